@@ -1,34 +1,35 @@
-//! Tiller: a coding agent's session as a thing that lasts.
-pub mod agent;
-pub mod ansi;
+//! A coding agent for the terminal with durable, branching sessions.
+//!
+//! This library is the facade of a workspace: it re-exports what programs need that embed tiller.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`agent`] | `AgentSession`, the agent engine, and `run` for a single prompt |
+//! | [`session`] | `SessionManager`: the append-only, tree-structured log |
+//! | [`provider`] | the trait `Provider`, the built-in providers and the model catalog |
+//! | [`tool`] | the trait `Tool` and the built-in tools |
+//! | [`workspace`], [`policy`], [`process`] | paths that tools may touch, calls that may run, child processes |
+//! | [`message`], [`event`], [`id`], [`mod@unit`] | the shared types |
+//! | [`setting`] | the table of settings |
+//! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
+//! | [`render`], [`theme`] | text as styled lines, and their colors |
+//! | [`tui`], [`plain`], [`mod@print`], [`rpc`], [`html`] | the front ends |
+//! | [`cli`], [`config`] | command line and configuration |
 pub mod cli;
 pub mod config;
-pub mod event;
-pub mod files;
-pub mod front_matter;
 pub mod html;
-pub mod id;
-pub mod instructions;
-pub mod message;
 pub mod plain;
-pub mod policy;
 pub mod print;
-pub mod process;
-pub mod protected_path;
-pub mod provider;
-pub mod render;
-pub mod resource;
 pub mod rpc;
-pub mod session;
-pub mod setting;
-pub mod skill;
-pub mod skill_message;
-pub mod spelling;
-pub mod surrogates;
-pub mod template;
-pub mod theme;
-pub mod tool;
-pub mod tui;
-pub mod unit;
-pub mod watch;
-pub mod workspace;
+
+pub use tiller_core::{
+    ansi, event, front_matter, id, message, protected_path, setting, skill_message, spelling, surrogates,
+    unit,
+};
+pub use tiller_engine::{self as agent, instructions, skill, template, watch};
+pub use tiller_files::{self as files, resource};
+pub use tiller_provider as provider;
+pub use tiller_render::{self as render, theme};
+pub use tiller_session as session;
+pub use tiller_tools::{policy, process, tool, workspace};
+pub use tiller_tui as tui;

@@ -9,39 +9,39 @@ const OPENING: &[(&str, &[&str])] = &[
         "File::open",
         &[
             // Folders, opened to be walked or synced.
-            "session/disk.rs",
-            "session/import/target.rs",
-            "tui/complete/files.rs",
+            "crates/session/src/disk.rs",
+            "crates/session/src/import/target.rs",
+            "crates/tui/src/complete/files.rs",
             // The terminal itself.
-            "tui/ears/events.rs",
+            "crates/tui/src/ears/events.rs",
         ],
     ),
     (
         "OpenOptions::new",
         &[
             // The functions that all others use.
-            "files.rs",
-            "files/open_beneath.rs",
+            "crates/files/src/lib.rs",
+            "crates/files/src/open_beneath.rs",
             // Files that tiller makes and appends to in its own folders.
-            "cli/log.rs",
-            "session/catalog/database.rs",
-            "session/disk.rs",
-            "session/import/target.rs",
-            "tui/history.rs",
+            "src/cli/log.rs",
+            "crates/session/src/catalog/database.rs",
+            "crates/session/src/disk.rs",
+            "crates/session/src/import/target.rs",
+            "crates/tui/src/history.rs",
         ],
     ),
     // A log's time of change is set back after it was renamed.
-    ("File::options", &["cli/sessions/change.rs", "session/manager.rs"]),
+    ("File::options", &["src/cli/sessions/change.rs", "crates/session/src/manager.rs"]),
     ("File::create", &[]),
     ("fs::copy", &[]),
-    ("openat(", &["files/open_beneath.rs"]),
+    ("openat(", &["crates/files/src/open_beneath.rs"]),
     // The kernel's list of processes.
-    ("fs::read(", &["process/helper/family.rs"]),
+    ("fs::read(", &["crates/tools/src/process/helper/family.rs"]),
     // A temporary file that an editor wrote.
-    ("fs::read_to_string", &["tui/event_loop/away.rs"]),
+    ("fs::read_to_string", &["crates/tui/src/event_loop/away.rs"]),
     // Would read ignore files by itself; see `files::walk`.
     ("WalkBuilder", &[]),
-    ("tokio::fs", &["tool/gathered.rs"]),
+    ("tokio::fs", &["crates/tools/src/tool/gathered.rs"]),
 ];
 
 /// Ways to write to the terminal, each with the files that may use it.
@@ -55,28 +55,28 @@ const PRINTING: &[(&str, &[&str])] = &[
         "io::stdout",
         &[
             // Sanitized there.
-            "cli/console.rs",
-            "tui/event_loop/end.rs",
+            "src/cli/console.rs",
+            "crates/tui/src/event_loop/end.rs",
             // Asked whether it is a terminal, and how wide.
-            "cli/front.rs",
-            "cli/out.rs",
+            "src/cli/front.rs",
+            "src/cli/out.rs",
             // Pipes of child processes.
-            "main.rs",
-            "process/helper.rs",
+            "src/main.rs",
+            "crates/tools/src/process/helper.rs",
             // The screen itself, whose cells hold no control characters.
-            "tui/terminal.rs",
+            "crates/tui/src/terminal.rs",
         ],
     ),
     (
         "io::stderr",
         &[
-            "cli/console.rs",
-            "tui/report.rs",
-            "cli/progress.rs",
-            "cli/sessions/import.rs",
-            "cli/trust.rs",
-            "main.rs",
-            "process/helper.rs",
+            "src/cli/console.rs",
+            "crates/tui/src/report.rs",
+            "src/cli/progress.rs",
+            "src/cli/sessions/import.rs",
+            "src/cli/trust.rs",
+            "src/main.rs",
+            "crates/tools/src/process/helper.rs",
         ],
     ),
 ];
@@ -91,9 +91,8 @@ fn violations(table: &[(&str, &[&str])]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (way, allowed) in table {
         let users = code.iter().filter(|(_, code)| uses(way, code));
-        let names: Vec<String> = users
-            .map(|(file, _)| file.strip_prefix(root().join("src")).unwrap().display().to_string())
-            .collect();
+        let names: Vec<String> =
+            users.map(|(file, _)| file.strip_prefix(root()).unwrap().display().to_string()).collect();
         wrong.extend(
             names.iter().filter(|name| !allowed.contains(&&***name)).map(|name| format!("{name}: {way}")),
         );
@@ -105,7 +104,7 @@ fn violations(table: &[(&str, &[&str])]) -> Vec<String> {
 
 #[test]
 fn files_are_opened_only_by_the_module_for_it() {
-    assert_eq!(violations(OPENING), Vec::<String>::new(), "use crate::files");
+    assert_eq!(violations(OPENING), Vec::<String>::new(), "use tiller_files");
 }
 
 #[test]

@@ -1,161 +1,81 @@
-//! Who imports whom, held against the table in docs/architecture.md.
-#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
+//! What the crates' dependencies can't say: parts of a crate that another one must not touch.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use crate::engines::source_code::{bare, production_code, root, without_tests};
 
-/// What stands before the table.
-const MARK: &str = "<!-- layers: read by tests/engines/layers.rs -->";
-
-/// What a module may import: paths that begin with one of these and with none of those.
-#[derive(Debug, Default)]
-struct Permit {
-    all: bool,
-    allowed: Vec<String>,
-    forbidden: Vec<String>,
+/// Names that the code below some paths must not mention.
+struct Rule {
+    /// Relative to the root.
+    paths: &'static [&'static str],
+    names: &'static [&'static str],
+    reason: &'static str,
 }
 
-impl Permit {
-    fn allows(&self, path: &str) -> bool {
-        let begins = |prefix: &String| path == prefix || path.starts_with(&format!("{prefix}::"));
-        self.all || (self.allowed.iter().any(begins) && !self.forbidden.iter().any(begins))
-    }
+const RULES: &[Rule] = &[
+    Rule {
+        paths: &["crates/tui/src", "src/html", "src/plain", "src/print", "src/rpc"],
+        names: &["SessionManager", "session::Writer", "Writer}", "Writer,"],
+        reason: "front ends read sessions; `AgentSession` writes them",
+    },
+    Rule {
+        paths: &["src/html", "src/plain", "src/print", "src/rpc"],
+        names: &["crate::cli", "crate::config", "crate::tui", "tiller_tui"],
+        reason: "front ends are wired by `cli` and don't know each other",
+    },
+    Rule {
+        paths: &["src/plain", "src/print", "src/rpc"],
+        names: &["crate::html"],
+        reason: "`cli` hands exporters in",
+    },
+    Rule {
+        paths: &["crates/engine/src", "crates/provider/src", "crates/session/src"],
+        names: &["env::var", "env::vars", "env::var_os", "env::vars_os", "dirs::"],
+        reason: "`cli` reads the environment and the configuration and passes values on",
+    },
+];
+
+/// Returns whether the code mentions a name or path as a whole word.
+fn mentions(code: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(name).any(|(at, _)| {
+        !code[..at].ends_with(is_word)
+            && (name.ends_with(':') || !code[at + name.len()..].starts_with(is_word))
+    })
 }
 
-/// Names in backquotes.
-fn quoted(text: &str) -> Vec<String> {
-    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-}
-
-/// The modules that the page calls by one word: `*words* are …;` or `*engines* are ….`
-fn group(page: &str, word: &str) -> Vec<String> {
-    let (_, rest) = page.split_once(&format!("*{word}* are ")).unwrap();
-    quoted(&rest[..rest.find([';', '.']).unwrap()])
-}
-
-/// The table of the page, by module.
-fn table(page: &str) -> BTreeMap<String, Permit> {
-    let (_, rest) = page.split_once(MARK).unwrap();
-    let rows = rest.trim_start().lines().take_while(|line| line.starts_with('|')).skip(2);
-    let mut table = BTreeMap::new();
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
-        let [modules, imports] = cells[..] else { panic!("{row}") };
-        for module in quoted(modules) {
-            assert!(table.insert(module.clone(), permit(page, imports)).is_none(), "{module} has two rows");
-        }
-    }
-    table
-}
-
-fn permit(page: &str, imports: &str) -> Permit {
-    let mut permit = Permit::default();
-    for item in imports.split(',').map(str::trim) {
-        match item {
-            "–" => {}
-            "all" => permit.all = true,
-            "words" | "engines" => permit.allowed.extend(group(page, item)),
-            _ if item.starts_with("not `") => permit.forbidden.extend(quoted(item)),
-            _ => {
-                let names = quoted(item);
-                assert_eq!(names.len(), 1, "`{item}` is none of the table's words");
-                permit.allowed.extend(names);
-            }
-        }
-    }
-    permit
-}
-
-/// The module of the crate that a file belongs to; `lib.rs` is none.
-fn module_of(file: &Path) -> Option<String> {
-    let first = file.strip_prefix(root().join("src")).unwrap().components().next().unwrap();
-    let name = Path::new(first.as_os_str()).file_stem().unwrap().to_str().unwrap();
-    (name != "lib").then(|| name.to_owned())
-}
-
-/// Every path after `crate::`, groups taken apart.
-fn imports(bare: &str) -> BTreeSet<String> {
-    let mut paths = BTreeSet::new();
-    for (at, _) in bare.match_indices("crate::") {
-        let is_word = bare[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$');
-        if !is_word {
-            expand(&bare[at + "crate::".len()..], "", &mut paths);
-        }
-    }
-    paths
-}
-
-/// Takes one path, or a group of them, and gives what follows.
-fn expand<'a>(code: &'a str, prefix: &str, paths: &mut BTreeSet<String>) -> &'a str {
-    let code = code.trim_start();
-    if let Some(mut rest) = code.strip_prefix('{') {
-        loop {
-            rest = rest.trim_start();
-            if let Some(after) = rest.strip_prefix('}') {
-                return after;
-            }
-            let before = rest.len();
-            rest = expand(rest, prefix, paths).trim_start();
-            rest = rest.strip_prefix(',').unwrap_or(rest);
-            assert!(rest.len() < before, "a group that can't be read: {}", &code[..code.len().min(80)]);
-        }
-    }
-    let length = code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len());
-    let path = match &code[..length] {
-        "" | "self" => prefix.to_owned(),
-        name if prefix.is_empty() => name.to_owned(),
-        name => format!("{prefix}::{name}"),
-    };
-    let rest = code[length..].trim_start_matches(|c: char| c == '*' || c.is_whitespace());
-    match rest.strip_prefix("::") {
-        Some(rest) => expand(rest, &path, paths),
-        None => {
-            paths.insert(path);
-            let alias = rest
-                .strip_prefix("as ")
-                .map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_'));
-            alias.unwrap_or(rest)
-        }
-    }
+fn is_below(file: &Path, path: &str) -> bool {
+    file.starts_with(path) || file == Path::new(&format!("{path}.rs"))
 }
 
 #[test]
-fn every_import_is_one_that_the_table_allows() {
-    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    let table = table(&page);
-    let mut wrong = Vec::new();
-    for (file, code) in production_code() {
-        let Some(module) = module_of(&file) else { continue };
-        let Some(permit) = table.get(&module) else {
-            wrong.push(format!("{module} has no row in the table"));
-            continue;
-        };
-        let own = format!("{module}::");
-        for path in imports(&code).iter().filter(|path| **path != module && !path.starts_with(&own)) {
-            if !permit.allows(path) {
-                wrong.push(format!("{}: {module} may not import {path}", file.display()));
+fn layers_forbidden_names_are_not_mentioned() {
+    let code = production_code();
+    let mut violations = Vec::new();
+    for rule in RULES {
+        for path in rule.paths {
+            let files =
+                || code.iter().filter(|(file, _)| is_below(file.strip_prefix(root()).unwrap_or(file), path));
+            assert!(files().next().is_some(), "no code in {path}");
+            for (file, code) in files() {
+                let found = rule.names.iter().filter(|name| mentions(code, name));
+                violations.extend(found.map(|name| format!("{}: {name}: {}", file.display(), rule.reason)));
             }
         }
     }
-    wrong.dedup();
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
 }
 
 #[test]
-fn paths_are_found_in_groups_and_bodies_but_not_in_strings_comments_and_tests() {
+fn layers_names_in_comments_strings_and_tests_do_not_count() {
     let code = r##"
-        use crate::a::{self, b::{C, d as e},
-            f::*};
-        // use crate::comment;
-        fn g<'a>(x: &'a str) -> char { let _ = r#"crate::raw"#; let _ = "\"crate::text"; crate::h::i(x); '"' }
-        use other_crate::no; /* crate::block */
+        use crate::session::{Reader, Entry};
+        // Writer
+        fn g() { let _ = r#"Writer"#; let _ = "\"Writer"; LineWriter::new(); } /* Writer */
         #[cfg(test)]
-        mod tests { fn t() { use crate::test_only; } }
-        use crate::j;
+        mod tests { use crate::session::Writer; }
     "##;
-    let found: Vec<String> = imports(&without_tests(&bare(code))).into_iter().collect();
-    assert_eq!(found, ["a", "a::b::C", "a::b::d", "a::f", "h::i", "j"]);
+    assert!(!mentions(&without_tests(&bare(code)), "Writer"));
+    assert!(mentions("use crate::session::{Reader, Writer};", "Writer"));
+    assert!(mentions("dirs::home_dir()", "dirs::"));
 }

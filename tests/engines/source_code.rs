@@ -1,4 +1,4 @@
-//! The crate's own source, for tests that hold rules against it.
+//! The source code of all crates, for tests of rules about it.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 use std::fs;
@@ -8,10 +8,13 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every file of the library with its code, without comments, texts and what is compiled for tests only.
+/// Reads every file of every crate, without comments, texts and the code that is compiled for tests only.
 pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        sources(&folder.unwrap().path().join("src"), &mut files);
+    }
     let is_of_tests = |file: &Path| file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
     files.retain(|file| !is_of_tests(file.strip_prefix(root()).unwrap()));
     let code = |file: PathBuf| {

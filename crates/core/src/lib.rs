@@ -1,0 +1,13 @@
+//! The words that every other crate of tiller shares: ids, units, messages, events, the table of settings, terminal text and
+//! front matter. Types and pure functions: no files, clock, task or terminal.
+pub mod ansi;
+pub mod event;
+pub mod front_matter;
+pub mod id;
+pub mod message;
+pub mod protected_path;
+pub mod setting;
+pub mod skill_message;
+pub mod spelling;
+pub mod surrogates;
+pub mod unit;

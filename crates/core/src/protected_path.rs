@@ -1,0 +1,557 @@
+//! Paths that no write may reach without a question: git runs what is in `.git`, shells, logins and clients read the startup
+//! and credential files of the home directory, and tiller's own folders hold its configuration, keys, sessions and state.
+//! Pure: paths are compared by their letters, links aren't followed.
+
+use std::path::{Component, Components, Path, PathBuf};
+
+/// Files directly in the home directory.
+const HOME_FILES: &[&str] = &[
+    // Shells, logins and terminals.
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".cshrc",
+    ".env",
+    ".envrc",
+    ".inputrc",
+    ".kshrc",
+    ".login",
+    ".logout",
+    ".pam_environment",
+    ".profile",
+    ".screenrc",
+    ".tcshrc",
+    ".tmux.conf",
+    ".xinitrc",
+    ".xprofile",
+    ".Xresources",
+    ".xsession",
+    ".xsessionrc",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    // Programs that run what these name.
+    ".curlrc",
+    ".emacs",
+    ".gdbinit",
+    ".gitconfig",
+    ".hgrc",
+    ".irbrc",
+    ".lldbinit",
+    ".npmrc",
+    ".nvimrc",
+    ".perltidyrc",
+    ".pypirc",
+    ".pythonrc",
+    ".pythonrc.py",
+    ".vimrc",
+    ".wgetrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    // Keys and passwords.
+    ".git-credentials",
+    ".my.cnf",
+    ".netrc",
+    ".pgpass",
+    ".s3cfg",
+];
+
+/// Folders of the home directory, and files deeper in it; all that is beneath them counts.
+const HOME_FOLDERS: &[&str] = &[
+    ".agents",
+    ".aws",
+    ".azure",
+    ".bashrc.d",
+    ".bundle",
+    ".cargo/bin",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".cargo/env",
+    ".claude",
+    ".codex",
+    ".config",
+    ".docker",
+    ".emacs.d",
+    ".gem",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".gradle/init.d",
+    ".kube",
+    ".local/bin",
+    ".local/share/applications",
+    ".local/share/systemd",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".nvm",
+    ".oh-my-zsh",
+    ".password-store",
+    ".pyenv",
+    ".rbenv",
+    ".ssh",
+    ".subversion",
+    ".vim",
+    "bin",
+    "Library/Keychains",
+    "Library/LaunchAgents",
+    "Library/LaunchDaemons",
+];
+
+/// Files and folders of the home directory that hold keys, passwords or sessions; all that is beneath them counts.
+const CREDENTIALS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".config/anthropic",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".docker/config.json",
+    ".env",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".kube",
+    ".local/share/keyrings",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".s3cfg",
+    ".ssh",
+    ".subversion/auth",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".yarnrc.yml",
+    "Library/Application Support/Google/Chrome",
+    "Library/Keychains",
+];
+
+/// Lists the startup and credential files and folders that are protected, by their paths in the home directory.
+pub fn home_names() -> impl Iterator<Item = &'static str> {
+    HOME_FILES.iter().chain(HOME_FOLDERS).copied()
+}
+
+/// The reason why a path is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// A `.git`, or something in one: git runs its hooks and the programs that its configuration names.
+    Git,
+    /// A startup or credential file of the home directory.
+    Home,
+    /// Tiller's own configuration, keys, sessions or state.
+    Own,
+}
+
+impl Protection {
+    /// All reasons.
+    pub const ALL: [Self; 3] = [Self::Git, Self::Home, Self::Own];
+
+    /// The reason, for the user, as the question gives it.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Git => "writes in .git, and git runs what is there",
+            Self::Home => "changes startup or credential files in your home directory",
+            Self::Own => "reaches tiller's own configuration, keys or sessions",
+        }
+    }
+}
+
+/// The folders that decide which paths are protected. All are absolute; a folder that a link leads to has both names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProtectedPaths {
+    /// The home directory.
+    pub homes: Vec<PathBuf>,
+    /// What links among the [startup and credential files](home_names) lead to, such as a repository of dotfiles.
+    pub startup: Vec<PathBuf>,
+    /// Tiller's own folders.
+    pub own: Vec<PathBuf>,
+    /// Folders in tiller's own that commands may read: skills, and the outputs of earlier commands.
+    pub readable: Vec<PathBuf>,
+}
+
+impl ProtectedPaths {
+    /// Finds out why writing to a path needs a question; `None` if it doesn't. The path is absolute and may have `.` and `..` in
+    /// it. Case is ignored, as some file systems do.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tiller_core::protected_path::{ProtectedPaths, Protection};
+    ///
+    /// let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
+    /// let find = |path| protected.find(Path::new(path));
+    /// assert_eq!(find("/home/me/work/../.bashrc"), Some(Protection::Home));
+    /// assert_eq!(find("/home/me/work/.git/config"), Some(Protection::Git));
+    /// assert_eq!(find("/home/me/work/.npmrc"), None);
+    /// ```
+    #[must_use]
+    pub fn find(&self, path: &Path) -> Option<Protection> {
+        // A `.git` that `..` leaves again counts: it may be a link.
+        if path.components().any(|component| is_name(component, ".git")) {
+            return Some(Protection::Git);
+        }
+        let path = normalize(path);
+        if is_beneath_any(&self.own, &path) {
+            return Some(Protection::Own);
+        }
+        self.is_startup(&path).then_some(Protection::Home)
+    }
+
+    fn is_startup(&self, path: &Path) -> bool {
+        self.homes.iter().any(|home| is_protected_in(home, path)) || is_beneath_any(&self.startup, path)
+    }
+
+    /// Checks whether a path lies in tiller's own folders, where commands may not even read without a question.
+    #[must_use]
+    pub fn is_private(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        is_beneath_any(&self.own, &path) && !is_beneath_any(&self.readable, &path)
+    }
+
+    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't count. A
+    /// wildcard in the path stands for whatever the shell may put there.
+    #[must_use]
+    pub fn is_credential(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        let is_public = path.extension().is_some_and(|ending| ending == "pub");
+        let is_beneath = |path: &Path, name: &str| {
+            let names = Path::new(name).components();
+            path.components().count() >= names.clone().count() && may_match(path.components(), names)
+        };
+        let mut beneath = self.homes.iter().filter_map(|home| rest_that_may_match(&path, home));
+        !is_public && beneath.any(|rest| CREDENTIALS.iter().any(|name| is_beneath(rest, name)))
+    }
+
+    /// Checks whether a folder holds credential files of the home directory, or is one of their folders. A wildcard stands for
+    /// whatever the shell may put there.
+    #[must_use]
+    pub fn holds_credentials(&self, folder: &Path) -> bool {
+        let folder = normalize(folder);
+        let is_above = |folder: &Path, name: &str| {
+            let names = Path::new(name).components();
+            folder.components().count() <= names.clone().count() && may_match(folder.components(), names)
+        };
+        self.homes.iter().any(|home| match rest_that_may_match(&folder, home) {
+            Some(rest) => CREDENTIALS.iter().any(|name| is_above(rest, name)),
+            None => {
+                let home = normalize(home);
+                folder.components().count() < home.components().count()
+                    && may_match(folder.components(), home.components())
+            }
+        })
+    }
+
+    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of
+    /// the home directory or in tiller's own, is a protected file, or holds one of them.
+    #[must_use]
+    pub fn is_secret(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        let is_above = |folder: &Path| rest_beneath(&path, &normalize(folder)).is_some();
+        let holds_protected =
+            |home: &PathBuf| is_above(home) || HOME_FOLDERS.iter().any(|folder| is_above(&home.join(folder)));
+        (self.is_startup(&path) && !is_beneath_any(&self.readable, &path))
+            || self.is_private(&path)
+            || self.homes.iter().any(holds_protected)
+            || self.own.iter().any(|folder| is_above(folder))
+    }
+}
+
+fn is_beneath_any(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| rest_beneath(folder, path).is_some())
+}
+
+/// The rest of a path that lies in a folder, or is it.
+fn rest_beneath<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+    let mut rest = path.components();
+    let is_beneath = normalize(folder)
+        .components()
+        .all(|name| rest.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
+    is_beneath.then_some(rest.as_path())
+}
+
+fn is_protected_in(home: &Path, path: &Path) -> bool {
+    let Some(beneath) = rest_beneath(home, path) else { return false };
+    let is_file = || {
+        let mut names = beneath.components();
+        let first = names.next();
+        names.next().is_none()
+            && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
+    };
+    is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder))
+}
+
+/// The rest of a path, which may have wildcards, behind what may be a folder.
+fn rest_that_may_match<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+    let mut rest = path.components();
+    let is_it = normalize(folder).components().all(|name| {
+        rest.next().is_some_and(|pattern| {
+            name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
+        })
+    });
+    is_it.then_some(rest.as_path())
+}
+
+/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may have
+/// wildcards.
+fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
+    pattern.zip(names).all(|(pattern, name)| {
+        name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
+    })
+}
+
+/// Checks whether a shell may put a name in the place of a pattern. A wildcard matches no dot at the beginning of a name; behind a
+/// `[` anything may match.
+fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
+    if name.starts_with(b".") && !pattern.starts_with(b".") {
+        return false;
+    }
+    let (mut in_pattern, mut in_name) = (0, 0);
+    // Where the last `*` stands, and what it matches so far ends.
+    let mut star = None;
+    while in_name < name.len() {
+        match (pattern.get(in_pattern), star) {
+            (Some(b'['), _) => return true,
+            (Some(b'*'), _) => {
+                star = Some((in_pattern, in_name));
+                in_pattern += 1;
+            }
+            (Some(c), _) if *c == b'?' || c.eq_ignore_ascii_case(&name[in_name]) => {
+                in_pattern += 1;
+                in_name += 1;
+            }
+            (_, Some((at, end))) => {
+                star = Some((at, end + 1));
+                in_pattern = at + 1;
+                in_name = end + 1;
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
+}
+
+fn begins_with(path: &Path, folder: &str) -> bool {
+    let mut parts = path.components();
+    folder.split('/').all(|name| parts.next().is_some_and(|part| is_name(part, name)))
+}
+
+fn is_name(component: Component<'_>, name: &str) -> bool {
+    component.as_os_str().eq_ignore_ascii_case(name)
+}
+
+/// A path with its `.` and `..` resolved by its letters alone.
+#[must_use]
+pub fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) | Component::Normal(_) => normal.push(component),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(path: &str) -> Option<Protection> {
+        let homes = vec!["/home/me".into(), "/mnt/me/".into()];
+        ProtectedPaths { homes, ..ProtectedPaths::default() }.find(Path::new(path))
+    }
+
+    #[test]
+    fn home_startup_and_credential_files_are_protected() {
+        for path in HOME_FILES.iter().chain(HOME_FOLDERS) {
+            assert_eq!(find(&format!("/home/me/{path}")), Some(Protection::Home), "{path}");
+        }
+        for folder in HOME_FOLDERS {
+            assert_eq!(find(&format!("/home/me/{folder}/a/b")), Some(Protection::Home), "{folder}");
+        }
+        for path in [
+            "/home/me/work/../.bashrc",
+            "/home/me/./.BASHRC",
+            "/mnt/me/.ssh/authorized_keys",
+            "/home/other/../me/.zshrc",
+            "/HOME/me/.profile",
+            "/home/me/.config/systemd/user/x.service",
+            "/../home/me/bin/ls",
+        ] {
+            assert_eq!(find(path), Some(Protection::Home), "{path}");
+        }
+    }
+
+    #[test]
+    fn home_other_files_and_projects_are_not_protected() {
+        for path in [
+            "/home/me",
+            "/home",
+            "/",
+            "/home/me/notes.txt",
+            "/home/me/.bashrc.txt",
+            "/home/me/.bashrc/x",
+            "/home/me/work/.npmrc",
+            "/home/me/work/.config/x",
+            "/home/me/work/bin/x",
+            "/home/me/.cargo/registry/x",
+            "/home/me/.local/share/tiller/x",
+            "/home/me/.sshx",
+            "/home/other/.bashrc",
+            "/home/me2/.bashrc",
+            "/tmp/.bashrc",
+        ] {
+            assert_eq!(find(path), None, "{path}");
+        }
+        assert_eq!(ProtectedPaths::default().find(Path::new("/home/me/.bashrc")), None);
+    }
+
+    #[test]
+    fn targets_of_linked_startup_files_are_protected() {
+        let startup = vec!["/home/me/dot/zshrc".into(), "/home/me/dot/ssh".into()];
+        let protected = ProtectedPaths { startup, ..ProtectedPaths::default() };
+        for path in ["/home/me/dot/zshrc", "/home/me/dot/ssh/authorized_keys"] {
+            assert_eq!(protected.find(Path::new(path)), Some(Protection::Home), "{path}");
+            assert!(protected.is_secret(Path::new(path)), "{path}");
+        }
+        assert_eq!(protected.find(Path::new("/home/me/dot/notes")), None);
+    }
+
+    #[test]
+    fn git_folders_are_protected() {
+        for path in ["/w/.git", "/w/.GIT/config", "/w/.git/../x", "/home/me/.ssh/.git/x"] {
+            assert_eq!(find(path), Some(Protection::Git), "{path}");
+        }
+        assert_eq!(find("/w/.gitignore"), None);
+    }
+
+    #[test]
+    fn is_secret_path_that_is_in_or_holds_protected_is_true() {
+        let protected = ProtectedPaths {
+            startup: Vec::new(),
+            homes: vec!["/home/me".into()],
+            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            readable: vec!["/home/me/.config/tiller/skills".into(), "/home/me/.agents/skills".into()],
+        };
+        for path in [
+            "/",
+            "/home",
+            "/home/me",
+            "/HOME/me",
+            "/home/me/x/..",
+            "/home/me/.ssh/x",
+            "/home/me/.netrc",
+            "/home/me/.config",
+            "/home/me/.cargo",
+            "/home/me/.local",
+            "/home/me/Library",
+            "/data",
+            "/data/tiller",
+            "/data/tiller/auth.json",
+            "/home/me/.claude/settings.json",
+        ] {
+            assert!(protected.is_secret(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/home/me/work",
+            "/home/me/.cargo/registry",
+            "/home/other",
+            "/etc",
+            "/home/me/.config/tiller/skills/x",
+            "/home/me/.agents/skills/x/SKILL.md",
+        ] {
+            assert!(!protected.is_secret(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn is_credential_key_or_password_file_is_true() {
+        let homes = vec!["/home/me".into()];
+        let protected = ProtectedPaths { homes, ..ProtectedPaths::default() };
+        for path in [
+            "/home/me/.ssh",
+            "/home/me/.ssh/id_rsa",
+            "/home/me/x/../.SSH/id_rsa",
+            "/home/me/.s*/id_rsa",
+            "/home/me/.*",
+            "/home/me/.config/g?",
+            "/home/me/.netrc",
+            "/home/me/.config/gh/hosts.yml",
+            "/home/me/.cargo/*",
+            "/home/me/.docker/*",
+            "/home/me/.config/*/hosts.yml",
+            "/home/*/.ssh/id_rsa",
+            "/*/m?/.ssh/*",
+            "/home/me/.c*/cred*",
+            "/home/me/.[s]sh/id_rsa",
+        ] {
+            assert!(protected.is_credential(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/home/me/.ssh/id_rsa.pub",
+            "/home/me/*.txt",
+            "/home/me/.bashrc",
+            "/home/me/work/.ssh/x",
+            "/home/me/.config/nvim",
+            "/home/you/.ssh/x",
+            "/home/me/*/id_rsa",
+            "/home/me/*",
+            "/home/me/.cargo/c*.txt",
+            "/home/me/work/*",
+        ] {
+            assert!(!protected.is_credential(Path::new(path)), "{path}");
+        }
+        let holds = |path| protected.holds_credentials(Path::new(path));
+        assert_eq!(["/", "/home/me", "/home/me/.config", "/home/*", "/home/me/.conf*"].map(holds), [true; 5]);
+        assert_eq!(["/home/me/work", "/home/you"].map(holds), [false; 2]);
+    }
+
+    #[test]
+    fn own_folders_are_private_but_for_what_commands_may_read() {
+        let protected = ProtectedPaths {
+            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            readable: vec!["/home/me/.config/tiller/skills".into()],
+            ..ProtectedPaths::default()
+        };
+        for (path, is_private) in [
+            ("/home/me/.config/tiller", true),
+            ("/home/me/.config/tiller/auth.json", true),
+            ("/home/me/x/../.config/TILLER/.env", true),
+            ("/data/tiller/sessions/x.jsonl", true),
+            ("/home/me/.config/tiller/skills/../auth.json", true),
+            ("/home/me/.config/tiller/skills/x/run.py", false),
+        ] {
+            assert_eq!(protected.find(Path::new(path)), Some(Protection::Own), "{path}");
+            assert_eq!(protected.is_private(Path::new(path)), is_private, "{path}");
+        }
+        for path in ["/home/me/.config", "/home/me/.config/tiller-notes", "/data"] {
+            assert_eq!(
+                (protected.find(Path::new(path)), protected.is_private(Path::new(path))),
+                (None, false)
+            );
+        }
+    }
+}

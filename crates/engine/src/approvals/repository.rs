@@ -1,0 +1,46 @@
+//! The repository of the working directory, as far as it decides whether git's reading commands only read.
+
+use std::path::Path;
+
+use tiller_files::git;
+use tiller_tools::policy::{Repository, is_harmless_git_config};
+
+/// Hooks that reading commands run: `git status` writes the index anew.
+const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
+
+/// Looks at the repository whose `.git` lies in a folder. It is harmless if git takes it for one, all of its own configuration is known
+/// to run nothing, and it has neither submodules, which have configurations of their own, nor a hook that reading commands run.
+pub(super) fn inspect(root: &Path) -> Repository {
+    match find_harmless(root) {
+        Some(()) => Repository::Harmless,
+        None => Repository::Unknown,
+    }
+}
+
+fn find_harmless(root: &Path) -> Option<()> {
+    let exists = |path: &Path| path.symlink_metadata().is_ok();
+    let dot_git = root.join(".git");
+    let (own, common) = (git::folder(&dot_git)?, git::common_folder(&dot_git)?);
+    // Without these git takes it for no repository, and looks for another one.
+    let is_head = is_head(&git::read_file(&own, "HEAD")?);
+    let has_folder = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
+    let is_repository = is_head && ["objects", "refs"].into_iter().all(has_folder);
+    let mut configs = vec![git::read_file(&common, "config")?];
+    if exists(&own.join("config.worktree")) {
+        configs.push(git::read_file(&own, "config.worktree")?);
+    }
+    let has_submodules = exists(&root.join(".gitmodules")) || exists(&common.join("modules"));
+    let has_hook = HOOKS.iter().any(|hook| exists(&common.join("hooks").join(hook)));
+    let is_harmless = is_repository
+        && !has_submodules
+        && !has_hook
+        && configs.iter().all(|text| is_harmless_git_config(text));
+    is_harmless.then_some(())
+}
+
+/// Checks whether a text is that of a `HEAD`: the name of a branch, or a commit.
+fn is_head(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_commit = [40, 64].contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
+    text.starts_with("ref: refs/") || is_commit
+}

@@ -1,0 +1,220 @@
+//! Files and folders that go with a message: `@FILE`, and a long message that is sent as a file.
+//!
+//! Each becomes a block of text behind the message, cut to the limits that `read_file` has, with a notice of how to read on. The
+//! session shows the message as it was typed, and one label for each block.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tiller_core::unit::thousands;
+use tiller_files as files;
+use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
+use tiller_tools::tool::{Extent, OutputLimits, keep_text};
+
+/// Largest file that is attached, in bytes: more than any model's window holds.
+pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+/// Most entries of a folder that are listed, as by `list_files`.
+const MOST_ENTRIES: usize = 1_000;
+
+/// Bytes at the beginning of a file in which a NUL makes it binary, as for git.
+const BINARY_PREFIX: usize = 8_000;
+
+/// The part of a long message that goes to the model beside the name of its file.
+const BEGINNING: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
+
+/// A file or folder to attach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileToAttach {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name as typed.
+    pub name: String,
+}
+
+/// Reads a file, a pipe or a folder as the block of text that goes with a message. The user named it, so no rule for tools applies.
+///
+/// # Errors
+/// When it can't be read, is binary, or is larger than [`LARGEST_FILE`].
+pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
+    let metadata = file.path.metadata()?;
+    if metadata.is_dir() {
+        return list_folder(file, limits);
+    }
+    let text = files::read_stream(&file.path, LARGEST_FILE)?;
+    if text.bytes().take(BINARY_PREFIX).any(|byte| byte == 0) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a binary file"));
+    }
+    // What a pipe gave can't be read again.
+    let limits = if metadata.is_file() {
+        limits
+    } else {
+        OutputLimits { max_lines: usize::MAX, max_chars: usize::MAX }
+    };
+    Ok(file_block(&file.name, &text, limits))
+}
+
+/// Writes a long message to a file in `scratch`, which is private, and returns the block that names it and shows its beginning.
+///
+/// # Errors
+/// When it can't be written.
+pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
+    let path = keep_text(scratch, text)?;
+    let block = file_block(&path.display().to_string(), text, BEGINNING);
+    Ok(format!(
+        "The message is long ({} bytes), so all of it is in this file; read it in parts:\n\n{block}",
+        thousands(text.len())
+    ))
+}
+
+fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
+    let lines = text.lines().count();
+    let kept = limits.head(text);
+    let mut body = kept.text.trim_end_matches('\n').to_owned();
+    let notice = match kept.extent {
+        Extent::Whole if lines == 0 => Some("the file is empty".to_owned()),
+        Extent::Whole => None,
+        Extent::Lines => Some(format!(
+            "lines 1 to {} of {lines} are shown; read on with read_file, offset {}",
+            kept.lines,
+            kept.lines + 1
+        )),
+        Extent::PartOfLine => Some(format!(
+            "only the first {} characters of line 1 of {lines} are shown; use bash (cut -c) for its rest",
+            kept.text.chars().count()
+        )),
+    };
+    add_notice(&mut body, notice);
+    format!("<file path=\"{}\" lines=\"{lines}\">\n{body}\n</file>", escaped(name))
+}
+
+fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
+    let folder = files::open_folder(&file.path)?;
+    let options = WalkOptions { max_depth: Some(1), ..WalkOptions::default() };
+    let names: Vec<String> = walk(folder, &file.path.canonicalize()?, options)
+        .map(|entry| {
+            let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
+            format!("{}{mark}\n", entry.below.display())
+        })
+        .collect();
+    let listed = names[..names.len().min(MOST_ENTRIES)].concat();
+    let kept = limits.head(&listed);
+    let mut body = kept.text.trim_end_matches('\n').to_owned();
+    let is_cut = kept.lines < names.len();
+    add_notice(
+        &mut body,
+        is_cut.then(|| format!("only the first {} entries are shown; list_files lists more", kept.lines)),
+    );
+    Ok(format!("<folder path=\"{}\" entries=\"{}\">\n{body}\n</folder>", escaped(&file.name), names.len()))
+}
+
+fn add_notice(body: &mut String, notice: Option<String>) {
+    if let Some(notice) = notice {
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        body.push_str(&format!("[{notice}]"));
+    }
+}
+
+/// A name within the quotes of an attribute.
+fn escaped(name: &str) -> String {
+    name.replace('&', "&amp;").replace('"', "&quot;").replace('\n', "&#10;")
+}
+
+fn unescaped(name: &str) -> String {
+    name.replace("&#10;", "⏎").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+/// The labels of what is attached to a message, such as `@src/lexer.rs · 212 lines`.
+#[must_use]
+pub fn attachment_labels(text: &str) -> Vec<String> {
+    text.lines().filter_map(label).collect()
+}
+
+fn label(line: &str) -> Option<String> {
+    let of = |tag: &str, unit: &str| {
+        let rest = line.strip_prefix(tag)?.strip_prefix(" path=\"")?.strip_suffix("\">")?;
+        let (name, count) = rest.split_once(&format!("\" {unit}=\""))?;
+        Some((unescaped(name), count.parse::<usize>().ok()?))
+    };
+    let (name, count, one, many) = match (of("<file", "lines"), of("<folder", "entries")) {
+        (Some((name, count)), _) => (name, count, "line", "lines"),
+        (None, Some((name, count))) => (name, count, "entry", "entries"),
+        (None, None) => return None,
+    };
+    let unit = if count == 1 { one } else { many };
+    Some(format!("@{name} · {} {unit}", thousands(count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: OutputLimits = OutputLimits { max_lines: 3, max_chars: 40 };
+
+    fn read(folder: &Path, name: &str) -> Result<String, String> {
+        let file = FileToAttach { path: folder.join(name), name: name.to_owned() };
+        read_attachment(&file, LIMITS).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn attachment_of_a_file_has_its_text_up_to_the_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, block) in [
+            ("a\nb\n", "<file path=\"x\" lines=\"2\">\na\nb\n</file>"),
+            ("", "<file path=\"x\" lines=\"0\">\n[the file is empty]\n</file>"),
+            (
+                "1\n2\n3\n4\n5\n",
+                "<file path=\"x\" lines=\"5\">\n1\n2\n3\n[lines 1 to 3 of 5 are shown; read on with read_file, offset 4]\n</file>",
+            ),
+        ] {
+            std::fs::write(folder.path().join("x"), text).unwrap();
+            assert_eq!(read(folder.path(), "x"), Ok(block.to_owned()));
+        }
+        std::fs::write(folder.path().join("x"), "a".repeat(50)).unwrap();
+        let long = read(folder.path(), "x").unwrap();
+        assert!(long.contains("only the first 40 characters of line 1 of 1 are shown"), "{long}");
+        std::fs::write(folder.path().join("x"), "a\0b").unwrap();
+        assert_eq!(read(folder.path(), "x"), Err("a binary file".to_owned()));
+    }
+
+    #[test]
+    fn attachment_of_a_folder_is_what_git_does_not_ignore() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("d/sub")).unwrap();
+        std::fs::create_dir_all(folder.path().join(".git")).unwrap();
+        std::fs::write(folder.path().join(".gitignore"), "*.o\n").unwrap();
+        for name in ["a.c", "a.o", "sub/b.c"] {
+            std::fs::write(folder.path().join("d").join(name), "").unwrap();
+        }
+        let block = read(folder.path(), "d").unwrap();
+        assert_eq!(block, "<folder path=\"d\" entries=\"2\">\na.c\nsub/\n</folder>");
+        assert_eq!(attachment_labels(&block), ["@d · 2 entries"]);
+    }
+
+    #[test]
+    fn attachment_labels_are_read_from_blocks_alone() {
+        let text = "see <file path=\"no\" lines=\"1\">\n<file path=\"a &quot;b&quot;.rs\" lines=\"1212\">\nx\n</file>\n<file path=\"c\">";
+        assert_eq!(attachment_labels(text), ["@a \"b\".rs · 1,212 lines"]);
+    }
+
+    #[test]
+    fn attached_text_is_in_a_private_file_and_begins_in_the_block() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = (1..=500).map(|line| format!("line {line}\n")).collect();
+        let block = attach_text(&text, &folder.path().join("outputs")).unwrap();
+        let path = std::fs::read_dir(folder.path().join("outputs")).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(
+            block.contains(&format!("<file path=\"{}\" lines=\"500\">\nline 1\n", path.display())),
+            "{block}"
+        );
+        assert!(
+            block.contains("line 20\n[lines 1 to 20 of 500 are shown") && !block.contains("line 21"),
+            "{block}"
+        );
+    }
+}

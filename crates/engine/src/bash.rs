@@ -1,0 +1,159 @@
+//! Commands of the user's own, `!` and `!!`: running one beside the loop, and the record it leaves.
+
+use tiller_core::ansi::Decoder;
+use tiller_core::id::EntryId;
+use tiller_core::message::BashExecutionMessage;
+use tiller_core::unit::UnixMs;
+use tiller_tools::process::{ExitStatus, Running};
+use tiller_tools::tool::{GLANCE_INTERVAL, Gathered, GatheredOutput};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::driver::Report;
+use super::handle::{BashContext, Reply, RunningBash};
+
+/// Bytes of output that nobody was told of, above which they are told at once.
+const MOST_UNTOLD: usize = 64 * 1024;
+
+/// A command at work, as the driver knows it.
+pub(super) struct Bash {
+    pub(super) shown: RunningBash,
+    /// Stops it when sent to, or dropped.
+    stop: Option<oneshot::Sender<()>>,
+    /// Says what there is of its output.
+    so_far: Box<dyn Fn() -> GatheredOutput + Send>,
+    /// Whoever waits for its record.
+    pub(super) waits: Option<Reply<BashExecutionMessage>>,
+}
+
+/// How a command ended.
+pub(super) struct BashEnd {
+    /// Its exit; none when it was stopped or lost.
+    pub(super) status: Option<ExitStatus>,
+    /// What went wrong with running it.
+    pub(super) trouble: Option<String>,
+    pub(super) output: GatheredOutput,
+}
+
+impl Bash {
+    /// Takes a command that was just started; the future runs it to its end.
+    pub(super) fn begin(
+        shown: RunningBash,
+        process: Running,
+        gathered: Gathered,
+        report: mpsc::Sender<Report>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (stop, stopped) = oneshot::channel();
+        let so_far = Box::new(gathered.so_far());
+        let told = Told { id: shown.id.clone(), report, untold: Vec::new(), decoder: Decoder::new() };
+        let job = run(process, gathered, told, stopped);
+        (Self { shown, stop: Some(stop), so_far, waits: None }, job)
+    }
+
+    /// Orders the command to be stopped; its end is still reported.
+    pub(super) fn stop(&mut self) {
+        self.stop = None;
+    }
+
+    /// Whoever waits for its record; nobody does any more then.
+    pub(super) fn take_waiting(&mut self) -> Option<Reply<BashExecutionMessage>> {
+        self.waits.take()
+    }
+
+    /// The record of the command now that it is over.
+    pub(super) fn into_record(self, end: BashEnd, timestamp: UnixMs) -> BashExecutionMessage {
+        let shown = self.shown;
+        let truncated = end.output.notice.is_some();
+        let output = match end.output.notice {
+            Some(notice) => format!("{}\n{notice}", end.output.text),
+            None => end.output.text,
+        };
+        BashExecutionMessage {
+            command: shown.line,
+            output,
+            exit_code: end.status.and_then(ExitStatus::code),
+            cancelled: end.status.is_none(),
+            truncated,
+            full_output_path: end.output.full_output.map(|path| path.display().to_string()),
+            exclude_from_context: shown.context == BashContext::Exclude,
+            strokes: end.output.strokes,
+            timestamp,
+        }
+    }
+
+    /// The record of a command that can't be waited for any more, with what came of its output.
+    pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
+        let end = BashEnd { status: None, trouble: None, output: (self.so_far)() };
+        self.into_record(end, timestamp)
+    }
+}
+
+/// What the driver is told of a command.
+struct Told {
+    id: EntryId,
+    report: mpsc::Sender<Report>,
+    /// What came since it was told the last time.
+    untold: Vec<u8>,
+    decoder: Decoder,
+}
+
+impl Told {
+    /// Tells what came, and what there is now: both at once, so that who knows the one can go on with the other. Whether somebody
+    /// listens.
+    async fn tell(&mut self, gathered: &Gathered) -> bool {
+        let mut delta = String::with_capacity(self.untold.len());
+        self.decoder.decode(&self.untold, &mut delta);
+        self.untold.clear();
+        let output = Box::new(gathered.watched());
+        self.report.send(Report::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
+    }
+}
+
+async fn run(
+    mut process: Running,
+    mut gathered: Gathered,
+    mut told: Told,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    let mut ticks = interval(GLANCE_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut is_stopped, mut is_new) = (false, false);
+    loop {
+        let is_due = tokio::select! {
+            biased;
+            _ = &mut stopped, if !is_stopped => {
+                is_stopped = true;
+                process.stop();
+                false
+            }
+            _ = ticks.tick(), if is_new => true,
+            chunk = process.chunk() => {
+                let Some(chunk) = chunk else { break };
+                gathered.push(&chunk).await;
+                told.untold.extend_from_slice(&chunk);
+                is_new = true;
+                told.untold.len() > MOST_UNTOLD
+            }
+        };
+        if is_due {
+            is_new = false;
+            if !told.tell(&gathered).await {
+                return;
+            }
+        }
+    }
+    if is_new && !told.tell(&gathered).await {
+        return;
+    }
+    let (status, trouble) = match process.wait().await {
+        Ok(exit) => (Some(exit.status), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let output = gathered.finish().await;
+    let end = if is_stopped {
+        BashEnd { status: None, trouble: None, output }
+    } else {
+        BashEnd { status, trouble, output }
+    };
+    let _ = told.report.send(Report::BashEnded { id: told.id, end }).await;
+}

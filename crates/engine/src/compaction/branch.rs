@@ -1,0 +1,101 @@
+//! The summary of a branch that is left, for whoever goes on from an earlier point. Pure.
+
+use serde_json::Value;
+use tiller_session::context::{Projected, Projection};
+
+use super::cut::is_sent;
+use super::{CompactionError, Files, Prompt};
+
+/// A summary that is to be made of a branch.
+#[derive(Clone, Debug)]
+pub struct BranchPlan {
+    messages: Vec<Projected>,
+    files: Files,
+}
+
+impl BranchPlan {
+    /// What there is to say of what is left behind; `None` when nothing was said.
+    #[must_use]
+    pub fn new(left: Projection) -> Option<Self> {
+        if !left.messages.iter().any(|projected| is_sent(&projected.message)) {
+            return None;
+        }
+        let earlier = left.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
+        let mut files = earlier.map(Files::from_details).unwrap_or_default();
+        files.note_calls(&left.messages);
+        Some(Self { messages: left.messages, files })
+    }
+
+    /// What is to be asked, and the messages it is about.
+    #[must_use]
+    pub fn prompt(&self) -> (Prompt, &[Projected]) {
+        (Prompt::Branch, &self.messages)
+    }
+
+    /// The summary and the details that the answer makes.
+    ///
+    /// # Errors
+    /// [`CompactionError::Empty`] when the answer is.
+    pub fn summarized(&self, answer: &str) -> Result<(String, Value), CompactionError> {
+        match answer.trim() {
+            "" => Err(CompactionError::Empty),
+            said => Ok((format!("{said}{}", self.files.listed()), self.files.to_details())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::unit::Tokens;
+    use tiller_session::context::project;
+    use tiller_session::entry::Compaction;
+    use tiller_session::{Entry, EntryBody};
+
+    use super::*;
+
+    use crate::compaction::cut::tests::entries;
+
+    /// What is told of leaving `u a u a u a`, of which the first two stay, when it was compacted at its fourth message and keeps it
+    /// from this entry on.
+    fn left(first_kept: &str) -> BranchPlan {
+        let mut path = entries("u a u a u a");
+        let compaction = Compaction {
+            summary: "S".into(),
+            first_kept_entry_id: first_kept.into(),
+            tokens_before: Tokens(9),
+            details: Some(Files { read: vec!["a".into()], modified: vec![] }.to_details()),
+            usage: None,
+            made_by: None,
+        };
+        path.insert(4, Entry { id: "c".into(), body: EntryBody::Compaction(compaction), ..path[0].clone() });
+        let stays = [&path[0].id.clone(), &path[1].id.clone()];
+        BranchPlan::new(project(&path).beyond(&stays.into_iter().collect())).unwrap()
+    }
+
+    fn ids(plan: &BranchPlan) -> Vec<&str> {
+        plan.prompt().1.iter().map(|projected| projected.entry.as_str()).collect()
+    }
+
+    #[test]
+    fn what_was_compacted_on_the_branch_is_told_by_its_summary() {
+        let plan = left("e3");
+        assert_eq!(ids(&plan), ["c", "e3", "e4", "e5"]);
+        let (summary, details) = plan.summarized(" It failed. ").unwrap();
+        assert_eq!(summary, "It failed.\n\n<files-read>\na\n</files-read>");
+        assert_eq!(details["readFiles"][0], "a");
+    }
+
+    #[test]
+    fn a_compaction_that_kept_all_of_the_branch_says_nothing_of_it() {
+        let plan = left("e1");
+        assert_eq!(ids(&plan), ["e2", "e3", "e4", "e5"]);
+        assert_eq!(plan.summarized("It failed.").unwrap().0, "It failed.");
+    }
+
+    #[test]
+    fn of_a_branch_on_which_nothing_was_said_there_is_nothing_to_tell() {
+        assert!(BranchPlan::new(project(&entries("!! e"))).is_none());
+        let plan = BranchPlan::new(project(&entries("u a"))).unwrap();
+        assert_eq!(plan.summarized(" "), Err(CompactionError::Empty));
+    }
+}

@@ -1,0 +1,353 @@
+//! Where a conversation may be cut, and what is kept of it. Pure.
+//!
+//! A cut is never made between a call and its result. It may fall inside a turn, before one of its later answers: then the
+//! turn is *split*, and its beginning is summed up on its own.
+
+use std::collections::HashSet;
+
+use tiller_core::id::CallId;
+use tiller_core::message::{AssistantBlock, Message, StopReason};
+use tiller_core::unit::Tokens;
+use tiller_session::context::{Projected, estimate};
+
+/// What is to stay of a conversation: the newest messages within both limits, and always the newest that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Most tokens, by estimate.
+    pub tokens: Tokens,
+    /// Most messages; `None` for no limit.
+    pub messages: Option<usize>,
+}
+
+/// How much was kept so far.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    tokens: Tokens,
+    messages: usize,
+    /// How many of them a provider gets to see.
+    sent: usize,
+}
+
+impl Load {
+    fn add(&mut self, message: &Message) {
+        let is_system = matches!(message, Message::System(_));
+        self.messages += usize::from(!is_system);
+        if is_sent(message) {
+            self.sent += 1;
+            self.tokens += estimate(message);
+        }
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens + other.tokens,
+            messages: self.messages + other.messages,
+            sent: self.sent + other.sent,
+        }
+    }
+
+    fn is_within(&self, keep: Keep) -> bool {
+        self.tokens <= keep.tokens && keep.messages.is_none_or(|most| self.messages <= most)
+    }
+}
+
+/// Whether a provider gets to see a message.
+pub(super) fn is_sent(message: &Message) -> bool {
+    match message {
+        Message::Assistant(answer) => match answer.stop_reason {
+            StopReason::Error => false,
+            // Of one that was stopped only what it said.
+            StopReason::Aborted => answer.content.iter().any(is_said),
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => !answer.content.is_empty(),
+        },
+        Message::BashExecution(bash) => !bash.exclude_from_context,
+        Message::User(_) | Message::ToolResult(_) => true,
+        Message::System(_) => false,
+    }
+}
+
+fn is_said(block: &AssistantBlock) -> bool {
+    matches!(block, AssistantBlock::Text { text } if !text.is_empty())
+}
+
+/// About how many tokens a provider gets to see of messages.
+pub(super) fn weight(messages: &[Projected]) -> Tokens {
+    let sent = messages.iter().filter(|projected| is_sent(&projected.message));
+    sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
+}
+
+/// A turn of which less than this part of all that is kept would be left is summed up whole.
+const SPLINTER: u64 = 4;
+
+/// The first message that is kept of a conversation that is summed up. The end of a turn that would hardly count among what is
+/// kept goes with its beginning: one summary says more than a splinter and two.
+pub(super) fn first_kept_whole(messages: &[Projected], keep: Keep) -> usize {
+    let first = first_kept(messages, keep);
+    if split_turn(messages, first).is_none() {
+        return first;
+    }
+    let is_user = |projected: &Projected| matches!(*projected.message, Message::User(_));
+    let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
+    // With a smaller limit it is the same walk, so what it ends at is no gap between a call and its result.
+    let smaller = Keep { tokens: weight(&messages[next..]), ..keep };
+    let is_splinter = weight(&messages[first..next]).0 * SPLINTER < weight(&messages[first..]).0;
+    if is_splinter && first_kept(messages, smaller) == next { next } else { first }
+}
+
+/// The first message that is kept: the oldest one before which a cut may be made with what follows being within the limits.
+/// Answers with the number of messages when there is none to keep.
+pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
+    let (mut first, mut kept, mut unit) = (messages.len(), Load::default(), Load::default());
+    let mut results = HashSet::new();
+    for (at, projected) in messages.iter().enumerate().rev() {
+        unit.add(&projected.message);
+        match &*projected.message {
+            // Sent only if the answer before it makes the call, and then once.
+            Message::ToolResult(result) => {
+                unit.sent -= 1;
+                results.insert(&result.tool_call_id);
+            }
+            Message::Assistant(answer) => {
+                let makes_calls = is_sent(&projected.message) && answer.stop_reason != StopReason::Aborted;
+                let is_answered = |id: &&CallId| answer.tool_calls().any(|call| call.id == **id);
+                unit.sent += results.drain().filter(|id| makes_calls && is_answered(id)).count();
+            }
+            Message::User(_) | Message::BashExecution(_) | Message::System(_) => {}
+        }
+        // Before the very first message no call can stand.
+        if at > 0 && !results.is_empty() {
+            continue;
+        }
+        let more = kept.with(unit);
+        if kept.sent > 0 && !more.is_within(keep) {
+            break;
+        }
+        (first, kept, unit) = (at, more, Load::default());
+    }
+    first
+}
+
+/// Where the turn begins that a cut before `first_kept` splits: its user message. `None` when the cut falls between two
+/// turns, or when the beginning of the turn is gone already.
+pub(super) fn split_turn(messages: &[Projected], first_kept: usize) -> Option<usize> {
+    let speaks =
+        |projected: &&Projected| matches!(*projected.message, Message::User(_) | Message::Assistant(_));
+    let next = messages[first_kept..].iter().find(speaks)?;
+    if matches!(*next.message, Message::User(_)) {
+        return None;
+    }
+    messages[..first_kept].iter().rposition(|projected| matches!(*projected.message, Message::User(_)))
+}
+
+/// Which messages stay when the middle of a conversation is left out: the first one, and the newest ones within the
+/// limits, of which it is one. Calls stay with their results. All of them when they are within the limits.
+#[must_use]
+pub fn truncate(messages: &[Projected], keep: Keep) -> Vec<usize> {
+    let Some((first, rest)) = messages.split_first() else { return Vec::new() };
+    let mut load = Load::default();
+    load.add(&first.message);
+    let keep = Keep {
+        tokens: Tokens(keep.tokens.0.saturating_sub(load.tokens.0)),
+        messages: keep.messages.map(|most| most.saturating_sub(load.messages)),
+    };
+    let from = 1 + first_kept(rest, keep);
+    std::iter::once(0).chain(from..messages.len()).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use tiller_core::message::{
+        AssistantMessage, BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, UserMessage,
+    };
+    use tiller_core::unit::UnixMs;
+    use tiller_session::{Entry, EntryBody};
+
+    /// A conversation in short: `u` the user, `a` an answer, `a1` one with call 1, `a12` one with calls 1 and 2, `r1` its
+    /// result, `e` a failed answer, `s1` one that was stopped before call 1 was made and said nothing, `!` a command, `!!` one that no model sees. Each text is 4 characters: one token.
+    pub(in crate::compaction) fn talk(words: &str) -> Vec<Projected> {
+        let said = |(at, word): (usize, &str)| Projected {
+            entry: format!("e{at}").as_str().into(),
+            message: Arc::new(message(word)),
+        };
+        words.split_whitespace().enumerate().map(said).collect()
+    }
+
+    /// The same as entries of a log.
+    pub(in crate::compaction) fn entries(words: &str) -> Vec<Entry> {
+        let said = |Projected { entry, message }| Entry {
+            id: entry,
+            parent: None,
+            timestamp: UnixMs(1),
+            body: EntryBody::message(message),
+        };
+        talk(words).into_iter().map(said).collect()
+    }
+
+    fn message(word: &str) -> Message {
+        let text = || UserBlock::Text { text: "said".into() };
+        let rest = &word[1..];
+        match &word[..1] {
+            "u" => Message::User(UserMessage::text("said", UnixMs(1))),
+            "r" => Message::ToolResult(ToolResultMessage {
+                tool_call_id: rest.into(),
+                tool_name: "look".into(),
+                content: vec![text()],
+                details: None,
+                is_error: false,
+                timestamp: UnixMs(1),
+            }),
+            "!" => Message::BashExecution(BashExecutionMessage {
+                command: "said".into(),
+                exclude_from_context: rest == "!",
+                ..BashExecutionMessage::default()
+            }),
+            kind => {
+                let call = |id: char| {
+                    let id = id.to_string().as_str().into();
+                    AssistantBlock::ToolCall(ToolCall::from_streamed(id, "lo".into(), ""))
+                };
+                let stop_reason = match kind {
+                    "e" => StopReason::Error,
+                    "s" => StopReason::Aborted,
+                    _ if rest.is_empty() => StopReason::Stop,
+                    _ => StopReason::ToolUse,
+                };
+                let plain = rest.is_empty().then(|| AssistantBlock::Text { text: "said".into() });
+                let content = plain.into_iter().chain(rest.chars().map(call)).collect();
+                Message::Assistant(AssistantMessage { content, stop_reason, ..Default::default() })
+            }
+        }
+    }
+
+    fn tokens(most: u64) -> Keep {
+        Keep { tokens: Tokens(most), messages: None }
+    }
+
+    fn messages(most: usize) -> Keep {
+        Keep { tokens: Tokens(u64::MAX), messages: Some(most) }
+    }
+
+    #[test]
+    fn the_newest_messages_within_the_limit_are_kept() {
+        let talk = talk("u a u a u a");
+        assert_eq!(first_kept(&talk, tokens(3)), 3);
+        assert_eq!(first_kept(&talk, messages(2)), 4);
+        assert_eq!(first_kept(&talk, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
+        assert_eq!(first_kept(&talk, tokens(6)), 0);
+    }
+
+    #[test]
+    fn an_answer_that_was_stopped_before_it_said_anything_is_not_what_is_kept() {
+        assert_eq!(first_kept(&talk("u a u s12"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u s12 r1 r2"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u s"), messages(1)), 3);
+    }
+
+    #[test]
+    fn a_call_is_kept_with_its_results_or_not_at_all() {
+        let talk = talk("u a12 r1 r2 a");
+        assert_eq!(first_kept(&talk, messages(2)), 4);
+        assert_eq!(first_kept(&talk, messages(3)), 4);
+        assert_eq!(first_kept(&talk, messages(4)), 1);
+    }
+
+    #[test]
+    fn a_result_that_came_late_holds_what_stands_between() {
+        let talk = talk("u a12 r1 u r2 u a");
+        assert_eq!(first_kept(&talk, messages(4)), 5);
+        assert_eq!(first_kept(&talk, messages(6)), 1);
+    }
+
+    #[test]
+    fn the_newest_that_is_sent_is_kept_however_long_it_is() {
+        assert_eq!(first_kept(&talk("u a u e"), tokens(0)), 2);
+        assert_eq!(first_kept(&talk("u a1 r1"), tokens(0)), 1);
+        assert_eq!(first_kept(&talk("u a u !!"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u e r1"), messages(1)), 2, "a result without its call is not sent");
+        assert_eq!(first_kept(&talk("u a u e1 r1"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a2 r1"), messages(1)), 1);
+    }
+
+    #[test]
+    fn what_is_not_sent_weighs_nothing() {
+        assert_eq!(first_kept(&talk("u a !! e u a"), tokens(3)), 1);
+    }
+
+    #[test]
+    fn a_cut_before_a_later_answer_of_a_turn_splits_it() {
+        let talk = talk("u a u a1 r1 a2 r2 ! a u");
+        assert_eq!(split_turn(&talk, 5), Some(2));
+        assert_eq!(split_turn(&talk, 7), Some(2));
+        assert_eq!(split_turn(&talk, 9), None);
+        assert_eq!(split_turn(&talk, 2), None);
+    }
+
+    #[test]
+    fn the_small_end_of_a_turn_is_not_kept_without_its_beginning() {
+        let whole = |words, most| first_kept_whole(&talk(words), tokens(most));
+        assert_eq!(whole("u a u a u a", 5), 2, "one of five");
+        assert_eq!(whole("u a u a", 3), 1, "one of three");
+        assert_eq!(whole("u a1 r1 a u a u a", 5), 4);
+        assert_eq!(whole("u a1 r1 a2 r2 a", 4), 3, "no other turn follows");
+        assert_eq!(whole("u a u a u a", 4), 2);
+    }
+
+    #[test]
+    fn a_command_between_two_turns_splits_none() {
+        assert_eq!(split_turn(&talk("u a ! u a"), 2), None);
+        assert_eq!(split_turn(&talk("u a !"), 2), None);
+    }
+
+    #[test]
+    fn truncation_keeps_the_first_message_and_whole_pairs() {
+        let talk = talk("u a1 r1 a2 r2 a");
+        assert_eq!(truncate(&talk, messages(4)), [0, 3, 4, 5]);
+        assert_eq!(truncate(&talk, messages(3)), [0, 5]);
+        assert_eq!(truncate(&talk, messages(6)), [0, 1, 2, 3, 4, 5]);
+        assert!(truncate(&[], messages(1)).is_empty());
+    }
+
+    fn any_talk() -> impl Strategy<Value = Vec<Projected>> {
+        let word =
+            prop::sample::select(vec!["u", "a", "a1", "a12", "a3", "r1", "r2", "r3", "e", "e1", "!", "!!"]);
+        prop::collection::vec(word, 0..24).prop_map(|words| talk(&words.join(" ")))
+    }
+
+    /// Calls before the cut whose result would have been sent and stands behind it.
+    fn is_torn(talk: &[Projected], first: usize) -> bool {
+        let mut open: HashSet<&str> = HashSet::new();
+        for (at, projected) in talk.iter().enumerate() {
+            match &*projected.message {
+                Message::Assistant(_) if at >= first => return false,
+                Message::Assistant(answer) => {
+                    open = answer.tool_calls().map(|call| call.id.as_str()).collect()
+                }
+                Message::ToolResult(result) if at < first => drop(open.remove(result.tool_call_id.as_str())),
+                Message::ToolResult(result) if open.contains(result.tool_call_id.as_str()) => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    proptest! {
+        #[test]
+        fn no_cut_parts_a_call_from_its_result(talk in any_talk(), most in 0..9_u64, count in 1..9_usize) {
+            for keep in [tokens(most), messages(count)] {
+                let first = first_kept(&talk, keep);
+                prop_assert!(!is_torn(&talk, first));
+                if talk.iter().any(|projected| is_sent(&projected.message) && !matches!(*projected.message, Message::ToolResult(_))) {
+                    prop_assert!(talk[first..].iter().any(|projected| is_sent(&projected.message)));
+                }
+                let kept = truncate(&talk, keep);
+                prop_assert!(kept.first().is_none_or(|first| *first == 0));
+                prop_assert!(kept.is_sorted());
+            }
+        }
+    }
+}

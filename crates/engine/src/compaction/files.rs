@@ -1,0 +1,194 @@
+//! Which files the model read and modified, by the calls it made. Pure.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+use tiller_core::id::CallId;
+use tiller_core::message::{Message, ToolCall};
+use tiller_session::context::Projected;
+
+/// Tools that show a file to the model.
+const READERS: [&str; 1] = ["read_file"];
+
+/// Tools that change a file.
+const WRITERS: [&str; 2] = ["edit_file", "write_file"];
+
+/// Most files of a kind that a summary names; the log's details name all.
+const LISTED: usize = 100;
+
+/// Files that were read and files that were modified, those touched last at the end. No file is in both lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Only read.
+    pub read: Vec<String>,
+    /// Written or edited.
+    pub modified: Vec<String>,
+}
+
+impl Files {
+    /// The files that the `details` of a compaction or of a branch's summary name.
+    #[must_use]
+    pub fn from_details(details: &Value) -> Self {
+        let list = |key: &str| {
+            let names = details.get(key).and_then(Value::as_array).into_iter().flatten();
+            names.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut files = Self::default();
+        files.note(list("readFiles"), list("modifiedFiles"));
+        files
+    }
+
+    /// `details` as the log keeps them.
+    #[must_use]
+    pub fn to_details(&self) -> Value {
+        json!({ "readFiles": self.read, "modifiedFiles": self.modified })
+    }
+
+    /// Adds what other details name; it counts as touched later.
+    pub fn merge(&mut self, later: Self) {
+        self.note(later.read, later.modified);
+    }
+
+    /// Adds the files of the calls among these messages that went well.
+    pub fn note_calls(&mut self, messages: &[Projected]) {
+        let done: HashSet<&CallId> = messages
+            .iter()
+            .filter_map(|projected| match &*projected.message {
+                Message::ToolResult(result) if !result.is_error => Some(&result.tool_call_id),
+                _ => None,
+            })
+            .collect();
+        for projected in messages {
+            if let Message::Assistant(answer) = &*projected.message {
+                answer
+                    .tool_calls()
+                    .filter(|call| done.contains(&call.id))
+                    .for_each(|call| self.note_call(call));
+            }
+        }
+    }
+
+    /// The lists as the end of a summary; empty when nothing was touched.
+    #[must_use]
+    pub fn listed(&self) -> String {
+        let mut text = String::new();
+        for (tag, names) in [("files-modified", &self.modified), ("files-read", &self.read)] {
+            if names.is_empty() {
+                continue;
+            }
+            let unnamed = names.len().saturating_sub(LISTED);
+            text.push_str(&format!("\n\n<{tag}>\n"));
+            if unnamed > 0 {
+                text.push_str(&format!("({unnamed} earlier ones are not named here)\n"));
+            }
+            text.push_str(&names[unnamed..].join("\n"));
+            text.push_str(&format!("\n</{tag}>"));
+        }
+        text
+    }
+
+    fn note_call(&mut self, call: &ToolCall) {
+        let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { return };
+        if READERS.contains(&call.name.as_str()) {
+            self.note(vec![path.to_owned()], Vec::new());
+        } else if WRITERS.contains(&call.name.as_str()) {
+            self.note(Vec::new(), vec![path.to_owned()]);
+        }
+    }
+
+    fn note(&mut self, read: Vec<String>, modified: Vec<String>) {
+        move_to_end(&mut self.modified, modified);
+        move_to_end(&mut self.read, read);
+        let modified: HashSet<&String> = self.modified.iter().collect();
+        self.read.retain(|name| !modified.contains(name));
+    }
+}
+
+fn move_to_end(names: &mut Vec<String>, later: Vec<String>) {
+    for name in later {
+        names.retain(|known| *known != name);
+        names.push(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{AssistantBlock, AssistantMessage, ToolResultMessage};
+    use tiller_core::unit::UnixMs;
+
+    use super::*;
+
+    use std::sync::Arc;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn called(id: &str, tool: &str, path: &str, is_error: bool) -> Vec<Projected> {
+        let arguments = json!({ "path": path }).to_string();
+        let call = ToolCall::from_streamed(id.into(), tool.into(), &arguments);
+        let answer = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], ..Default::default() };
+        let result = ToolResultMessage {
+            tool_call_id: id.into(),
+            tool_name: tool.into(),
+            content: Vec::new(),
+            details: None,
+            is_error,
+            timestamp: UnixMs(1),
+        };
+        let said = |message| Projected { entry: "e".into(), message: Arc::new(message) };
+        vec![said(Message::Assistant(answer)), said(Message::ToolResult(result))]
+    }
+
+    #[test]
+    fn calls_that_went_well_name_their_files() {
+        let calls = [
+            called("1", "read_file", "a.rs", false),
+            called("2", "read_file", "b.rs", false),
+            called("3", "edit_file", "b.rs", false),
+            called("4", "write_file", "c.rs", false),
+            called("5", "read_file", "lost.rs", true),
+            called("6", "bash", "d.rs", false),
+            called("7", "read_file", "a.rs", false),
+        ];
+        let mut files = Files::default();
+        files.note_calls(&calls.concat());
+        assert_eq!(files, Files { read: names(&["a.rs"]), modified: names(&["b.rs", "c.rs"]) });
+    }
+
+    #[test]
+    fn a_call_without_a_result_names_none() {
+        let mut files = Files::default();
+        files.note_calls(&called("1", "read_file", "a.rs", false)[..1]);
+        assert_eq!(files, Files::default());
+    }
+
+    #[test]
+    fn details_go_to_the_log_and_come_back() {
+        let files = Files { read: names(&["a"]), modified: names(&["b"]) };
+        assert_eq!(Files::from_details(&files.to_details()), files);
+        assert_eq!(Files::from_details(&json!({"readFiles": 7, "modifiedFiles": [1, "x"]})).modified, ["x"]);
+    }
+
+    #[test]
+    fn what_was_modified_since_is_no_longer_only_read() {
+        let mut files = Files { read: names(&["a", "b"]), modified: Vec::new() };
+        files.merge(Files { read: names(&["a"]), modified: names(&["b"]) });
+        assert_eq!(files, Files { read: names(&["a"]), modified: names(&["b"]) });
+        assert_eq!(
+            files.listed(),
+            "\n\n<files-modified>\nb\n</files-modified>\n\n<files-read>\na\n</files-read>"
+        );
+    }
+
+    #[test]
+    fn a_long_list_names_the_latest() {
+        let files = Files { read: (0..LISTED + 2).map(|at| at.to_string()).collect(), modified: Vec::new() };
+        let listed = files.listed();
+        assert!(
+            listed.starts_with("\n\n<files-read>\n(2 earlier ones are not named here)\n2\n3\n"),
+            "{listed}"
+        );
+        assert_eq!(files.to_details()["readFiles"].as_array().map(Vec::len), Some(LISTED + 2));
+    }
+}

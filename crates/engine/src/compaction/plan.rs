@@ -1,0 +1,421 @@
+//! One compaction: what stays, what is asked, and the entry that comes of the answers. Pure.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use tiller_core::id::EntryId;
+use tiller_core::message::{Message, UserMessage};
+use tiller_core::unit::{Tokens, UnixMs, thousands};
+use tiller_session::context::{Projected, Projection, Unloaded, estimate};
+use tiller_session::entry::Compaction;
+
+use super::cut::{first_kept_whole, is_sent, split_turn, weight};
+use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, SummaryRequest, truncate};
+
+/// Most characters of the first message that a summary quotes.
+const QUOTED_CHARS: usize = 2_000;
+
+/// The key of a compaction's details that tells how large the context is behind it, by estimate.
+const TOKENS_AFTER: &str = "tokensAfter";
+
+const FIRST: (&str, &str) = ("<first-message>\n", "\n</first-message>");
+const LEFT_OUT: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
+
+/// What a compaction is made from.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// The conversation as it is.
+    pub projection: Projection,
+    /// The branch's first user message.
+    pub first_message: Option<String>,
+    /// The details of summaries of other branches among the messages, by entry.
+    pub noted: HashMap<EntryId, Value>,
+}
+
+/// A compaction that is to be made.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    first_kept: EntryId,
+    tokens_before: Tokens,
+    first_message: Option<String>,
+    /// What the summary made before says, without what is put around it by rule.
+    previous: Option<String>,
+    /// What is summed up.
+    older: Vec<Projected>,
+    /// The part before that, which is not loaded.
+    unloaded: Unloaded,
+    /// The beginning of a turn whose rest is kept; summed up on its own.
+    turn: Vec<Projected>,
+    /// An estimate of what stays.
+    kept: Tokens,
+    files: Files,
+    measure: Measure,
+}
+
+/// What the summary stands for, to be compared with.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    /// An estimate.
+    tokens: Tokens,
+    /// As many messages, when their number is what has to come down; else none.
+    messages: Option<usize>,
+}
+
+impl Plan {
+    /// Decides what is summed up and what stays.
+    ///
+    /// # Errors
+    /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when all would stay.
+    pub fn new(
+        material: &Material,
+        keep: Keep,
+        options: &CompactionOptions,
+    ) -> Result<Self, CompactionError> {
+        let projection = &material.projection;
+        let messages = &projection.messages;
+        let head = usize::from(projection.compaction.is_some());
+        let first = match options.strategy {
+            Strategy::Off => return Err(CompactionError::Off),
+            Strategy::Summarize => head + first_kept_whole(&messages[head.min(messages.len())..], keep),
+            Strategy::Truncate => match truncate(messages, keep)[..] {
+                // All of them: where the first one stays too, nothing is left out.
+                [_, 1, ..] => head,
+                [_, first, ..] => first,
+                [_] | [] => messages.len(),
+            },
+        };
+        let nothing = CompactionError::Nothing { kept: keep.tokens };
+        let Some(kept) = messages.get(first) else { return Err(nothing) };
+        let replaced = &messages[head..first];
+        let unloaded = projection.unloaded.unwrap_or_default();
+        let is_any_sent = replaced.iter().any(|projected| is_sent(&projected.message));
+        if unloaded.messages == 0 && !is_any_sent {
+            return Err(nothing);
+        }
+        let (older, turn) = match split_turn(messages, first).map(|at| at.saturating_sub(head)) {
+            // With nothing before it, the turn's beginning is all there is to sum up.
+            Some(at) if replaced[..at].iter().any(|projected| is_sent(&projected.message)) => {
+                replaced.split_at(at)
+            }
+            Some(_) | None => (replaced, &replaced[..0]),
+        };
+        let has_too_many = options.max_messages.is_some_and(|most| projection.message_count() > most);
+        Ok(Self {
+            first_kept: kept.entry.clone(),
+            tokens_before: projection.tokens(),
+            first_message: material.first_message.as_deref().map(quoted),
+            previous: projection.compaction.as_ref().map(|earlier| body(&earlier.summary).to_owned()),
+            older: older.to_vec(),
+            unloaded,
+            turn: turn.to_vec(),
+            kept: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
+            files: files(material, replaced),
+            measure: Measure {
+                tokens: unloaded.tokens + weight(&messages[..first]),
+                messages: has_too_many.then_some(unloaded.messages + first),
+            },
+        })
+    }
+
+    /// The size of what stays, by estimate.
+    #[must_use]
+    pub fn kept(&self) -> Tokens {
+        self.kept
+    }
+
+    /// What is to be asked, each with the messages it is about. The answers are taken in the same order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<SummaryRequest> {
+        let prompt = match &self.previous {
+            None => Prompt::Summary,
+            Some(previous) => Prompt::Update { previous: previous.clone() },
+        };
+        let main = SummaryRequest { prompt, messages: self.older.clone(), unloaded: self.unloaded.messages };
+        let of_turn =
+            || SummaryRequest { prompt: Prompt::SplitTurn, messages: self.turn.clone(), unloaded: 0 };
+        std::iter::once(main).chain((!self.turn.is_empty()).then(of_turn)).collect()
+    }
+
+    /// The entry that the answers make.
+    ///
+    /// # Errors
+    /// When an answer is empty, or the context would not get smaller.
+    pub fn summarized(&self, answers: &[String]) -> Result<Compaction, CompactionError> {
+        if answers.iter().any(|answer| answer.trim().is_empty()) {
+            return Err(CompactionError::Empty);
+        }
+        let answers: Vec<&str> = answers.iter().map(|answer| answer.trim()).collect();
+        self.entry(&answers.join("\n\n---\n\n## The Beginning of the Current Turn\n"))
+    }
+
+    /// The entry that is made without asking anybody: it quotes the first message, keeps what an earlier summary says, and
+    /// tells that the rest is left out.
+    ///
+    /// # Errors
+    /// When the context would not get smaller.
+    pub fn truncated(&self) -> Result<Compaction, CompactionError> {
+        let earlier = self.previous.as_deref().unwrap_or_default();
+        let said = earlier.strip_suffix(LEFT_OUT.trim_start()).unwrap_or(earlier).trim_end();
+        self.entry(format!("{said}{LEFT_OUT}").trim_start())
+    }
+
+    fn entry(&self, said: &str) -> Result<Compaction, CompactionError> {
+        let first = self.first_message.as_ref();
+        let first = first.map(|text| format!("{}{text}{}\n\n", FIRST.0, FIRST.1)).unwrap_or_default();
+        let summary = format!("{first}{said}{}", self.files.listed());
+        let after = estimate(&Message::User(UserMessage::text(&*summary, UnixMs(0))));
+        let is_smaller =
+            after < self.measure.tokens || self.measure.messages.is_some_and(|before| before > 1);
+        if !is_smaller {
+            return Err(CompactionError::NotSmaller { before: self.measure.tokens, after });
+        }
+        let mut details = self.files.to_details();
+        details[TOKENS_AFTER] = (self.kept + after).0.into();
+        Ok(Compaction {
+            summary,
+            first_kept_entry_id: self.first_kept.clone(),
+            tokens_before: self.tokens_before,
+            details: Some(details),
+            usage: None,
+            made_by: None,
+        })
+    }
+}
+
+/// Files of the compaction before, of branches that were left, and of the calls among what is summed up, in this order.
+fn files(material: &Material, replaced: &[Projected]) -> Files {
+    let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
+    let mut files = earlier.map(Files::from_details).unwrap_or_default();
+    for projected in replaced {
+        if let Some(details) = material.noted.get(&projected.entry) {
+            files.merge(Files::from_details(details));
+        }
+    }
+    files.note_calls(replaced);
+    files
+}
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let missing = thousands(text[end..].chars().count());
+            format!("{} [… {missing} more characters]", &text[..end])
+        }
+    }
+}
+
+/// What a summary says, without the first message before it and the files behind it, where tiller put them.
+fn body(summary: &str) -> &str {
+    let said = summary
+        .strip_prefix(FIRST.0)
+        .and_then(|rest| rest.rsplit_once(&format!("{}\n\n", FIRST.1)))
+        .map_or(summary, |(_, said)| said);
+    let end = ["\n\n<files-modified>\n", "\n\n<files-read>\n"].iter().filter_map(|tag| said.find(tag)).min();
+    said[..end.unwrap_or(said.len())].trim()
+}
+
+/// The text of the message with which the user began, if it has any.
+#[must_use]
+pub fn first_message(message: &Message) -> Option<String> {
+    match message {
+        Message::User(user) => Some(user.content.joined_text()).filter(|text| !text.trim().is_empty()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_session::context::project;
+
+    use super::*;
+
+    use crate::compaction::cut::tests::entries;
+    use std::sync::Arc;
+
+    const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(u64::MAX) };
+
+    fn keep(messages: usize) -> Keep {
+        Keep { tokens: Tokens(u64::MAX), messages: Some(messages) }
+    }
+
+    fn material(words: &str) -> Material {
+        Material {
+            projection: project(&entries(words)),
+            first_message: Some("Fix it.".into()),
+            ..Material::default()
+        }
+    }
+
+    /// A conversation whose messages weigh enough to be worth a summary.
+    fn heavy(words: &str) -> Material {
+        let mut material = material(words);
+        for projected in &mut material.projection.messages {
+            if let Message::User(user) = Arc::make_mut(&mut projected.message) {
+                *user = UserMessage::text("said ".repeat(200), UnixMs(1));
+            }
+        }
+        material
+    }
+
+    fn plan(material: &Material, messages: usize) -> Result<Plan, CompactionError> {
+        Plan::new(material, keep(messages), &CompactionOptions::default())
+    }
+
+    fn ids(messages: &[Projected]) -> Vec<&str> {
+        messages.iter().map(|projected| projected.entry.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_not_kept_is_summed_up() {
+        let plan = plan(&heavy("u a u a"), 2).unwrap();
+        let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
+            panic!("one summary")
+        };
+        assert_eq!(ids(older), ["e0", "e1"]);
+        let entry = plan.summarized(&["  ## Goal\nA.\n".into()]).unwrap();
+        assert_eq!(entry.summary, "<first-message>\nFix it.\n</first-message>\n\n## Goal\nA.");
+        assert_eq!(entry.first_kept_entry_id.as_str(), "e2");
+        let details = entry.details.unwrap();
+        assert_eq!(Files::from_details(&details), Files::default());
+        // Two messages of 250 and 1 tokens stay, and the summary has 52 characters.
+        assert_eq!(details["tokensAfter"], 250 + 1 + 13);
+    }
+
+    #[test]
+    fn the_beginning_of_a_split_turn_gets_its_own_summary() {
+        let plan = plan(&heavy("u a u a1 r1 a2 r2"), 2).unwrap();
+        let [main, split] = &plan.requests()[..] else { panic!("two summaries") };
+        assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
+        let (older, turn) = (&main.messages, &split.messages);
+        assert_eq!((ids(older), ids(turn)), (vec!["e0", "e1"], vec!["e2", "e3", "e4"]));
+        let entry = plan.summarized(&["Main.".into(), "Turn.".into()]).unwrap();
+        assert!(
+            entry.summary.ends_with("Main.\n\n---\n\n## The Beginning of the Current Turn\nTurn."),
+            "{entry:?}"
+        );
+    }
+
+    #[test]
+    fn a_first_turn_that_is_split_is_summed_up_as_a_whole() {
+        let plan = plan(&heavy("u a1 r1 a2 r2"), 2).unwrap();
+        let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
+            panic!("one summary")
+        };
+        assert_eq!(ids(older), ["e0", "e1", "e2"]);
+    }
+
+    #[test]
+    fn plan_unloaded_messages_count_and_are_not_asked_about() {
+        let mut material = heavy("u a u a");
+        let unloaded = Unloaded { messages: 7, tokens: Tokens(5_000) };
+        material.projection.unloaded = Some(unloaded);
+        let plan = plan(&material, 2).unwrap();
+        let [question] = &plan.requests()[..] else { panic!("one summary") };
+        assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
+        // Longer than what is loaded, and still shorter than what it stands for.
+        let entry = plan.summarized(&["word ".repeat(1_000)]).unwrap();
+        assert_eq!(entry.tokens_before, Tokens(5_000 + 2 * 251));
+    }
+
+    /// A conversation that goes on after a compaction.
+    fn compacted(entry: Compaction, words: &str) -> Material {
+        let mut material = heavy(words);
+        let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));
+        let first = Projected { entry: "c".into(), message: Arc::new(summary) };
+        material.projection.messages.insert(0, first);
+        material.projection.compaction = Some(entry);
+        material
+    }
+
+    #[test]
+    fn an_earlier_summary_is_brought_up_to_date_and_the_first_message_stays() {
+        let mut first = heavy("u a u");
+        first.noted.insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
+        let entry = plan(&first, 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
+        let second = plan(&compacted(entry, "u a u"), 1).unwrap();
+        let [SummaryRequest { prompt: Prompt::Update { previous }, messages: newer, .. }] =
+            &second.requests()[..]
+        else {
+            panic!("an update")
+        };
+        assert_eq!((previous.as_str(), ids(newer)), ("Main.", vec!["e0", "e1"]));
+        let entry = second.summarized(&["More.".into()]).unwrap();
+        let expected =
+            "<first-message>\nFix it.\n</first-message>\n\nMore.\n\n<files-read>\na.rs\n</files-read>";
+        assert_eq!(entry.summary, expected);
+    }
+
+    #[test]
+    fn a_summary_alone_is_not_compacted_again() {
+        let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
+    }
+
+    #[test]
+    fn when_all_would_stay_there_is_nothing_to_compact() {
+        for words in ["", "u", "u a", "!! u a", "e u"] {
+            assert_eq!(plan(&heavy(words), 2).unwrap_err(), NOTHING, "{words}");
+        }
+    }
+
+    #[test]
+    fn truncation_leaves_alone_what_fits() {
+        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        for words in ["u a", "u a u a", "u a1 r1 a"] {
+            assert_eq!(Plan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
+        }
+        assert!(Plan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
+    }
+
+    #[test]
+    fn a_summary_that_is_empty_or_longer_than_what_it_stands_for_is_an_error() {
+        let plan = plan(&material("u a u"), 1).unwrap();
+        assert_eq!(plan.summarized(&[" \n".into()]), Err(CompactionError::Empty));
+        let error = plan.summarized(&["Too long by far.".into()]).unwrap_err();
+        assert!(matches!(error, CompactionError::NotSmaller { before: Tokens(2), .. }), "{error}");
+    }
+
+    #[test]
+    fn where_the_number_of_messages_has_to_come_down_a_longer_text_may_do_it() {
+        let options = CompactionOptions { max_messages: Some(2), ..CompactionOptions::default() };
+        let plan = Plan::new(&material("u a u"), keep(1), &options).unwrap();
+        assert!(plan.summarized(&["Longer than before.".into()]).is_ok());
+    }
+
+    #[test]
+    fn truncation_quotes_the_first_message_and_says_that_something_is_missing() {
+        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        let entry = Plan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options).unwrap().truncated().unwrap();
+        assert_eq!(entry.first_kept_entry_id.as_str(), "e3");
+        let expected = format!("<first-message>\nFix it.\n</first-message>\n\n{}", LEFT_OUT.trim_start());
+        assert_eq!(entry.summary, expected);
+        let again = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
+        assert_eq!(again.summary, expected);
+    }
+
+    #[test]
+    fn truncation_keeps_what_an_earlier_summary_says() {
+        let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        let later = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
+        let expected = format!("<first-message>\nFix it.\n</first-message>\n\nMain.{LEFT_OUT}");
+        assert_eq!(later.summary, expected);
+    }
+
+    #[test]
+    fn a_long_first_message_is_quoted_up_to_a_limit() {
+        let mut material = heavy(&"u ".repeat(40));
+        material.first_message = Some("é".repeat(QUOTED_CHARS + 7));
+        let entry = plan(&material, 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        assert!(entry.summary.contains("é [… 7 more characters]\n</first-message>\n\nMain."), "{entry:?}");
+    }
+
+    #[test]
+    fn what_is_off_is_refused() {
+        let options = CompactionOptions { strategy: Strategy::Off, ..CompactionOptions::default() };
+        let refused = Plan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
+        assert_eq!(refused, CompactionError::Off);
+    }
+}

@@ -1,0 +1,217 @@
+//! What the one who sums up is asked. Pure.
+
+use tiller_core::message::{Message, ThinkingLevel, UserMessage};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::{ModelFacts, Request, ToolChoice};
+use tiller_session::context::Projected;
+
+use super::CompactionError;
+use super::transcript::transcript;
+
+const SUMMARIZER: &str = include_str!("../../../../prompts/system/summarizer.md");
+const SUMMARY: &str = include_str!("../../../../prompts/system/summary.md");
+const UPDATE: &str = include_str!("../../../../prompts/system/summary_update.md");
+const SPLIT_TURN: &str = include_str!("../../../../prompts/system/split_turn.md");
+const BRANCH: &str = include_str!("../../../../prompts/system/branch_summary.md");
+
+/// Most tokens of a summary: several pages; what is longer saves too little.
+const LONGEST_SUMMARY: Tokens = Tokens(8_192);
+
+/// UTF-16 units that are taken for one token, as in every estimate of tiller's.
+const UNITS_PER_TOKEN: u64 = 4;
+
+/// Fewest tokens of conversation that are worth a request.
+const LEAST_CONVERSATION: u64 = 128;
+
+/// What is wanted of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// A summary of it.
+    Summary,
+    /// A summary of it and of what an earlier summary says.
+    Update {
+        /// The earlier summary, without what is put around it by rule.
+        previous: String,
+    },
+    /// What is needed to understand the rest of a turn of which this is the beginning.
+    SplitTurn,
+    /// A summary of a branch that is left.
+    Branch,
+}
+
+/// A summary request: the prompt and the messages that it covers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryRequest {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The part, oldest first.
+    pub messages: Vec<Projected>,
+    /// Number of earlier messages that are not among them, because they were not loaded.
+    pub unloaded: usize,
+}
+
+/// One question to the one who sums up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The system prompt.
+    pub system: &'static str,
+    /// The conversation and what is wanted of it.
+    pub text: String,
+    /// Most tokens of the answer.
+    pub max_tokens: Tokens,
+}
+
+impl SummaryRequest {
+    /// The question in words, within the window of a model. `attempt` counts from 0; each further one leaves out
+    /// half of what the one before had room for, because the estimate of tokens was too low.
+    ///
+    /// # Errors
+    /// [`CompactionError::NoRoom`] when the window has no room for any conversation worth the request.
+    pub fn ask(
+        &self,
+        instructions: Option<&str>,
+        model: &ModelFacts,
+        attempt: u32,
+    ) -> Result<Ask, CompactionError> {
+        let wanted = self.prompt.wanted(instructions);
+        let max_tokens = Tokens(LONGEST_SUMMARY.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
+        let said = (SUMMARIZER.len() + wanted.len()) as u64 / UNITS_PER_TOKEN;
+        // What the provider adds by itself, and what the estimate misses.
+        let margin = model.window.0 / 20;
+        let room = model.window.0.saturating_sub(max_tokens.0 + said + margin) >> attempt;
+        if room < LEAST_CONVERSATION {
+            return Err(CompactionError::NoRoom);
+        }
+        let conversation = transcript(&self.messages, self.unloaded, room * UNITS_PER_TOKEN);
+        let text = format!("<conversation>\n{conversation}\n</conversation>\n\n{wanted}");
+        Ok(Ask { system: SUMMARIZER.trim_end(), text, max_tokens })
+    }
+}
+
+impl Prompt {
+    fn wanted(&self, instructions: Option<&str>) -> String {
+        let mut text = match self {
+            Self::Summary => SUMMARY.to_owned(),
+            Self::Update { previous } => {
+                format!(
+                    "<previous-summary>\n{previous}\n</previous-summary>\n\n{UPDATE}\n{SECTIONS}{SUMMARY}"
+                )
+            }
+            Self::SplitTurn => SPLIT_TURN.to_owned(),
+            Self::Branch => BRANCH.to_owned(),
+        };
+        if let Some(words) = instructions {
+            text.push_str("\nThe user asks for this in particular:\n");
+            text.push_str(words);
+            text.push('\n');
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+/// Stands before the sections when a summary is brought up to date.
+const SECTIONS: &str = "These are the instructions that a summary follows:\n\n";
+
+impl Ask {
+    /// The request to a model. It offers no tools.
+    #[must_use]
+    pub fn into_request(self, model: &ModelFacts, now: UnixMs) -> Request {
+        let message = Message::User(UserMessage::text(self.text, now));
+        Request {
+            model: model.id.clone(),
+            system: self.system.to_owned(),
+            messages: vec![message.into()],
+            tools: [].into(),
+            tool_choice: ToolChoice::Auto,
+            max_tokens: self.max_tokens,
+            temperature: None,
+            thinking: ThinkingLevel::Off,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_provider::catalog;
+
+    use super::*;
+
+    use crate::compaction::cut::tests::talk;
+
+    fn about(prompt: Prompt, messages: &[Projected]) -> SummaryRequest {
+        SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }
+    }
+
+    fn model(window: u64) -> ModelFacts {
+        ModelFacts { window: Tokens(window), ..catalog::assumed("p", "m") }
+    }
+
+    #[test]
+    fn the_conversation_comes_first_then_what_is_wanted_then_the_users_own_words() {
+        let ask =
+            about(Prompt::Summary, &talk("u a")).ask(Some("mind the lexer"), &model(100_000), 0).unwrap();
+        assert!(
+            ask.text.starts_with(
+                "<conversation>\n[User] said\n\n[Assistant] said\n</conversation>\n\nWrite a summary"
+            ),
+            "{}",
+            ask.text
+        );
+        assert!(ask.text.ends_with("The user asks for this in particular:\nmind the lexer"), "{}", ask.text);
+        assert_eq!(ask.max_tokens, LONGEST_SUMMARY);
+    }
+
+    #[test]
+    fn every_section_that_a_summary_has_is_asked_for() {
+        let previous = "It began.".to_owned();
+        for prompt in [Prompt::Summary, Prompt::Update { previous }] {
+            let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
+            for section in [
+                "## Goal\n",
+                "## Constraints and Preferences\n",
+                "## Progress\n### Done\n",
+                "### In Progress\n",
+                "### Blocked\n",
+                "## Key Decisions\n",
+                "## Pending Work\n",
+                "## Next Steps\n",
+                "## Critical Context\n",
+            ] {
+                assert!(text.contains(section), "{section} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_update_carries_the_earlier_summary() {
+        let prompt = Prompt::Update { previous: "It began.".into() };
+        let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
+        assert!(
+            text.contains("</conversation>\n\n<previous-summary>\nIt began.\n</previous-summary>"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_request_has_room_in_the_window_and_less_at_each_attempt() {
+        let long = talk(&"u a ".repeat(4_000));
+        let length = |window, attempt| {
+            let ask = about(Prompt::Summary, &long).ask(None, &model(window), attempt).unwrap();
+            (ask.text.len() + ask.system.len()) as u64 / 4 + ask.max_tokens.0
+        };
+        assert!(length(8_000, 0) <= 8_000);
+        assert!(length(8_000, 0) > 7_000);
+        assert!(length(8_000, 1) < length(8_000, 0) - 1_000);
+        let nothing = about(Prompt::Summary, &long).ask(None, &model(700), 0);
+        assert_eq!(nothing, Err(CompactionError::NoRoom));
+    }
+
+    #[test]
+    fn the_request_offers_no_tools_and_asks_for_no_thinking() {
+        let ask = about(Prompt::SplitTurn, &talk("u a1 r1")).ask(None, &model(100_000), 0).unwrap();
+        let request = ask.into_request(&model(100_000), UnixMs(1));
+        assert!(request.tools.is_empty());
+        assert_eq!(request.messages.len(), 1);
+        assert_eq!(request.thinking, ThinkingLevel::Off);
+    }
+}

@@ -1,0 +1,240 @@
+//! A conversation as plain text, for the one who sums it up: who said what, so that no call has to pair up with its result
+//! and no tool has to be offered. Pure.
+
+use tiller_core::message::{
+    AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, ToolResultMessage,
+    UserBlock, joined_text,
+};
+use tiller_core::unit::thousands;
+use tiller_session::context::Projected;
+
+use super::cut::is_sent;
+
+/// Most characters of a tool's result, of a command's output or of a call's arguments: enough to see what came of it.
+const SHOWN_CHARS: usize = 2_000;
+
+/// What stands around the conversation. A message that contains the end is kept from ending it.
+const END: &str = "</conversation>";
+const HARMLESS_END: &str = "<\\/conversation>";
+
+/// The messages as text, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first, and the
+/// text says so; `unloaded` of them, which are not among the messages, are always left out.
+pub(super) fn transcript(messages: &[Projected], unloaded: usize, most_units: u64) -> String {
+    let texts: Vec<String> = messages.iter().filter_map(|projected| spoken(&projected.message)).collect();
+    let mut free = most_units;
+    let fits = |text: &&String| {
+        let units = units(text);
+        let fits = units <= free;
+        free = free.saturating_sub(units);
+        fits
+    };
+    let shown = texts.iter().rev().take_while(fits).count();
+    let (left_out, shown) = texts.split_at(texts.len() - shown);
+    let mut parts: Vec<String> = shown.to_vec();
+    let mut missing = left_out.len();
+    // Of a single message that is too long the end is better than nothing.
+    if let (Some(newest), true) = (left_out.last(), parts.is_empty()) {
+        parts.push(tail(newest, most_units));
+        missing -= 1;
+    }
+    missing += unloaded;
+    if missing > 0 {
+        parts.insert(0, left_out_note(missing));
+    }
+    parts.join("\n\n").replace(END, HARMLESS_END)
+}
+
+fn left_out_note(count: usize) -> String {
+    match count {
+        1 => "[1 earlier message is left out here: there is no room for it]".to_owned(),
+        _ => format!("[{} earlier messages are left out here: there is no room for them]", thousands(count)),
+    }
+}
+
+fn units(text: &str) -> u64 {
+    text.chars().map(|c| c.len_utf16() as u64).sum::<u64>() + 2
+}
+
+/// The end of a text, in so many UTF-16 units.
+fn tail(text: &str, most_units: u64) -> String {
+    let mut free = most_units;
+    let fits = |c: &char| {
+        let units = c.len_utf16() as u64;
+        let fits = units <= free;
+        free = free.saturating_sub(units);
+        fits
+    };
+    let kept: usize = text.chars().rev().take_while(fits).map(char::len_utf8).sum();
+    format!("[the beginning is left out] {}", &text[text.len() - kept..])
+}
+
+/// What a message says; `None` for what no model is told.
+fn spoken(message: &Message) -> Option<String> {
+    if !is_sent(message) {
+        return None;
+    }
+    match message {
+        Message::User(user) => Some(format!("[User] {}", content(&user.content.to_blocks()))),
+        Message::Assistant(answer) => spoken_answer(answer),
+        Message::ToolResult(result) => Some(spoken_result(result)),
+        Message::BashExecution(bash) => Some(spoken_command(bash)),
+        Message::System(_) => None,
+    }
+}
+
+/// Text as it is; a picture is only mentioned.
+fn content(blocks: &[UserBlock]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        UserBlock::Text { text } => Some(text.clone()),
+        UserBlock::Image { mime_type, .. } => Some(format!("[a picture, {mime_type}]")),
+        UserBlock::Unknown => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn spoken_answer(answer: &AssistantMessage) -> Option<String> {
+    let said = answer.joined_text();
+    let stopped = answer.stop_reason == StopReason::Aborted;
+    let mut lines = Vec::new();
+    if !said.trim().is_empty() {
+        let end = if stopped { " [the user stopped the answer here]" } else { "" };
+        lines.push(format!("[Assistant] {said}{end}"));
+    }
+    if !stopped {
+        lines.extend(answer.content.iter().filter_map(spoken_call));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn spoken_call(block: &AssistantBlock) -> Option<String> {
+    let AssistantBlock::ToolCall(ToolCall { name, arguments, raw_arguments, .. }) = block else {
+        return None;
+    };
+    let arguments = raw_arguments.clone().unwrap_or_else(|| arguments.to_string());
+    Some(format!("[Assistant calls {name}] {}", head(&arguments)))
+}
+
+fn spoken_result(result: &ToolResultMessage) -> String {
+    let failed = if result.is_error { ", which failed" } else { "" };
+    let pictures = result.content.iter().filter(|block| matches!(block, UserBlock::Image { .. })).count();
+    let seen = if pictures > 0 { " [with a picture]" } else { "" };
+    format!("[Result of {}{failed}] {}{seen}", result.tool_name, head(&joined_text(&result.content)))
+}
+
+fn spoken_command(bash: &BashExecutionMessage) -> String {
+    let end = match (bash.cancelled, bash.exit_code) {
+        (true, _) => ", stopped".to_owned(),
+        (false, Some(0) | None) => String::new(),
+        (false, Some(code)) => format!(", exit code {code}"),
+    };
+    format!("[User runs a command{end}] $ {}\n{}", bash.command, head(&bash.output))
+}
+
+/// The beginning of a text, with a note of what is missing.
+fn head(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let missing = text[end..].chars().count();
+            format!("{} [… {} more characters]", &text[..end], thousands(missing))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{Content, UserMessage};
+    use tiller_core::unit::UnixMs;
+
+    use super::*;
+
+    use std::sync::Arc;
+
+    use crate::compaction::cut::tests::talk;
+
+    fn said(message: Message) -> Projected {
+        Projected { entry: "e".into(), message: Arc::new(message) }
+    }
+
+    fn user(text: &str) -> Projected {
+        said(Message::User(UserMessage::text(text, UnixMs(1))))
+    }
+
+    #[test]
+    fn a_conversation_reads_as_who_said_what() {
+        let text = transcript(&talk("u a12 r1 ! !! e a"), 0, 10_000);
+        assert_eq!(
+            text,
+            "[User] said\n\n[Assistant calls lo] {}\n[Assistant calls lo] {}\n\n[Result of look] said\n\n\
+             [User runs a command] $ said\n\n\n[Assistant] said"
+        );
+    }
+
+    #[test]
+    fn what_is_long_in_a_result_is_cut_and_the_rest_counted() {
+        let result = ToolResultMessage {
+            tool_call_id: "1".into(),
+            tool_name: "read_file".into(),
+            content: vec![
+                UserBlock::Text { text: "ä".repeat(SHOWN_CHARS + 1_234) },
+                UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
+            ],
+            details: None,
+            is_error: true,
+            timestamp: UnixMs(1),
+        };
+        let text = transcript(&[said(Message::ToolResult(result))], 0, 10_000);
+        let expected = format!(
+            "[Result of read_file, which failed] {} [… 1,234 more characters] [with a picture]",
+            "ä".repeat(SHOWN_CHARS)
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_stopped_answer_is_its_text_and_thinking_is_left_out() {
+        let thought = AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: None };
+        let text = AssistantBlock::Text { text: "I will".into() };
+        let call = AssistantBlock::ToolCall(ToolCall::from_streamed("1".into(), "bash".into(), ""));
+        let answer = AssistantMessage {
+            content: vec![thought, text, call],
+            stop_reason: StopReason::Aborted,
+            ..AssistantMessage::default()
+        };
+        let text = transcript(&[said(Message::Assistant(answer))], 0, 10_000);
+        assert_eq!(text, "[Assistant] I will [the user stopped the answer here]");
+    }
+
+    #[test]
+    fn the_oldest_are_left_out_first_and_that_is_said() {
+        let talk = [user("one"), user("two"), user("three")];
+        let newest_two = units("[User] two") + units("[User] three");
+        assert_eq!(
+            transcript(&talk, 0, newest_two),
+            "[1 earlier message is left out here: there is no room for it]\n\n[User] two\n\n[User] three"
+        );
+        assert_eq!(
+            transcript(&talk, 0, newest_two - 1),
+            "[2 earlier messages are left out here: there is no room for them]\n\n[User] three"
+        );
+    }
+
+    #[test]
+    fn of_one_that_is_too_long_the_end_is_shown() {
+        assert_eq!(transcript(&[user("a😀bc")], 0, 4), "[the beginning is left out] 😀bc");
+        assert_eq!(transcript(&[user("a😀bc")], 0, 3), "[the beginning is left out] bc");
+        let expected =
+            "[1 earlier message is left out here: there is no room for it]\n\n[the beginning is left out] bc";
+        assert_eq!(transcript(&[user("a"), user("a😀bc")], 0, 3), expected);
+    }
+
+    #[test]
+    fn a_picture_is_mentioned_and_nobody_ends_the_conversation_early() {
+        let content = Content::Blocks(vec![
+            UserBlock::Text { text: "look </conversation>".into() },
+            UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
+        ]);
+        let user = said(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
+        assert_eq!(transcript(&[user], 0, 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
+    }
+}

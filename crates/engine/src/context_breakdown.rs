@@ -1,0 +1,207 @@
+//! The parts of the context window that are in use, by estimate. Pure.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tiller_core::message::{Message, ToolSpec};
+use tiller_core::unit::Tokens;
+use tiller_session::context::{estimate, estimate_text, sendable};
+
+use super::handle::ContextUse;
+
+/// The parts of the context that the next request would send.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContextBreakdown {
+    /// The size of all of it and of the model's window: the provider's count where there is one.
+    pub context: ContextUse,
+    /// The parts, in the order in which a request has them.
+    pub parts: Vec<ContextPart>,
+}
+
+/// A part of the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextPart {
+    /// The content.
+    pub kind: ContextKind,
+    /// Number of things of that kind.
+    pub count: usize,
+    /// Their size, by estimate.
+    pub tokens: Tokens,
+}
+
+/// The content of a part of the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContextKind {
+    /// The system prompt without what is listed apart.
+    SystemPrompt,
+    /// One context file.
+    ContextFile(PathBuf),
+    /// The list of skills in the system prompt.
+    Skills,
+    /// Names, descriptions and parameters of the tools.
+    Tools,
+    /// Messages of the user, and summaries of older messages.
+    UserMessages,
+    /// Answers with their thinking and calls.
+    Answers,
+    /// Results of tool calls.
+    ToolResults,
+    /// Commands of the user's own, with their output.
+    ShellCommands,
+}
+
+/// The content from which the parts are estimated.
+#[derive(Debug)]
+pub(super) struct ContextSource {
+    pub(super) context: ContextUse,
+    /// The whole system prompt.
+    pub(super) system: String,
+    pub(super) files: Vec<(PathBuf, String)>,
+    /// The list of skills as it stands in the system prompt, and how many they are.
+    pub(super) skills: (String, usize),
+    pub(super) tools: Arc<[ToolSpec]>,
+    pub(super) messages: Vec<Arc<Message>>,
+}
+
+impl ContextBreakdown {
+    /// Estimates the parts; kinds of which there is nothing are left out.
+    pub(super) fn new(source: &ContextSource) -> Self {
+        let part = |kind, count, tokens| ContextPart { kind, count, tokens };
+        let files: Vec<ContextPart> = source
+            .files
+            .iter()
+            .map(|(path, text)| part(ContextKind::ContextFile(path.clone()), 1, estimate_text(text)))
+            .collect();
+        let skills = estimate_text(&source.skills.0);
+        let apart = files.iter().fold(skills, |sum, file| sum + file.tokens);
+        let system = Tokens(estimate_text(&source.system).0.saturating_sub(apart.0));
+        let tools = source.tools.iter().fold(Tokens(0), |sum, tool| {
+            sum + estimate_text(&tool.name)
+                + estimate_text(&tool.description)
+                + estimate_text(&tool.parameters.to_string())
+        });
+        let mut parts = vec![
+            part(ContextKind::SystemPrompt, 1, system),
+            part(ContextKind::Skills, source.skills.1, skills),
+            part(ContextKind::Tools, source.tools.len(), tools),
+        ];
+        parts.extend(files);
+        parts.extend(messages(&source.messages));
+        parts.retain(|part| part.count > 0);
+        Self { context: source.context, parts }
+    }
+
+    /// The tokens in use: the provider's count, or the sum of the parts if that is more.
+    #[must_use]
+    pub fn used(&self) -> Tokens {
+        let sum = self.parts.iter().fold(Tokens(0), |sum, part| sum + part.tokens);
+        sum.max(self.context.used)
+    }
+
+    /// The tokens of the window that aren't in use.
+    #[must_use]
+    pub fn free(&self) -> Tokens {
+        Tokens(self.context.window.0.saturating_sub(self.used().0))
+    }
+
+    /// The paths of the context files.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.parts.iter().filter_map(|part| match &part.kind {
+            ContextKind::ContextFile(path) => Some(path),
+            _ => None,
+        })
+    }
+}
+
+impl ContextPart {
+    /// Returns its name; a context file goes by its path as `shown` writes it.
+    pub fn label(&self, shown: impl FnOnce(&PathBuf) -> String) -> String {
+        let counted = |noun: &str| format!("{noun} ({})", self.count);
+        match &self.kind {
+            ContextKind::SystemPrompt => "system prompt".to_owned(),
+            ContextKind::ContextFile(path) => shown(path),
+            ContextKind::Skills => counted("list of skills"),
+            ContextKind::Tools => counted("tools"),
+            ContextKind::UserMessages => counted("user messages"),
+            ContextKind::Answers => counted("answers"),
+            ContextKind::ToolResults => counted("tool results"),
+            ContextKind::ShellCommands => counted("shell commands"),
+        }
+    }
+}
+
+/// The messages by kind.
+fn messages(messages: &[Arc<Message>]) -> Vec<ContextPart> {
+    let kinds = [
+        ContextKind::UserMessages,
+        ContextKind::Answers,
+        ContextKind::ToolResults,
+        ContextKind::ShellCommands,
+    ];
+    let mut parts = kinds.map(|kind| ContextPart { kind, count: 0, tokens: Tokens(0) });
+    for message in sendable(messages) {
+        let at = match &*message {
+            Message::User(_) => 0,
+            Message::Assistant(_) => 1,
+            Message::ToolResult(_) => 2,
+            Message::BashExecution(_) => 3,
+            Message::System(_) => continue,
+        };
+        parts[at].count += 1;
+        parts[at].tokens += estimate(&message);
+    }
+    parts.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{BashExecutionMessage, UserMessage};
+    use tiller_core::unit::UnixMs;
+
+    use super::*;
+
+    fn source() -> ContextSource {
+        let bash = |exclude_from_context| {
+            let command = "x".repeat(40);
+            Arc::new(Message::BashExecution(BashExecutionMessage {
+                command,
+                exclude_from_context,
+                ..BashExecutionMessage::default()
+            }))
+        };
+        let user = Arc::new(Message::User(UserMessage::text("y".repeat(80), UnixMs(0))));
+        ContextSource {
+            context: ContextUse { used: Tokens(0), window: Tokens(1_000) },
+            system: "s".repeat(400),
+            files: vec![("/p/AGENTS.md".into(), "f".repeat(100))],
+            skills: (String::new(), 0),
+            tools: Arc::default(),
+            messages: vec![user, bash(false), bash(true)],
+        }
+    }
+
+    #[test]
+    fn breakdown_parts_are_what_is_sent() {
+        let breakdown = ContextBreakdown::new(&source());
+        let parts: Vec<(String, u64)> = breakdown
+            .parts
+            .iter()
+            .map(|part| (part.label(|path| path.display().to_string()), part.tokens.0))
+            .collect();
+        let expected = [
+            ("system prompt", 75),
+            ("/p/AGENTS.md", 25),
+            ("user messages (1)", 20),
+            ("shell commands (1)", 10),
+        ];
+        assert_eq!(parts, expected.map(|(label, tokens)| (label.to_owned(), tokens)));
+        assert_eq!((breakdown.used(), breakdown.free()), (Tokens(130), Tokens(870)));
+    }
+
+    #[test]
+    fn breakdown_provider_count_that_is_larger_counts() {
+        let context = ContextUse { used: Tokens(1_200), window: Tokens(1_000) };
+        let breakdown = ContextBreakdown::new(&ContextSource { context, ..source() });
+        assert_eq!((breakdown.used(), breakdown.free()), (Tokens(1_200), Tokens(0)));
+    }
+}

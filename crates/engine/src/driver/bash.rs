@@ -1,0 +1,151 @@
+//! Commands of the user's own: beginning one, following it, keeping its record.
+
+use std::sync::Arc;
+
+use tiller_core::ansi::Paper;
+use tiller_core::event::EventKind;
+use tiller_core::id::EntryId;
+use tiller_core::message::BashExecutionMessage;
+use tiller_session::EntryBody;
+use tiller_session::entry::OwnFact;
+use tiller_tools::process;
+use tiller_tools::tool::Gathered;
+
+use super::{Driver, now};
+use crate::bash::BashEnd;
+use crate::handle::{AgentError, BashContext, Reply, RunningBash};
+use crate::turn::Input;
+
+impl Driver {
+    /// Begins a command. Whoever `waits` for its record is answered with it, or with why it was not begun.
+    pub(super) fn execute_bash(
+        &mut self,
+        line: String,
+        context: BashContext,
+        waits: Reply<BashExecutionMessage>,
+    ) {
+        match self.begin_bash(line, context) {
+            Ok(Begun::Running) => self.jobs.await_bash(waits),
+            Ok(Begun::Over(record)) => _ = waits.send(Ok(record)),
+            Err(error) => _ = waits.send(Err(error)),
+        }
+    }
+
+    /// Begins a command.
+    pub(super) fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
+        self.begin_bash(line, context).map(|_| ())
+    }
+
+    fn begin_bash(&mut self, line: String, context: BashContext) -> Result<Begun, AgentError> {
+        if self.jobs.bash_running().is_some() {
+            return Err(AgentError::BashRunning);
+        }
+        if self.summaries.is_leaving() {
+            return Err(AgentError::Summarizing);
+        }
+        let exclude = context == BashContext::Exclude;
+        self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
+        let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
+        let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
+        let shown = RunningBash {
+            id: id.clone(),
+            line: line.clone(),
+            context,
+            since: now(),
+            output: Paper::default(),
+        };
+        let output = &self.fixed.options.output;
+        let gathered = Gathered::new(output.limits, output.scratch.clone());
+        let started = self.fixed.runner.start(&command);
+        self.teller.tell(EventKind::BashExecutionStart {
+            id: id.clone(),
+            command: line,
+            exclude_from_context: exclude,
+        });
+        match started {
+            Ok(process) => {
+                self.jobs.bash(shown, process, gathered);
+                Ok(Begun::Running)
+            }
+            Err(error) => {
+                let record = self.not_begun(shown, error.to_string());
+                self.keep_bash(record.clone(), id);
+                Ok(Begun::Over(record))
+            }
+        }
+    }
+
+    fn not_begun(&mut self, shown: RunningBash, message: String) -> BashExecutionMessage {
+        self.teller.warn_unlogged(message.clone());
+        BashExecutionMessage {
+            command: shown.line,
+            output: message,
+            cancelled: true,
+            exclude_from_context: shown.context == BashContext::Exclude,
+            timestamp: now(),
+            ..BashExecutionMessage::default()
+        }
+    }
+
+    /// Stops the command, if one runs.
+    pub(super) fn stop_bash(&mut self) {
+        if let Some(bash) = self.jobs.bash_mut() {
+            bash.stop();
+        }
+    }
+
+    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, output: Paper) {
+        let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
+        bash.shown.output = output;
+        if !delta.is_empty() {
+            self.teller.tell(EventKind::BashExecutionUpdate { id: id.clone(), delta });
+        }
+    }
+
+    pub(super) fn bash_ended(&mut self, id: &EntryId, end: BashEnd) {
+        if self.jobs.bash_running().is_none_or(|running| running.id != *id) {
+            return;
+        }
+        if let Some(trouble) = &end.trouble {
+            self.teller.warn_unlogged(trouble.clone());
+        }
+        if let Some(mut bash) = self.jobs.take_bash() {
+            let waits = bash.take_waiting();
+            self.finish_bash(bash.into_record(end, now()), id.clone(), waits);
+        }
+    }
+
+    /// Ends the command here and now; what was seen of its output is kept.
+    pub(super) fn cut_bash(&mut self) {
+        if let Some(mut bash) = self.jobs.take_bash() {
+            let (id, waits) = (bash.shown.id.clone(), bash.take_waiting());
+            self.finish_bash(bash.into_cut_record(now()), id, waits);
+        }
+    }
+
+    fn finish_bash(
+        &mut self,
+        record: BashExecutionMessage,
+        id: EntryId,
+        waits: Option<Reply<BashExecutionMessage>>,
+    ) {
+        self.keep_bash(record.clone(), id);
+        if let Some(waits) = waits {
+            // Whoever asked may be gone.
+            let _ = waits.send(Ok(record));
+        }
+    }
+
+    /// Keeps the record of a command, then tells of its end.
+    fn keep_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
+        self.apply(Input::BashEnded(record.clone()));
+        self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
+    }
+}
+
+/// A command that was begun.
+enum Begun {
+    Running,
+    /// It could not be started; this is its record.
+    Over(BashExecutionMessage),
+}

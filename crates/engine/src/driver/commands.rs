@@ -1,0 +1,555 @@
+//! Commands from the handle.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
+use tiller_core::id::{CallId, EntryId, QueueId};
+use tiller_core::message::Image;
+use tiller_core::skill_message::typed_skill;
+use tiller_provider::Sight;
+use tiller_session::context::estimate_text;
+use tiller_session::{
+    Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
+    take_back,
+};
+use tiller_tools::policy::{FolderAccess, Rule};
+use tiller_tools::workspace::{Purpose, parse_folder};
+use tokio::sync::oneshot;
+
+use super::perform::nobody;
+use super::{Driver, journal, now};
+
+use crate::approvals::Audience;
+use crate::attachment::{FileToAttach, attach_text, read_attachment};
+use crate::compaction::Strategy;
+use crate::handle::{
+    AgentError, AttachCommand, Beside, Command, Elsewhere, Expansion, Length, Moved, PermissionCommand,
+    PromptOptions, Reply, StreamingBehavior, Target,
+};
+use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
+use crate::turn::{Input, Prompt, QueueFate};
+
+impl Driver {
+    pub(super) fn command(&mut self, command: Command) {
+        match command {
+            Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
+            Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
+            Command::Attach(command) => self.attach(command),
+            Command::AbortRetry { reply } => self.abort_retry(reply),
+            Command::Abort { queue, reply } => self.abort(queue, reply),
+            Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
+            Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
+            Command::Hold { id, reply } => self.hold(id, reply),
+            Command::Release { id, reply } => self.release(id, reply),
+            Command::PutBack { item, place, reply } => self.put_back(item, place, reply),
+            Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
+            Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
+            Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            Command::Permission(command) => self.permission(command),
+            Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
+            Command::AbortBash { reply } => self.abort_bash(reply),
+            Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
+            Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            Command::ChangeProvider { change, reply } => self.change_provider(change, reply),
+            Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
+            Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
+            Command::ThinkingLevels { reply } => {
+                answer(reply, Ok(self.current.model.facts.levels().to_vec()));
+            }
+            Command::Configure { change, reply } => self.configure(change, reply),
+            Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            Command::Settled { reply } => self.settled(reply),
+            Command::Stats { reply } => self.stats(reply),
+            Command::ContextBreakdown { reply } => self.context_breakdown(reply),
+            Command::Messages { reply } => answer(reply, Ok(self.messages())),
+            Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
+            Command::Rename { name, reply } => answer(reply, self.rename(name)),
+            Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
+            Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
+            Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
+            Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
+            Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
+            Command::Compact { instructions, reply } => {
+                self.compact(self.summaries.options.strategy, instructions, reply);
+            }
+            Command::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
+            Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
+            Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
+            Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
+            Command::LockedModels { reply } => answer(reply, Ok(self.locked_models())),
+            Command::Tools { reply } => answer(reply, Ok(self.tools())),
+            Command::OfferTools { names, reply } => answer(reply, self.offer_tools(&names)),
+            Command::Elsewhere { path, what, reply } => self.elsewhere(path, what, reply),
+            Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
+            Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
+            Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
+            Command::Close { reply } => answer(reply, self.close()),
+        }
+    }
+
+    fn abort_bash(&mut self, reply: Reply<()>) {
+        self.stop_bash();
+        answer(reply, Ok(()));
+    }
+
+    pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
+        let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
+        let kind = match options.streaming_behavior {
+            None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
+            None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
+            Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
+        };
+        if let Some(full) = self.queue_full() {
+            return answer(reply, Err(full));
+        }
+        let prompt = match self.said(text, kind, options) {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
+        self.apply_and_reply(Input::Prompt(prompt), |result| answer(reply, result));
+    }
+
+    fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
+        if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
+            return answer(reply, Err(AgentError::Gone("steering message")));
+        }
+        if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
+            return answer(reply, Err(full));
+        }
+        let prompt = match text.map(|text| self.said(text, QueueKind::Steer, options)).transpose() {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
+        let so_far = self.so_far();
+        self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| answer(reply, result));
+    }
+
+    /// The error of a message that would have to wait behind [`MAX_WAITING`] others.
+    fn queue_full(&self) -> Option<AgentError> {
+        let waiting = self.turn.queue().items().len();
+        (self.turn.is_running() && waiting >= MAX_WAITING).then_some(AgentError::QueueFull(waiting))
+    }
+
+    /// What the user says, expanded, with what the machine has to know of it.
+    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
+        let mut whole = self.shelf.expand(text.clone(), options.expand_templates)?;
+        // What a skill made says itself what it was.
+        let is_template = whole != text && typed_skill(&whole).is_none();
+        let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
+        if !options.attached.is_empty() {
+            whole = format!("{}\n\n{}", whole.trim_end(), options.attached);
+        }
+        if options.length == Length::Checked {
+            self.check_length(&whole)?;
+        }
+        self.mind_sight(&options.images);
+        let id = self.current.writer.queue_id(now());
+        Ok(Prompt { text: whole, typed, images: options.images, kind, id })
+    }
+
+    /// Refuses a message that alone is longer than the model's window: no compaction could make room for it.
+    fn check_length(&self, text: &str) -> Result<(), AgentError> {
+        let (facts, tokens) = (&self.current.model.facts, estimate_text(text));
+        if tokens <= facts.window {
+            return Ok(());
+        }
+        Err(AgentError::TooLong { tokens, model: facts.id.clone(), window: facts.window })
+    }
+
+    fn abort_retry(&mut self, reply: Reply<()>) {
+        self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result));
+    }
+
+    fn put_back(&mut self, item: QueueItem, place: usize, reply: Reply<()>) {
+        self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
+    }
+
+    /// Makes blocks of text that go with a message.
+    fn attach(&self, command: AttachCommand) {
+        match command {
+            AttachCommand::Read { files, reply } => self.read_attachments(files, reply),
+            AttachCommand::Text { text, reply } => self.attach_text(text, reply),
+        }
+    }
+
+    /// Reads files that go with a message, on another thread.
+    fn read_attachments(&self, files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>>) {
+        let limits = self.fixed.options.output.limits;
+        tokio::task::spawn_blocking(move || {
+            let read = |file: &FileToAttach| {
+                read_attachment(file, limits).map_err(|error| format!("{}: {error}", file.name))
+            };
+            answer(reply, Ok(files.iter().map(read).collect()));
+        });
+    }
+
+    /// Writes a long message to a file, on another thread.
+    fn attach_text(&self, text: String, reply: Reply<String>) {
+        let scratch = self.fixed.options.output.scratch.clone();
+        tokio::task::spawn_blocking(move || {
+            let block = attach_text(&text, &scratch);
+            let failed =
+                |error| AgentError::Store(format!("the message could not be written to a file: {error}"));
+            answer(reply, block.map_err(failed));
+        });
+    }
+
+    /// Says of images that the model will not see them.
+    fn mind_sight(&mut self, images: &[Image]) {
+        let facts = &self.current.model.facts;
+        if !images.is_empty() && facts.sight == Sight::Blind {
+            let warning =
+                format!("{} takes text only: in the place of an image it gets a line that says so", facts.id);
+            self.teller.warn(warning);
+        }
+    }
+
+    fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {
+        let mut queue = self.turn.queue().clone();
+        queue.edit(&id, edit.clone());
+        let Some(item) = queue.find(&id) else {
+            return answer(reply, Err(AgentError::Gone("message")));
+        };
+        self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
+    }
+
+    fn hold(&mut self, id: QueueId, reply: Reply<()>) {
+        if self.turn.queue().items().iter().all(|item| item.id != id) {
+            return answer(reply, Err(AgentError::Gone("message")));
+        }
+        self.apply_and_reply(Input::Hold { id }, |result| answer(reply, result));
+    }
+
+    fn release(&mut self, id: QueueId, reply: Reply<()>) {
+        if self.turn.queue().items().iter().all(|item| item.id != id) {
+            return answer(reply, Err(AgentError::Gone("message")));
+        }
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
+        self.apply_and_reply(Input::Release { id }, |result| answer(reply, result));
+    }
+
+    fn abort(&mut self, queue: QueueFate, reply: Reply<Vec<QueueItem>>) {
+        self.stop_bash();
+        self.stop_commands();
+        // One that the run waits for is the machine's to stop.
+        if !self.turn.is_compacting() {
+            self.stop_summary();
+        }
+        let is_handed_back = self.turn.is_running() && queue == QueueFate::HandBack;
+        let items = self.turn.queue().cloned(|item| is_handed_back && !item.held);
+        let so_far = self.so_far();
+        self.apply_and_hand_back(Input::Abort { so_far, queue }, items, |result| answer(reply, result));
+    }
+
+    fn abort_compaction(&mut self) -> Result<(), AgentError> {
+        if !self.summaries.is_compacting() {
+            return Err(AgentError::Gone("summary"));
+        }
+        self.stop_summary();
+        Ok(())
+    }
+
+    fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
+        let items = self.turn.queue().cloned(|item| kind.is_none_or(|kind| item.kind == kind));
+        let ids = items.iter().map(|item| item.id.clone()).collect();
+        self.apply_and_hand_back(Input::Unqueue(ids), items, |result| answer(reply, result));
+    }
+
+    fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
+        const GONE: AgentError = AgentError::Gone("message");
+        match self.turn.queue().find(id) {
+            Some(item) => {
+                let taken = Input::Unqueue(vec![id.clone()]);
+                self.apply_and_hand_back(taken, vec![item], |result| {
+                    answer(reply, result.and_then(|mut items| items.pop().ok_or(GONE)));
+                });
+            }
+            None => answer(reply, Err(GONE)),
+        }
+    }
+
+    /// Where nobody answers any more, what was asked is denied.
+    fn set_audience(&mut self, audience: Audience) -> Result<(), AgentError> {
+        self.approvals.set_audience(audience);
+        if audience == Audience::Nobody {
+            self.decide_compaction_alone()?;
+            for request in self.approvals.take_waiting() {
+                let (call, by) = (request.tool_call_id, Decider::Nobody);
+                self.apply(Input::Decided { call, decision: nobody(), by });
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
+        let Some(request) = self.approvals.resolved(&call) else {
+            return answer(reply, Err(AgentError::Gone("approval")));
+        };
+        let tool = self.fixed.tools.find(&request.tool_name);
+        // What an extension insists on being asked is asked every time.
+        let decision = match decision {
+            Decision::Session if self.approvals.insists_on(&call) => Decision::Once,
+            decision => decision,
+        };
+        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
+            let source = self.fixed.tools.source(&request.tool_name).cloned();
+            self.approvals.allow_for_session(&request, tool.spec(), source.as_ref());
+            self.folders_changed();
+        }
+        let by = Decider::User;
+        self.apply_and_reply(Input::Decided { call, decision, by }, |result| answer(reply, result));
+    }
+
+    fn permission(&mut self, command: PermissionCommand) {
+        match command {
+            PermissionCommand::List { reply } => answer(reply, Ok(self.approvals.rules())),
+            PermissionCommand::Revoke { rule, reply } => answer(reply, self.revoke(&rule)),
+            PermissionCommand::AddFolder { typed, reply } => answer(reply, self.add_folder(&typed)),
+        }
+    }
+
+    /// Takes back what the user allowed for the session.
+    fn revoke(&mut self, rule: &Rule) -> Result<(), AgentError> {
+        if !self.approvals.revoke(rule) {
+            return Err(AgentError::Gone("permission of that kind"));
+        }
+        self.folders_changed();
+        Ok(())
+    }
+
+    /// Lets tools reach another folder for the session.
+    fn add_folder(&mut self, typed: &str) -> Result<Rule, AgentError> {
+        let homes = &self.fixed.options.policy.protected.homes;
+        let rule = folder_rule(typed, self.fixed.manager.cwd(), homes.last().map(PathBuf::as_path));
+        let failed = |error: io::Error| AgentError::Folder { path: typed.to_owned(), why: error.to_string() };
+        let rule = rule.map_err(failed)?;
+        self.approvals.add_rule(rule.clone());
+        self.folders_changed();
+        Ok(rule)
+    }
+
+    /// Tells the model from the next request on which folders tools reach in this session.
+    pub(super) fn folders_changed(&mut self) {
+        let folders = self.approvals.session_folders();
+        self.shelf.set_session_folders(folders);
+    }
+
+    fn rename(&mut self, name: String) -> Result<(), AgentError> {
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        self.append(EntryBody::SessionInfo { name: name.clone() })?;
+        self.current.name.clone_from(&name);
+        self.teller.tell(EventKind::SessionInfoChanged { name });
+        Ok(())
+    }
+
+    fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
+        let appended = self.current.writer.label(entry, label, now());
+        Ok(self.tell_appended(appended)?)
+    }
+
+    fn hide(&mut self, entry: &EntryId, visibility: Visibility) -> Result<(), AgentError> {
+        let appended = self.current.writer.hide(entry, visibility, now());
+        Ok(self.tell_appended(appended)?)
+    }
+
+    /// Whether the session may be left or the leaf moved.
+    pub(super) fn at_rest(&self) -> Result<(), AgentError> {
+        // What is still to be written belongs to this session, not to the next.
+        let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
+        let is_working = self.turn.is_running() || self.hooks.is_commanded();
+        if is_working || self.jobs.bash_running().is_some() || is_writing {
+            return Err(AgentError::Running);
+        }
+        if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
+    }
+
+    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+        self.at_rest()?;
+        match to {
+            Target::New => {
+                self.stop_summary();
+                let writer = self.fixed.manager.create(now());
+                self.arrive(writer, SessionChange::New, None)
+            }
+            Target::NewAfter(parent) => {
+                self.stop_summary();
+                let writer = self.fixed.manager.create_after(&parent, now());
+                self.arrive(writer, SessionChange::New, None)
+            }
+            Target::Copy => {
+                let reader = self.current.reader();
+                let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                self.stop_summary();
+                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
+                self.arrive(writer, SessionChange::Fork, None)
+            }
+            Target::Open(path) => self.open(&path),
+            Target::Fork(entry) => {
+                let reader = self.current.reader();
+                let Landing { entry: upto, text: editor } = reader.landing(&entry)?;
+                self.stop_summary();
+                let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
+                self.arrive(writer, SessionChange::Fork, editor)
+            }
+            Target::ForkOf(path) => {
+                let reader = Reader::open(&path)?;
+                let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                self.stop_summary();
+                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
+                self.arrive(writer, SessionChange::Fork, None)
+            }
+            Target::Leaf { entry, summary } => {
+                let Landing { entry: to, text: editor } = self.current.reader().landing(&entry)?;
+                self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
+            }
+        }
+    }
+
+    /// Makes a session beside this one; what runs goes on.
+    fn fork_beside(&self, entry: EntryId) -> Result<Beside, AgentError> {
+        let reader = self.current.reader();
+        let Landing { entry: upto, text: waits } = reader.landing(&entry)?;
+        let upto = upto.ok_or(AgentError::Empty)?;
+        let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
+        if let Some(text) = waits {
+            let id = writer.queue_id(now());
+            let (kind, images) = (QueueKind::FollowUp, [].into());
+            let item = QueueItem { id, kind, text, typed: None, images, held: true };
+            writer.append(queue::added(&item), now())?;
+        }
+        let made = writer.reader();
+        Ok(Beside { session: made.id().clone(), path: made.path().map(Path::to_owned) })
+    }
+
+    /// Goes on in another session's log.
+    fn arrive(
+        &mut self,
+        writer: Writer,
+        change: SessionChange,
+        editor: Option<String>,
+    ) -> Result<Moved, AgentError> {
+        let notices = self.adopt(writer)?;
+        Ok(self.moved(change, editor, notices))
+    }
+
+    /// Tells where the session went, and then what is to be known of it there: whoever shows a session begins a new page with it.
+    fn moved(
+        &mut self,
+        change: SessionChange,
+        editor: Option<String>,
+        notices: impl IntoIterator<Item = String>,
+    ) -> Moved {
+        let session = self.current.reader().id().clone();
+        self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
+        self.teller.tell(self.turn.queue().update());
+        for notice in notices {
+            self.teller.warn(notice);
+        }
+        Moved { change, session, editor }
+    }
+
+    /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
+    fn open(&mut self, path: &Path) -> Result<Moved, AgentError> {
+        if self.current.reader().is_at(path) {
+            return Ok(self.moved(SessionChange::Open, None, None));
+        }
+        let writer = self.fixed.manager.open(path)?;
+        self.stop_summary();
+        self.arrive(writer, SessionChange::Open, None)
+    }
+
+    /// Moves the leaf.
+    pub(super) fn move_to(
+        &mut self,
+        to: Option<&EntryId>,
+        editor: Option<String>,
+        summary: Option<Summed>,
+    ) -> Result<Moved, AgentError> {
+        let writer = &mut self.current.writer;
+        let branched = match summary {
+            Some(summary) => writer.branch_with_summary(to, summary, now()),
+            None => writer.branch(to, now()),
+        };
+        self.tell_appended(branched)?;
+        self.current.project()?;
+        // Before this process has said anything, its model is the one it was started with.
+        let is_ours = self.current.is_introduced();
+        let notice = if is_ours { self.current.follow_the_path(&self.fixed.providers) } else { None };
+        let queue: Queue = self.turn.queue().clone();
+        self.begin(queue);
+        Ok(self.moved(SessionChange::Leaf, editor, notice))
+    }
+
+    /// Does something to a session that is perhaps this one.
+    fn elsewhere(&mut self, path: PathBuf, what: Elsewhere, reply: Reply<()>) {
+        let is_here = self.current.reader().is_at(&path);
+        match what {
+            Elsewhere::Name(name) if is_here => answer(reply, self.rename(name)),
+            Elsewhere::Name(name) => {
+                self.beside(reply, move |manager| manager.name(&path, &name, now()));
+            }
+            Elsewhere::Trash if is_here => answer(reply, Err(AgentError::InUse)),
+            Elsewhere::Trash => {
+                self.beside(reply, move |_| Doomed::hold(&path)?.remove(Farewell::ToTrash).map(drop));
+            }
+            Elsewhere::Restore => self.beside(reply, move |_| take_back(&path)),
+        }
+    }
+
+    /// Looking through the folder takes a while; it goes on beside the loop.
+    fn beside<T: Send + 'static>(
+        &self,
+        reply: Reply<T>,
+        look: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,
+    ) {
+        let manager = self.fixed.manager.clone();
+        tokio::task::spawn_blocking(move || answer(reply, look(&manager).map_err(AgentError::from)));
+    }
+
+    /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
+    pub(super) fn close(&mut self) -> Result<(), AgentError> {
+        self.stop_summary();
+        self.stop_commands();
+        self.cut_bash();
+        let so_far = self.so_far();
+        if self.turn.is_running() {
+            self.apply(Input::Abort { so_far, queue: QueueFate::Hold });
+        }
+        // A sync that is still under way holds nothing back now; the last one below covers it.
+        while std::mem::take(&mut self.agenda.syncs) > 0 {
+            self.perform();
+        }
+        journal::closed(&self.current.reader());
+        let Some(file) = self.current.writer.file() else { return Ok(()) };
+        let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
+        tiller_session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
+    }
+}
+
+/// The rule for a folder as it was typed.
+fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Rule> {
+    let (folder, purpose) = parse_folder(typed, cwd, home)?;
+    let access = match purpose {
+        Purpose::Read => FolderAccess::ReadOnly,
+        Purpose::Write => FolderAccess::Write,
+    };
+    Ok(Rule::Folder { folder, access })
+}
+
+/// Whoever asked may be gone; that is fine.
+pub(super) fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
+    let _ = reply.send(result);
+}

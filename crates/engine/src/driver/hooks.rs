@@ -1,0 +1,326 @@
+//! Where extensions come in: before a request is sent, before calls run, when a result is there, and for their commands.
+//!
+//! Everything they do is done in jobs beside the loop. Without extensions nothing waits and nothing is copied.
+
+use std::collections::HashMap;
+
+use tiller_core::event::{EventKind, RunOutcome};
+use tiller_core::id::CallId;
+use tiller_core::message::{Content, Message, ToolCall, ToolResultMessage, UserBlock};
+use tiller_provider::ToolChoice;
+use tiller_session::EntryBody;
+use tiller_session::entry::Replacement;
+use tiller_tools::tool::Tools;
+use tokio::task::AbortHandle;
+
+use super::jobs::Report;
+use super::{Driver, Work};
+use crate::extension::{CommandOutcome, Crew, ExtensionCommand, Judged, Moment, Opening};
+use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
+use crate::resources::{CommandSource, SlashCommand};
+use crate::turn::{Effect, Fate, Input, Planned, TurnNumber};
+
+/// The extensions, and what they are in the middle of.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    crew: Crew,
+    /// Whether the next request is the first of a run.
+    begins_run: bool,
+    /// What they made of the request at hand.
+    opened: Option<Opened>,
+    /// Calls of the answer at hand that run with other arguments than the model gave, and who wanted that.
+    rewritten: HashMap<CallId, Vec<String>>,
+    commands: HashMap<u64, PendingCommand>,
+    /// Names commands.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Opened {
+    turn: TurnNumber,
+    system: String,
+    tools: Tools,
+}
+
+/// A command at work, and who waits for it.
+#[derive(Debug)]
+struct PendingCommand {
+    options: PromptOptions,
+    reply: Reply<()>,
+    task: AbortHandle,
+}
+
+/// A call on its way through the extensions.
+pub(crate) enum Considered {
+    /// It doesn't get that far.
+    Refused(Planned),
+    Judged(Judged),
+}
+
+impl Hooks {
+    pub(super) fn new(crew: Crew) -> Self {
+        Self {
+            crew,
+            begins_run: false,
+            opened: None,
+            rewritten: HashMap::new(),
+            commands: HashMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether a command of an extension's is at work.
+    pub(super) fn is_commanded(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    pub(super) fn crew(&self) -> &Crew {
+        &self.crew
+    }
+}
+
+impl Driver {
+    /// A run begins. One that tries something again is the same run.
+    pub(super) fn note_run(&mut self) {
+        let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
+        if !is_again {
+            self.hooks.begins_run = true;
+            self.hooks.opened = None;
+        }
+    }
+
+    /// Sends a request once the extensions had their say. Trying again is the same request to them.
+    pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
+        let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
+        let is_open = |opened: &Opened| opened.turn == turn || is_again;
+        if self.hooks.crew.is_empty() || self.hooks.opened.as_ref().is_some_and(is_open) {
+            return self.request(turn, tool_choice);
+        }
+        let begins = std::mem::take(&mut self.hooks.begins_run);
+        let moment = if begins { Moment::RunStart } else { Moment::Turn };
+        let (crew, before) = (self.hooks.crew.clone(), self.opening());
+        self.jobs.open(async move {
+            let after = Box::new(crew.open(moment, before.clone()).await);
+            Report::Opened { turn, tool_choice, before: Box::new(before), after }
+        });
+    }
+
+    fn opening(&self) -> Opening {
+        // Not what an earlier change left: changes of changes would pile up from request to request.
+        let prompt = self.last_said().and_then(|(entry, _)| self.typed(&entry)).unwrap_or_default();
+        Opening {
+            session: self.current.reader().id().clone(),
+            model: self.current.model.reference(),
+            prompt,
+            system: self.shelf.system().to_owned(),
+            tools: self.fixed.offered.names().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The user's newest message on the path, as the model reads it.
+    fn last_said(&self) -> Option<(tiller_core::id::EntryId, Content)> {
+        let reader = self.current.reader();
+        let is_message = |entry: &tiller_core::id::EntryId| {
+            reader.entry(entry).is_ok_and(|entry| entry.body.as_message().is_some())
+        };
+        self.current.projection.messages.iter().rev().find_map(|projected| match &*projected.message {
+            // A summary reads as a user's message too.
+            Message::User(user) if is_message(&projected.entry) => {
+                Some((projected.entry.clone(), user.content.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the user said in an entry, whatever the model reads instead.
+    fn typed(&self, entry: &tiller_core::id::EntryId) -> Option<String> {
+        let entry = self.current.reader().entry(entry).ok()?;
+        match &**entry.body.as_message()? {
+            Message::User(user) => Some(user.content.joined_text()),
+            _ => None,
+        }
+    }
+
+    /// The extensions had their say: what they changed of the prompt is written, then the request goes out.
+    pub(super) fn opened(
+        &mut self,
+        (turn, tool_choice): (TurnNumber, ToolChoice),
+        before: &Opening,
+        after: Opening,
+    ) {
+        if self.turn.streaming() != Some(turn) {
+            return;
+        }
+        let tools = if before.tools == after.tools {
+            self.fixed.offered.clone()
+        } else {
+            // The extensions' names were checked against these very tools.
+            self.fixed.tools.restrict(&after.tools).unwrap_or_default()
+        };
+        self.hooks.opened = Some(Opened { turn, system: after.system, tools });
+        let edit = (before.prompt != after.prompt).then(|| self.edited(&after.prompt)).flatten();
+        let written = edit.into_iter().flat_map(|edit| [Effect::Append(edit), Effect::Sync]);
+        self.queue(written.chain([Effect::Request { turn, tool_choice }]).collect());
+        self.perform();
+    }
+
+    /// The entry that lets the model read another text than the user's, images aside; none where it reads that already.
+    fn edited(&self, text: &str) -> Option<EntryBody> {
+        let (target_id, content) = self.last_said().filter(|(_, content)| content.joined_text() != text)?;
+        let images = content.to_blocks().into_iter().filter(|block| matches!(block, UserBlock::Image { .. }));
+        let blocks = [UserBlock::Text { text: text.to_owned() }].into_iter().chain(images).collect();
+        let replacement = Some(Replacement { content: Content::Blocks(blocks) });
+        Some(EntryBody::ContextEdit { target_id, replacement })
+    }
+
+    /// The system prompt of the request at hand.
+    pub(super) fn system(&self) -> &str {
+        self.hooks.opened.as_ref().map_or(self.shelf.system(), |opened| &opened.system)
+    }
+
+    /// The tools on offer in the request at hand.
+    pub(super) fn offered(&self) -> &Tools {
+        self.hooks.opened.as_ref().map_or(&self.fixed.offered, |opened| &opened.tools)
+    }
+
+    /// Says what is to become of calls, once the extensions had their say on those that are fine otherwise.
+    pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
+        self.hooks.rewritten.clear();
+        self.approvals.forget_paths();
+        let plan: Vec<Planned> = calls.iter().map(|call| self.plan(call)).collect();
+        if self.hooks.crew.is_empty() {
+            return self.step_next(Input::Planned { turn, plan });
+        }
+        let (crew, tools) = (self.hooks.crew.clone(), self.offered().clone());
+        self.jobs.plan(async move {
+            let mut considered = Vec::with_capacity(plan.len());
+            for planned in plan {
+                considered.push(match (&planned.fate, tools.find(&planned.call.name)) {
+                    (Fate::Run(_) | Fate::Granted { .. } | Fate::Ask { .. }, Some(tool)) => {
+                        Considered::Judged(crew.judge(planned.call, &*tool).await)
+                    }
+                    _ => Considered::Refused(planned),
+                });
+            }
+            Report::Judged { turn, considered }
+        });
+    }
+
+    /// The extensions had their say on calls. What runs with other arguments is judged by the policy once more.
+    pub(super) fn judged(&mut self, turn: TurnNumber, considered: Vec<Considered>) {
+        if self.turn.planning() != Some(turn) {
+            return;
+        }
+        let plan = considered.into_iter().map(|considered| match considered {
+            Considered::Refused(planned) => planned,
+            Considered::Judged(judged) => self.fate_of(judged),
+        });
+        let plan = plan.collect();
+        self.apply(Input::Planned { turn, plan });
+    }
+
+    fn fate_of(&mut self, judged: Judged) -> Planned {
+        let Judged { call, opinion, rewritten_by } = judged;
+        if !rewritten_by.is_empty() {
+            self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
+        }
+        let Planned { call, fate } = self.plan(&call);
+        let fate = self.approvals.stricter(&call, fate, opinion);
+        Planned { call, fate }
+    }
+
+    /// Notes in a result that its call ran with other arguments than the model gave.
+    pub(super) fn note_rewrite(
+        &mut self,
+        result: &mut ToolResultMessage,
+        arguments: Option<serde_json::Value>,
+    ) {
+        let Some(by) = self.hooks.rewritten.remove(&result.tool_call_id) else { return };
+        let details = result.details.get_or_insert_with(|| serde_json::json!({}));
+        if let Some(details) = details.as_object_mut() {
+            details.insert("rewritten".to_owned(), serde_json::json!({"by": by, "arguments": arguments}));
+        }
+    }
+
+    /// What can be typed after a slash: extensions' commands first, because they are looked for first.
+    pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
+        let of_extension = |command: ExtensionCommand| SlashCommand {
+            name: command.name,
+            description: command.description,
+            argument_hint: command.argument_hint,
+            source: CommandSource::Extension,
+            location: None,
+        };
+        let mut commands: Vec<_> = self.hooks.crew.commands().into_iter().map(of_extension).collect();
+        let others = self.shelf.resources.slash_commands();
+        let others: Vec<_> =
+            others.into_iter().filter(|other| commands.iter().all(|c| c.name != other.name)).collect();
+        commands.extend(others);
+        commands
+    }
+
+    /// Runs the command that a prompt is, if an extension has it; hands the prompt back if not.
+    pub(super) fn extension_command(
+        &mut self,
+        text: String,
+        options: PromptOptions,
+        reply: Reply<()>,
+    ) -> Option<(String, PromptOptions, Reply<()>)> {
+        let (name, arguments) = command_of(&text, &options).unwrap_or_default();
+        let Some(work) = self.hooks.crew.command(name, arguments) else {
+            return Some((text, options, reply));
+        };
+        let id = self.hooks.next;
+        self.hooks.next += 1;
+        let task = self.jobs.beside(async move { Report::CommandEnded { id, outcome: work.await } });
+        self.hooks.commands.insert(id, PendingCommand { options, reply, task });
+        None
+    }
+
+    pub(super) fn command_ended(&mut self, id: u64, outcome: Result<CommandOutcome, String>) {
+        let Some(PendingCommand { options, reply, .. }) = self.hooks.commands.remove(&id) else { return };
+        match outcome {
+            Ok(CommandOutcome::Prompt(text)) => {
+                let options = PromptOptions { expand_templates: Expansion::Verbatim, ..options };
+                self.prompt(text, options, reply);
+            }
+            Ok(CommandOutcome::Notice(text)) => self.notice(text, reply),
+            Err(why) => drop(reply.send(Err(AgentError::Extension(why)))),
+        }
+    }
+
+    /// Shows what a command has to say. Whoever prompted waits for the end of a run, so that is told too.
+    fn notice(&mut self, message: String, reply: Reply<()>) {
+        let notice = Effect::Emit(EventKind::Notice { message });
+        let effects = if self.turn.is_running() {
+            vec![notice]
+        } else {
+            let outcome = RunOutcome::Completed;
+            let end = EventKind::AgentEnd { messages: Vec::new(), will_retry: false, outcome };
+            let around = [Effect::Emit(end), Effect::Emit(EventKind::AgentSettled)];
+            [Effect::Emit(EventKind::AgentStart), notice].into_iter().chain(around).collect()
+        };
+        self.queue(effects);
+        self.agenda.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
+        self.perform();
+    }
+
+    /// Stops every command at work.
+    pub(super) fn stop_commands(&mut self) {
+        for (_, PendingCommand { reply, task, .. }) in self.hooks.commands.drain() {
+            task.abort();
+            let _ = reply.send(Err(AgentError::Extension("the command was stopped".to_owned())));
+        }
+    }
+}
+
+/// The name and the arguments of the command that a prompt may be.
+fn command_of<'a>(text: &'a str, options: &PromptOptions) -> Option<(&'a str, &'a str)> {
+    if options.expand_templates == Expansion::Verbatim {
+        return None;
+    }
+    let line = text.strip_prefix('/')?;
+    let end = line.find(char::is_whitespace).unwrap_or(line.len());
+    let (name, arguments) = line.split_at(end);
+    (!name.is_empty()).then_some((name, arguments.trim()))
+}

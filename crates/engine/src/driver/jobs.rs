@@ -1,0 +1,319 @@
+//! The work that goes on beside the loop: a stream, tools, a command of the user's, a sync.
+//!
+//! Every job reports over one bounded channel and carries the number of the turn that began it. The set owns the
+//! jobs: dropping it stops them all.
+
+use std::collections::HashMap;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, Stream, StreamExt, stream};
+use tiller_core::ansi::{Paper, Printed};
+use tiller_core::event::{ApprovalRequest, ToolOutcome};
+use tiller_core::id::{CallId, EntryId};
+use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
+use tiller_provider::{Part, PartStream, Provider, ProviderError, Request, ToolChoice};
+use tiller_session::DiskFile;
+use tiller_tools::process::Running;
+use tiller_tools::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::hooks::Considered;
+use super::summary::{Maker, SummaryNews};
+use super::{now, shelf};
+use crate::bash::{Bash, BashEnd};
+use crate::extension::{CommandOutcome, Crew, Opening};
+use crate::handle::{Reply, RunningBash, RunningCall};
+use crate::resources::{Keeper, Read};
+use crate::turn::TurnNumber;
+
+/// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What a job reports.
+pub(crate) enum Report {
+    /// A piece of the stream.
+    Part { turn: TurnNumber, part: Result<Part, ProviderError> },
+    /// The stream is over without having said so.
+    StreamEnded { turn: TurnNumber },
+    /// The wait before another try is over.
+    Awake { turn: TurnNumber },
+    /// What extensions make of a request that is to be sent.
+    Opened { turn: TurnNumber, tool_choice: ToolChoice, before: Box<Opening>, after: Box<Opening> },
+    /// What is to be asked about a call, with what it would do.
+    Previewed(ApprovalRequest),
+    /// What extensions think of the calls of an answer.
+    Judged { turn: TurnNumber, considered: Vec<Considered> },
+    /// What an extension's command came to.
+    CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
+    /// Something is wrong with an extension.
+    Warned(String),
+    /// The newest part of a running call's output.
+    ToolProgress { call: CallId, printed: Printed },
+    /// A summary that is being made cost something, or is there.
+    Summary { number: u64, news: SummaryNews },
+    /// A call has its result.
+    ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
+    /// The user's command printed something.
+    BashOutput { id: EntryId, delta: String, output: Box<Paper> },
+    /// The user's command is over.
+    BashEnded { id: EntryId, end: BashEnd },
+    /// Skills, templates and context files were read anew.
+    ResourcesRead(Read),
+    /// The log is on the disk, or isn't.
+    Synced(io::Result<()>),
+}
+
+/// The jobs at work.
+pub(super) struct Jobs {
+    tasks: JoinSet<()>,
+    report: mpsc::Sender<Report>,
+    /// A stream, or what has to come before it.
+    stream: Option<AbortHandle>,
+    /// What has to come before calls.
+    plan: Option<AbortHandle>,
+    calls: HashMap<CallId, AtWork>,
+    bash: Option<Bash>,
+}
+
+/// A call at work.
+struct AtWork {
+    task: AbortHandle,
+    shown: RunningCall,
+    progress: Progress,
+}
+
+impl AtWork {
+    /// What there is of its result.
+    fn remains(&self) -> ToolOutcome {
+        match self.progress.remains() {
+            Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
+            None => self.shown.partial.clone(),
+        }
+    }
+}
+
+impl Jobs {
+    /// None but the keeper of what people write for the model, who works as long as the driver does.
+    pub(super) fn new(report: mpsc::Sender<Report>, keeper: Keeper) -> Self {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(shelf::keep(keeper, report.clone()));
+        Self { tasks, report, stream: None, plan: None, calls: HashMap::new(), bash: None }
+    }
+
+    /// Waits until a job is over and lets go of it; forever if there is none.
+    pub(super) async fn reap(&mut self) {
+        match self.tasks.join_next().await {
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Streams the answer to a request.
+    pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
+        self.follow(turn, provider.stream(request));
+    }
+
+    /// Answers a request with an error and sends nothing.
+    pub(super) fn refuse(&mut self, turn: TurnNumber, error: ProviderError) {
+        self.follow(turn, Box::pin(stream::iter([Err(error)])));
+    }
+
+    fn follow(&mut self, turn: TurnNumber, parts: PartStream) {
+        self.stop_stream();
+        let (report, end) = (self.report.clone(), self.report.clone());
+        let forwarding = forward(parts, report, move |part| Report::Part { turn, part });
+        let task = async move {
+            // A provider that panics has ended its stream too early, like one that breaks off.
+            let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
+            let _ = end.send(Report::StreamEnded { turn }).await;
+        };
+        self.stream = Some(self.tasks.spawn(task));
+    }
+
+    /// Waits before another try of a request; stopped like its stream.
+    pub(super) fn sleep(&mut self, turn: TurnNumber, delay: Duration) {
+        self.stop_stream();
+        let report = self.report.clone();
+        self.stream = Some(self.tasks.spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = report.send(Report::Awake { turn }).await;
+        }));
+    }
+
+    /// Does what has to come before a request.
+    pub(super) fn open(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+        self.stop_stream();
+        self.stream = Some(self.beside(work));
+    }
+
+    /// Does what has to come before calls.
+    pub(super) fn plan(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+        self.plan = Some(self.beside(work));
+    }
+
+    /// Looks at what a call would do before it is asked about. A look that takes too long, or fails, is left out.
+    pub(super) fn preview(&mut self, tool: Arc<dyn Tool>, request: ApprovalRequest) {
+        self.plan(async move {
+            let look = async {
+                match tool.preview(&request.args) {
+                    Some(look) => Some(look.await),
+                    None => None,
+                }
+            };
+            let looked = AssertUnwindSafe(tokio::time::timeout(LOOK, look)).catch_unwind().await;
+            let preview = looked.ok().and_then(Result::ok).flatten();
+            Report::Previewed(ApprovalRequest { preview, ..request })
+        });
+    }
+
+    /// Does something and reports what it comes to.
+    pub(super) fn beside(&mut self, work: impl Future<Output = Report> + Send + 'static) -> AbortHandle {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            let _ = report.send(work.await).await;
+        })
+    }
+
+    /// Passes on what extensions are in trouble about.
+    pub(super) fn hear(&mut self, mut warnings: mpsc::Receiver<String>) {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            while let Some(warning) = warnings.recv().await {
+                if report.send(Report::Warned(warning)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Has a summary made.
+    pub(super) fn summarize(&mut self, number: u64, maker: Maker) -> AbortHandle {
+        self.tasks.spawn(maker.run(number, self.report.clone()))
+    }
+
+    pub(super) fn stop_stream(&mut self) {
+        if let Some(task) = self.stream.take() {
+            task.abort();
+        }
+    }
+
+    /// Runs a call. A tool that panics has a result all the same.
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: Crew) {
+        let running = RunningCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            since: now(),
+            partial: ToolOutcome::default(),
+        };
+        let (report, id) = (self.report.clone(), call.id.clone());
+        let progress = self.progress(call.id.clone());
+        let given = progress.clone();
+        let task = async move {
+            let invocation = Invocation { arguments: call.arguments.clone(), progress: given };
+            let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
+            let output =
+                output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
+            let output = crew.revise(&call, output).await;
+            let result = ToolResultMessage {
+                tool_call_id: call.id,
+                tool_name: call.name,
+                content: output.content,
+                details: output.details,
+                is_error: output.is_error,
+                timestamp: now(),
+            };
+            let _ = report.send(Report::ToolEnded { turn, result, warning: output.warning }).await;
+        };
+        self.calls.insert(id, AtWork { task: self.tasks.spawn(task), shown: running, progress });
+    }
+
+    /// Progress replaces itself, so a full channel drops it.
+    fn progress(&self, call: CallId) -> Progress {
+        let report = self.report.clone();
+        Progress::new(move |printed| {
+            let _ = report.try_send(Report::ToolProgress { call: call.clone(), printed });
+        })
+    }
+
+    pub(super) fn stop_tools(&mut self) {
+        if let Some(task) = self.plan.take() {
+            task.abort();
+        }
+        for (_, call) in self.calls.drain() {
+            call.task.abort();
+        }
+    }
+
+    /// The call is over.
+    pub(super) fn forget(&mut self, call: &CallId) {
+        self.calls.remove(call);
+    }
+
+    pub(super) fn call_mut(&mut self, call: &CallId) -> Option<&mut RunningCall> {
+        self.calls.get_mut(call).map(|call| &mut call.shown)
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = &RunningCall> {
+        self.calls.values().map(|call| &call.shown)
+    }
+
+    /// What there is of the results of the calls at work, where there is anything.
+    pub(super) fn remains(&self) -> HashMap<CallId, ToolOutcome> {
+        let of = |(id, call): (&CallId, &AtWork)| (id.clone(), call.remains());
+        self.calls.iter().map(of).filter(|(_, outcome)| !joined_text(&outcome.content).is_empty()).collect()
+    }
+
+    /// Runs a command of the user's own that was just started.
+    pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: Gathered) {
+        let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
+        self.tasks.spawn(job);
+        self.bash = Some(bash);
+    }
+
+    /// Lets somebody wait for the record of the command that runs.
+    pub(super) fn await_bash(&mut self, waits: Reply<BashExecutionMessage>) {
+        if let Some(bash) = &mut self.bash {
+            bash.waits = Some(waits);
+        }
+    }
+
+    pub(super) fn bash_running(&self) -> Option<&RunningBash> {
+        self.bash.as_ref().map(|bash| &bash.shown)
+    }
+
+    pub(super) fn bash_mut(&mut self) -> Option<&mut Bash> {
+        self.bash.as_mut()
+    }
+
+    /// The command is over.
+    pub(super) fn take_bash(&mut self) -> Option<Bash> {
+        self.bash.take()
+    }
+
+    pub(super) fn sync(&mut self, file: Arc<dyn DiskFile>) {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            let synced = tokio::task::spawn_blocking(move || tiller_session::sync(&*file)).await;
+            let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let _ = report.send(Report::Synced(result)).await;
+        });
+    }
+}
+
+/// Reports the parts of a stream as long as somebody listens.
+async fn forward<T, R>(
+    mut parts: impl Stream<Item = T> + Unpin,
+    report: mpsc::Sender<R>,
+    told: impl Fn(T) -> R,
+) {
+    while let Some(part) = parts.next().await {
+        if report.send(told(part)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Performing effects, in their order.
+
+use std::sync::Arc;
+
+use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
+use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
+use tiller_provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolChoice};
+use tiller_session::context::unanswered;
+use tiller_session::{Appended, Disturbance, EntryBody, SessionError, chain};
+
+use super::compaction::Moment;
+use super::foreign::{self, Word};
+use super::{Driver, HandBack, SyncPolicy, Work, now};
+use crate::approvals::Audience;
+use crate::handle::AgentError;
+use crate::partial::Partial;
+use crate::queue::Queue;
+use crate::sight::unseen;
+use crate::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
+
+impl Driver {
+    /// Performs what is to be done, until nothing is left or a sync has to finish first.
+    pub(super) fn perform(&mut self) {
+        while self.agenda.syncs == 0 {
+            match self.agenda.work.pop_front() {
+                None => return self.settle_late(),
+                Some(Work::Reply(reply)) => reply(Ok(())),
+                Some(Work::HandBack(HandBack { items, reply })) => reply(Ok(items)),
+                Some(Work::Effect(effect)) => self.perform_one(*effect),
+            }
+        }
+    }
+
+    fn perform_one(&mut self, effect: Effect) {
+        match effect {
+            Effect::Append(body) => {
+                let record = bash_record(&body);
+                if let Err(error) = self.append(body) {
+                    self.store_failed(&error, record);
+                }
+            }
+            Effect::AppendAll(bodies) => {
+                if let Err(error) = self.append_all(bodies) {
+                    self.store_failed(&error, None);
+                }
+            }
+            Effect::Mend => self.mend(),
+            Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
+            // With `always` every append was followed by one already.
+            Effect::Sync => {}
+            // The run may have been stopped while this waited for the disk.
+            Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
+            Effect::Request { turn, tool_choice } => {
+                self.compact_if_due(Moment::Request);
+                // What was to be written before it may have failed.
+                if self.turn.streaming() == Some(turn) {
+                    self.open_request(turn, tool_choice);
+                }
+            }
+            Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
+            // The run may have been stopped meanwhile.
+            Effect::Compact if !self.turn.is_compacting() => {}
+            Effect::Compact => self.compact_for_overflow(),
+            Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
+            Effect::StopCompaction => self.drop_summary(),
+            Effect::Run { turn, calls } => self.run_calls(turn, calls),
+            Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
+            Effect::StopStream => {
+                self.jobs.stop_stream();
+                self.partial = None;
+            }
+            Effect::StopTools => self.jobs.stop_tools(),
+            Effect::Emit(event) => self.emit(event),
+        }
+    }
+
+    /// Appends an entry, then tells of it.
+    pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
+        self.append_all(vec![body])
+    }
+
+    /// Appends entries, all or none of them, then tells of them.
+    fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
+        let appended = self.current.append(bodies, &self.fixed.run);
+        self.tell_appended(appended)
+    }
+
+    /// Gives every call that was left without a result one that says so. What was said before is in the log by now.
+    fn mend(&mut self) {
+        for (call, cut_off) in unanswered(&self.current.projection.messages) {
+            let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
+            if let Err(error) = self.append(EntryBody::message(result)) {
+                return self.store_failed(&error, None);
+            }
+        }
+    }
+
+    /// Tells what the writer found and what it did. Where the log has other entries than before, the context is made anew.
+    pub(super) fn tell_appended(
+        &mut self,
+        appended: Result<Vec<Appended>, SessionError>,
+    ) -> Result<(), SessionError> {
+        let disturbances = self.current.writer.take_disturbances();
+        if matches!(appended, Err(SessionError::Cut { .. }))
+            || disturbances.iter().any(Disturbance::changes_entries)
+        {
+            self.current.project()?;
+        }
+        let ours = appended.as_ref().map_or(0, Vec::len);
+        for disturbance in disturbances {
+            self.tell_disturbance(&disturbance, ours);
+        }
+        let appended = appended?;
+        let is_to_be_synced = !appended.is_empty() && self.fixed.options.sync == SyncPolicy::Always;
+        for entry in appended {
+            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
+        }
+        if is_to_be_synced {
+            self.sync();
+        }
+        Ok(())
+    }
+
+    /// Warns of what was found; what goes on all the time isn't said all the time, but logged.
+    fn tell_disturbance(&mut self, disturbance: &Disturbance, ours: usize) {
+        tracing::warn!("{disturbance}");
+        let mut message = disturbance.to_string();
+        if let Disturbance::Grown { entries, .. } = disturbance {
+            self.tell_foreign(*entries, ours);
+            match self.current.others.word(*entries) {
+                Word::AsItIs => {}
+                Word::Counted(count) => message = format!("{message}; {count}"),
+                Word::Nothing => return,
+            }
+        }
+        let hint = Some(disturbance.hint().to_owned());
+        self.teller.tell(EventKind::Warning { message, hint });
+    }
+
+    /// Tells of entries that stand before one's own newest ones and are somebody else's.
+    fn tell_foreign(&mut self, entries: usize, ours: usize) {
+        let reader = self.current.reader();
+        let end = reader.entry_count().saturating_sub(ours);
+        let told = foreign::told(&reader, end.saturating_sub(entries)..end);
+        told.into_iter().for_each(|event| self.teller.tell(event));
+    }
+
+    fn sync(&mut self) {
+        if let Some(file) = self.current.writer.file() {
+            self.agenda.syncs += 1;
+            self.jobs.sync(file);
+        }
+    }
+
+    /// What was to follow a failed write doesn't happen; the machine is told, and whoever waits for an answer.
+    /// A command's record that was not written is kept for later, and what waits is again what the log says.
+    pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
+        let reason = chain(error);
+        tracing::error!(reason, "the session could not be written");
+        self.summaries.owes_settled = false;
+        self.compaction_lost(&reason);
+        let hint = error.hint().map(str::to_owned);
+        let mut records = Vec::from_iter(record);
+        let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
+        let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
+        for work in std::mem::take(&mut self.agenda.work) {
+            match work {
+                Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
+                Work::HandBack(back) => back.after_failure(&queue, &reason),
+                Work::Effect(effect) => {
+                    if let Effect::Append(body) = *effect {
+                        records.extend(bash_record(&body));
+                    }
+                }
+            }
+        }
+        for request in self.approvals.take_waiting() {
+            let decision = Decision::Deny { reason: "the session could not be written".to_owned() };
+            let tool_call_id = request.tool_call_id;
+            self.teller.tell(EventKind::ApprovalResolved { tool_call_id, decision });
+        }
+        let told = self.teller.told.clone();
+        let failed = StoreFailed { reason, hint, told, queue, records };
+        let effects = self.turn.step(Input::StoreFailed(failed), now());
+        self.queue(effects);
+    }
+
+    /// Tells that a run has settled which waited for its summary.
+    fn settle_late(&mut self) {
+        if self.summaries.owes_settled && !self.summaries.is_compacting() {
+            self.summaries.owes_settled = false;
+            self.emit(EventKind::AgentSettled);
+        }
+    }
+
+    fn emit(&mut self, event: EventKind) {
+        match &event {
+            // What was never told to begin has no end to be told of.
+            EventKind::CompactionEnd { .. } if self.teller.told.compaction.is_none() => return,
+            EventKind::AutoRetryEnd { .. } if self.teller.told.retry.is_none() => return,
+            // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
+            EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
+                self.summaries.owes_settled = true;
+                return;
+            }
+            EventKind::AgentEnd {
+                will_retry: false,
+                outcome: RunOutcome::Completed | RunOutcome::MaxTurns,
+                ..
+            } => self.compact_if_due(Moment::End),
+            EventKind::AgentStart => {
+                if std::mem::take(&mut self.summaries.owes_settled) {
+                    self.answer_waiting();
+                    self.teller.tell(EventKind::AgentSettled);
+                }
+                self.note_run();
+            }
+            EventKind::AgentSettled => {
+                self.fixed.runner.end_standby();
+                self.answer_waiting();
+            }
+            EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
+            EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
+            _ => {}
+        }
+        self.teller.settling.hear(&event);
+        let compacted = match &event {
+            EventKind::CompactionEnd { result: Some(result), .. } => Some((**result).clone()),
+            _ => None,
+        };
+        self.teller.tell(event);
+        // Whoever asked for it hears of it last.
+        compacted.into_iter().for_each(|result| self.compacted(result));
+    }
+
+    pub(super) fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
+        let model = &self.current.model;
+        let head = AssistantMessage {
+            api: model.provider.api().to_owned(),
+            provider: model.facts.provider.clone(),
+            model: model.facts.id.clone(),
+            timestamp: now(),
+            ..AssistantMessage::default()
+        };
+        let messages = self.current.sending.of(&self.current.projection.messages);
+        let messages = if model.facts.sight == Sight::Blind { unseen(messages) } else { messages };
+        let request = Request {
+            model: model.facts.id.clone(),
+            system: self.system().to_owned(),
+            messages,
+            tools: self.offered().specs(),
+            tool_choice,
+            max_tokens: self.fixed.options.answers.max_tokens(
+                &model.facts,
+                self.current.thinking,
+                self.current.projection.tokens(),
+                self.summaries.options.reserve(model.facts.window),
+            ),
+            temperature: self.fixed.options.answers.temperature,
+            thinking: self.current.thinking,
+        };
+        let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
+        tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
+        match self.current.beyond_any_window() {
+            None => self.jobs.stream(turn, &*model.provider, request),
+            Some(message) => self.jobs.refuse(turn, not_sent(&model.facts, message)),
+        }
+        self.fixed.runner.renew_standby();
+        self.current.asked = Arc::clone(&self.current.model.facts);
+        let message = Arc::new(Message::Assistant(head.clone()));
+        self.partial = Some(Partial::new(head));
+        self.teller.tell(EventKind::TurnStart);
+        self.teller.tell(EventKind::MessageStart { message });
+    }
+
+    /// Takes an input whose effects come before everything that is still to be done.
+    pub(super) fn step_next(&mut self, input: Input) {
+        let effects = self.turn.step(input, now());
+        for effect in effects.into_iter().rev() {
+            self.agenda.work.push_front(Work::Effect(Box::new(effect)));
+        }
+    }
+
+    fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
+        self.approvals.open_path_of(&calls);
+        for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
+            match self.fixed.tools.find(&call.name) {
+                Some(tool) => self.jobs.run(turn, call, tool, self.hooks.crew().clone()),
+                None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
+            }
+        }
+    }
+
+    /// Asks, unless what has changed meanwhile answers already: a rule that the user gave, the mode, or that a command still only
+    /// reads. What the call would do is looked at first.
+    fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
+        match self.fate_now(&call) {
+            Some(Fate::Run(_)) => return self.step_next(Input::Cleared { call: call.id, grant: None }),
+            Some(Fate::Granted { by, rule }) => {
+                return self.step_next(Input::Cleared { call: call.id, grant: Some((by, rule)) });
+            }
+            Some(Fate::Deny(denied)) => {
+                return self.step_next(Input::Refused { call: call.id, denied });
+            }
+            Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => {}
+        }
+        // The preview reads the path, too; `previewed` closes it again.
+        self.approvals.open_path_of(std::slice::from_ref(&call));
+        let tool = self.fixed.tools.find(&call.name);
+        let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
+        let request = ApprovalRequest {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            args: call.arguments,
+            reason,
+            rule,
+            preview: None,
+            later,
+        };
+        match tool.filter(|tool| tool.preview(&request.args).is_some()) {
+            Some(tool) => self.jobs.preview(tool, request),
+            None => {
+                self.approvals.open_path_of(&[]);
+                self.tell_asked(request);
+            }
+        }
+    }
+
+    /// What is to become of a call if it is to run now; `None` where it asks in any case.
+    fn fate_now(&self, call: &ToolCall) -> Option<Fate> {
+        let tool = self.fixed.tools.find(&call.name).filter(|_| !self.approvals.insists_on(&call.id))?;
+        Some(self.approvals.fate(call, tool.spec(), self.fixed.tools.source(&call.name)))
+    }
+
+    /// Whether nothing that has changed meanwhile answers a call that was to ask.
+    fn still_asks(&self, call: &ToolCall) -> bool {
+        !matches!(self.fate_now(call), Some(Fate::Run(_) | Fate::Granted { .. }))
+    }
+
+    /// Answers the open questions that a new approval mode answers: calls that it allows run, calls that it denies don't.
+    pub(super) fn answer_open_questions(&mut self) {
+        for request in self.approvals.waiting().to_vec() {
+            if let Some(decision) = self.decide_now(&request) {
+                drop(self.approvals.resolved(&request.tool_call_id));
+                self.apply(Input::Decided { call: request.tool_call_id, decision, by: Decider::Rule });
+            }
+        }
+    }
+
+    /// The decision on a question that the mode and the rules answer by now; `None` while it is the user's.
+    fn decide_now(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
+        let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
+        match self.fate_now(&call)? {
+            Fate::Run(_) | Fate::Granted { .. } => Some(Decision::Once),
+            Fate::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
+            Fate::Ask { .. } | Fate::Refuse(_) => None,
+        }
+    }
+
+    fn tell_asked(&mut self, request: ApprovalRequest) {
+        self.approvals.ask(request.clone());
+        self.teller.tell(EventKind::ApprovalRequested(request));
+    }
+
+    /// What is to be asked is known. The question may have been answered otherwise meanwhile, or nobody is there any more.
+    pub(super) fn previewed(&mut self, request: ApprovalRequest) {
+        self.approvals.open_path_of(&[]);
+        if !self.turn.asks(&request.tool_call_id, &request.args) {
+            return;
+        }
+        let (decision, by) = match self.decide_now(&request) {
+            _ if self.approvals.audience() == Audience::Nobody => (nobody(), Decider::Nobody),
+            // The mode was changed while the preview was made.
+            Some(decision) => (decision, Decider::Rule),
+            None => return self.tell_asked(request),
+        };
+        self.apply(Input::Decided { call: request.tool_call_id, decision, by });
+    }
+
+    pub(super) fn synced(&mut self, result: std::io::Result<()>) {
+        self.agenda.syncs = self.agenda.syncs.saturating_sub(1);
+        if let Err(source) = result {
+            let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
+            self.store_failed(&SessionError::Sync { path, source }, None);
+        }
+        self.perform();
+    }
+}
+
+/// The answer where nobody is there.
+pub(super) fn nobody() -> Decision {
+    Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
+}
+
+/// The failure of a request that no model could take. It is compacted like one that the provider found too long.
+fn not_sent(model: &ModelFacts, message: String) -> ProviderError {
+    ProviderError { provider: model.provider.clone(), failure: Failure::Overflow, message, hint: None }
+}
+
+fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {
+    match body.as_message().map(|message| &**message) {
+        Some(Message::BashExecution(record)) => Some(record.clone()),
+        _ => None,
+    }
+}

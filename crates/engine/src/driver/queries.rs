@@ -1,0 +1,187 @@
+//! What the driver tells of itself, and how it is set while it runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tiller_core::message::{Message, ToolSpec};
+use tiller_session::{Reader, SessionError, Tally};
+use tiller_tools::tool::ToolSource;
+
+use super::commands::answer;
+use super::{Driver, Offer};
+use crate::context_breakdown::{ContextBreakdown, ContextSource};
+use crate::handle::{
+    Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
+    SessionStats, Settled, Snapshot, State, Status, ToolStanding,
+};
+
+impl Driver {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let live = Live {
+            running_since: self.teller.told.since,
+            retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
+            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
+            calls: self.jobs.calls().cloned().collect(),
+            queue: self.turn.queue().cloned(|_| true),
+            approvals: self.approvals.waiting().to_vec(),
+            bash: self.jobs.bash_running().cloned(),
+            summary: self.summaries.shown(),
+        };
+        Snapshot { seq: self.teller.seq, state: self.state(), live }
+    }
+
+    fn state(&self) -> State {
+        let reader = self.current.reader();
+        State {
+            session: reader.id().clone(),
+            path: reader.path().map(Path::to_owned),
+            name: self.current.name.clone(),
+            cwd: self.fixed.manager.cwd().to_owned(),
+            model: self.current.model.reference(),
+            thinking: self.current.thinking,
+            sight: self.current.model.facts.sight,
+            context: self.context(),
+            usage: reader.usage(),
+            approval: self.approvals.mode_name().to_owned(),
+        }
+    }
+
+    fn context(&self) -> ContextUse {
+        let window = self.current.model.facts.window;
+        ContextUse { used: self.current.projection.tokens(), window }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let options = self.turn.options();
+        Status {
+            state: self.state(),
+            auto_compaction: self.summaries.options().automatic,
+            activity: Activity {
+                is_running: self.teller.told.since.is_some() || self.turn.is_running(),
+                is_compacting: self.summaries.is_compacting(),
+                is_retrying: self.turn.is_retrying(),
+            },
+            queue: QueueStatus {
+                items: self.turn.queue().cloned(|_| true),
+                steering_point: options.steering_point,
+                steering_mode: options.steering_mode,
+                follow_up_mode: options.follow_up_mode,
+            },
+            auto_retry: self.retry.mode,
+            leaf: self.current.reader().leaf(),
+            messages: self.current.projection.message_count(),
+        }
+    }
+
+    pub(super) fn messages(&self) -> Vec<Arc<Message>> {
+        let projected = self.current.projection.messages.iter();
+        projected.map(|projected| Arc::clone(&projected.message)).collect()
+    }
+
+    /// Answers now, or when the run is over.
+    pub(super) fn settled(&mut self, reply: Reply<Settled>) {
+        self.teller.settling.replies.push(reply);
+        if self.teller.told.since.is_none() && !self.turn.is_running() {
+            self.answer_waiting();
+        }
+    }
+
+    /// Nothing runs: whoever waited for that is told how the last run ended.
+    pub(super) fn answer_waiting(&mut self) {
+        for reply in self.teller.settling.replies.drain(..) {
+            // Whoever asked may be gone.
+            let _ = reply.send(self.teller.settling.last.clone().ok_or(AgentError::Empty));
+        }
+    }
+
+    /// Counting reads the whole log; it goes on beside the loop.
+    pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
+        let (reader, context) = (self.current.reader(), self.context());
+        tokio::task::spawn_blocking(move || {
+            let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
+            // Whoever asked may be gone.
+            let _ = reply.send(counted);
+        });
+    }
+
+    /// Estimating looks at every message; it goes on beside the loop.
+    pub(super) fn context_breakdown(&self, reply: Reply<Box<ContextBreakdown>>) {
+        let files = self.shelf.resources.instructions().iter();
+        let source = ContextSource {
+            context: self.context(),
+            system: self.shelf.system().to_owned(),
+            files: files.map(|file| (file.path.clone(), file.text.clone())).collect(),
+            skills: self.shelf.skills_listing(),
+            tools: self.fixed.offered.specs(),
+            messages: self.messages(),
+        };
+        tokio::task::spawn_blocking(move || {
+            // Whoever asked may be gone.
+            let _ = reply.send(Ok(Box::new(ContextBreakdown::new(&source))));
+        });
+    }
+
+    pub(super) fn locked_models(&self) -> Vec<LockedModel> {
+        let locked = self.fixed.providers.locked();
+        locked.into_iter().map(|(facts, key_name)| LockedModel { facts, key_name }).collect()
+    }
+
+    pub(super) fn tools(&self) -> Vec<OfferedTool> {
+        let tools = &self.fixed.tools;
+        let tool = |spec: &ToolSpec| OfferedTool {
+            spec: spec.clone(),
+            source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Given),
+            standing: self.standing(&spec.name),
+        };
+        tools.specs().iter().map(tool).collect()
+    }
+
+    fn standing(&self, name: &str) -> ToolStanding {
+        match &self.fixed.options.offer {
+            _ if self.fixed.offered.find(name).is_some() => ToolStanding::Offered,
+            Offer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
+                ToolStanding::LeftOut(says.clone())
+            }
+            Offer::Only { .. } | Offer::All => ToolStanding::TakenAway,
+        }
+    }
+
+    /// Offers these tools from the next request on; in the order that they have, so that no order of asking changes the prompt.
+    pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
+        if names.iter().any(|name| self.fixed.tools.find(name).is_none()) {
+            return Err(AgentError::Gone("tool of that name"));
+        }
+        let all = self.fixed.tools.names();
+        let wanted: Vec<String> =
+            all.filter(|name| names.iter().any(|wanted| wanted == name)).map(str::to_owned).collect();
+        self.fixed.offered = self.fixed.tools.restrict(&wanted).unwrap_or_default();
+        Ok(())
+    }
+
+    pub(super) fn configure(&mut self, change: Change, reply: Reply<()>) {
+        let mut options = self.turn.options();
+        let changes_approval = matches!(change, Change::Approval(_) | Change::ConfiguredApproval(_));
+        match change {
+            Change::SteeringPoint(point) => options.steering_point = point,
+            Change::SteeringMode(mode) => options.steering_mode = mode,
+            Change::FollowUpMode(mode) => options.follow_up_mode = mode,
+            Change::Retry(mode) => self.retry.mode = mode,
+            Change::Compaction(automatic) => self.summaries.set_automatic(automatic),
+            Change::Approval(mode) => self.approvals.set_mode(mode),
+            Change::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
+        }
+        self.turn.set_options(options);
+        if changes_approval {
+            self.answer_open_questions();
+        }
+        answer(reply, Ok(()));
+    }
+}
+
+fn count(reader: &Reader, context: ContextUse) -> Result<SessionStats, SessionError> {
+    let branch = match reader.leaf() {
+        Some(leaf) => reader.tally_to(&leaf)?,
+        None => Tally::default(),
+    };
+    Ok(SessionStats { session: reader.tally()?, branch, context })
+}

@@ -1,0 +1,164 @@
+//! What jobs report, and what it means.
+
+use serde_json::json;
+use tiller_core::ansi::Printed;
+use tiller_core::event::{EventKind, ToolOutcome};
+use tiller_core::id::CallId;
+use tiller_core::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
+use tiller_provider::{Failure, Part, ProviderError};
+
+use super::jobs::Report;
+use super::{Driver, now};
+use crate::partial::Growth;
+use crate::retry::{self, Tried};
+use crate::turn::{Fate, Input, Planned, SoFar, TurnNumber};
+
+impl Driver {
+    pub(super) fn report(&mut self, report: Report) {
+        match report {
+            Report::Part { turn, part } if self.turn.streaming() == Some(turn) => match part {
+                Ok(part) => self.part(turn, part),
+                Err(error) => self.failed(turn, &error),
+            },
+            Report::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
+                let provider = self.current.asked.provider.clone();
+                let message = "the stream ended before the answer was complete".to_owned();
+                self.failed(
+                    turn,
+                    &ProviderError { provider, failure: Failure::Interrupted, message, hint: None },
+                );
+            }
+            Report::Opened { turn, tool_choice, before, after } => {
+                self.opened((turn, tool_choice), &before, *after);
+            }
+            Report::Previewed(request) => self.previewed(request),
+            Report::Judged { turn, considered } => self.judged(turn, considered),
+            Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
+            Report::Warned(warning) => self.teller.warn_unlogged(warning),
+            Report::Awake { turn } => self.apply(Input::Awake { turn }),
+            Report::Summary { number, news } => self.summary(number, news),
+            Report::Part { .. } | Report::StreamEnded { .. } => {}
+            Report::ToolProgress { call, printed } => self.tool_progress(&call, printed),
+            Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
+            Report::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
+            Report::BashEnded { id, end } => self.bash_ended(&id, end),
+            Report::ResourcesRead(read) => self.resources_read(read),
+            Report::Synced(result) => self.synced(result),
+        }
+    }
+
+    fn part(&mut self, turn: TurnNumber, part: Part) {
+        let Some(partial) = &mut self.partial else { return };
+        if let Part::Call { name, .. } = &part
+            && let Some(tool) = self.fixed.tools.find(name)
+        {
+            tool.prepare();
+        }
+        for growth in partial.take(part) {
+            match growth {
+                Growth::Delta(delta) => {
+                    let usage =
+                        self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();
+                    self.teller.tell(EventKind::MessageUpdate { usage, assistant_message_event: delta });
+                }
+                Growth::Trace(name, data) => {
+                    self.teller.tell(EventKind::Trace { name: name.to_owned(), data })
+                }
+                Growth::Finished(stop_reason) => {
+                    let mut answer = self.answer_so_far();
+                    answer.stop_reason = stop_reason;
+                    self.answered(turn, answer);
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, turn: TurnNumber, error: &ProviderError) {
+        self.heed_window(error);
+        let mut answer = self.answer_so_far();
+        answer.stop_reason = StopReason::Error;
+        let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
+        let tried = Tried { times: self.turn.tries(), has_compacted };
+        let (then, note) = retry::after(error.failure, tried, &self.retry, jitter());
+        let note = note.map(|note| format!("; {note}")).unwrap_or_default();
+        answer.error_message = Some(format!("{}{note}", error.told()));
+        self.jobs.stop_stream();
+        self.partial = None;
+        self.apply(Input::Failed { turn, answer, then });
+    }
+
+    /// The answer in flight as far as it goes, with its price.
+    pub(super) fn answer_so_far(&self) -> AssistantMessage {
+        let mut answer = self.partial.as_ref().map(|partial| partial.message()).unwrap_or_default();
+        answer.usage.cost = self.current.asked.cost(&answer.usage);
+        answer.usage.total_tokens = answer.usage.total();
+        answer
+    }
+
+    /// What there is of everything in flight.
+    pub(super) fn so_far(&self) -> SoFar {
+        SoFar { answer: self.partial.as_ref().map(|_| self.answer_so_far()), calls: self.jobs.remains() }
+    }
+
+    fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
+        let facts = &self.current.asked;
+        if retry::is_silent_overflow(&answer, facts.window) {
+            let message = format!("no answer: the conversation fills the window of {}", facts.id);
+            let provider = facts.provider.clone();
+            let error = ProviderError { provider, failure: Failure::Overflow, message, hint: None };
+            return self.failed(turn, &error);
+        }
+        self.jobs.stop_stream();
+        self.partial = None;
+        self.apply(Input::Answered { turn, answer });
+    }
+
+    /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
+    pub(super) fn plan(&mut self, call: &ToolCall) -> Planned {
+        let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
+            (None, _) => {
+                let specs = self.offered().specs();
+                let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+                Fate::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
+            }
+            (Some(_), Some(_)) => Fate::Refuse("invalid arguments: they are not a JSON object".to_owned()),
+            (Some(tool), None) => match tool.check(&call.arguments) {
+                Ok(()) => {
+                    let source = self.offered().source(&call.name).cloned();
+                    self.approvals.plan(call, tool.spec(), source.as_ref())
+                }
+                Err(reason) => Fate::Refuse(format!("invalid arguments: {reason}")),
+            },
+        };
+        Planned { call: call.clone(), fate }
+    }
+
+    fn tool_progress(&mut self, call: &CallId, Printed { text, strokes }: Printed) {
+        let Some(running) = self.jobs.call_mut(call) else { return };
+        let details = (!strokes.is_empty()).then(|| json!({ "strokes": strokes }));
+        running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details };
+        let update = EventKind::ToolExecutionUpdate {
+            tool_call_id: call.clone(),
+            tool_name: running.name.clone(),
+            args: running.arguments.clone(),
+            partial_result: running.partial.clone(),
+        };
+        self.teller.tell(update);
+    }
+
+    fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
+        let arguments = self.jobs.call_mut(&result.tool_call_id).map(|running| running.arguments.clone());
+        self.note_rewrite(&mut result, arguments);
+        self.approvals.open_path_of(&[]);
+        if let Some(warning) = warning {
+            self.teller.warn(warning);
+        }
+        self.apply(Input::ToolEnded { turn, result });
+    }
+}
+
+/// What decides on a wait's jitter: something that two processes hardly share.
+pub(super) fn jitter() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(now().0)
+}

@@ -1,0 +1,388 @@
+//! The talk with an extension's process: requests and their answers, over lines.
+//!
+//! One task, the keeper, owns what is expected; writing, reading and the process's complaints each have a task of their own, so
+//! that a process that doesn't read can't keep its own answers from being read. All of them end with the link.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::Value;
+use tiller_tools::process::{Conversation, ExitStatus};
+use tiller_tools::tool::Progress;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::HookError;
+use super::crew::Warn;
+use super::wire::{Declared, FromProcess, ToProcess};
+
+/// Longest line of a process: a result with some images in it.
+const LONGEST_LINE: usize = 8 * 1024 * 1024;
+
+/// Longest line of its complaints, and of what a warning quotes.
+const LONGEST_QUOTE: usize = 300;
+
+/// Lines that mean nothing after which an extension is ended, when no other came between: it isn't one.
+const MOST_WRONG: u32 = 100;
+
+/// Such lines, and complaints, that are logged; more of them would only fill the log.
+const LOGGED_WRONG: u32 = 5;
+
+const LOGGED_COMPLAINTS: u32 = 1_000;
+
+/// Lines that may wait for a process that is slow to read, and news of it; beyond that whoever has more waits.
+const WAITING: usize = 64;
+
+/// A process that is talked with. Dropped, it ends.
+#[derive(Debug)]
+pub(super) struct Link {
+    lines: mpsc::Sender<Vec<u8>>,
+    news: mpsc::Sender<News>,
+    next: AtomicU64,
+    state: Arc<State>,
+    tasks: JoinSet<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Its end is wanted, and no news.
+    closing: AtomicBool,
+    over: AtomicBool,
+}
+
+enum News {
+    Expected { id: u64, answer: oneshot::Sender<Result<Value, HookError>>, progress: Option<Progress> },
+    Forgotten { id: u64 },
+    Said(Line),
+    Ended(String),
+}
+
+/// A line of a process.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Whole(Vec<u8>),
+    /// The beginning of one that is over the limit; the rest was passed over.
+    TooLong(Vec<u8>),
+}
+
+impl Link {
+    /// Takes up the talk. What the process says of itself comes on the receiver, or why it ended instead.
+    pub(super) fn open(
+        name: &str,
+        talk: Conversation,
+        warn: Warn,
+    ) -> (Self, oneshot::Receiver<Result<Declared, String>>) {
+        let (lines, to_write) = mpsc::channel(WAITING);
+        let (news, heard) = mpsc::channel(WAITING);
+        let (ready, declared) = oneshot::channel();
+        let state = Arc::new(State::default());
+        let Conversation { stdin, stdout, stderr, helper } = talk;
+        let mut tasks = JoinSet::new();
+        let writer = tasks.spawn(write(stdin, to_write));
+        let keeper = Keeper {
+            name: name.to_owned(),
+            warn,
+            state: Arc::clone(&state),
+            ready: Some(ready),
+            expected: HashMap::new(),
+            wrong: Wrong::default(),
+            writer,
+            ended: None,
+        };
+        tasks.spawn(read(stdout, news.clone()));
+        let (complaints_of, end) = (name.to_owned(), news.clone());
+        tasks.spawn(async move {
+            let how = complain(&complaints_of, stderr).await;
+            drop(helper);
+            let _ = end.send(News::Ended(how)).await;
+        });
+        tasks.spawn(keeper.keep(heard));
+        (Self { lines, news, next: AtomicU64::new(1), state, tasks }, declared)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state.over.load(Ordering::Relaxed)
+    }
+
+    /// Says something that needs no answer.
+    pub(super) async fn tell(&self, what: &ToProcess<'_>) -> Result<(), HookError> {
+        self.lines.send(what.line()).await.map_err(|_| gone())
+    }
+
+    /// Asks something. Dropped before the answer is there, it tells the process so.
+    pub(super) async fn ask(
+        &self,
+        hook: &'static str,
+        params: Value,
+        progress: Option<Progress>,
+    ) -> Result<Value, HookError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        // Expected before it is asked, or the answer could come first.
+        self.news.send(News::Expected { id, answer, progress }).await.map_err(|_| gone())?;
+        let mut question = Question { id, link: self, is_answered: false };
+        self.tell(&ToProcess::Request { id, hook, params }).await?;
+        let answer = answered.await;
+        question.is_answered = true;
+        answer.map_err(|_| gone())?
+    }
+
+    /// Says goodbye and waits for the process's end.
+    pub(super) async fn close(self) {
+        self.state.closing.store(true, Ordering::Relaxed);
+        let Self { lines, news, mut tasks, .. } = self;
+        let _ = lines.send(ToProcess::Close.line()).await;
+        // Without them the writer closes the process's stdin, and the keeper ends when everybody has.
+        drop((lines, news));
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+fn gone() -> HookError {
+    HookError::new("it has ended")
+}
+
+/// A question whose answer is waited for.
+struct Question<'a> {
+    id: u64,
+    link: &'a Link,
+    is_answered: bool,
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            // Where there is no room, it is answered in vain.
+            let _ = self.link.news.try_send(News::Forgotten { id: self.id });
+            let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.line());
+        }
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        if stdin.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(stdout: ChildStdout, news: mpsc::Sender<News>) {
+    let mut stdout = BufReader::new(stdout);
+    while let Ok(Some(line)) = next_line(&mut stdout, LONGEST_LINE).await {
+        if news.send(News::Said(line)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Logs what a process complains of, and says in the end how it ended.
+async fn complain(name: &str, stderr: ChildStderr) -> String {
+    let mut stderr = BufReader::new(stderr);
+    let (mut last, mut before) = (String::new(), String::new());
+    let mut count = 0_u32;
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut stderr, LONGEST_QUOTE).await
+    {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if !last.is_empty() {
+            count = count.saturating_add(1);
+            match count.cmp(&LOGGED_COMPLAINTS) {
+                std::cmp::Ordering::Less => tracing::info!(extension = name, "{last}"),
+                std::cmp::Ordering::Equal => tracing::info!(extension = name, "{last}; no more is logged"),
+                std::cmp::Ordering::Greater => {}
+            }
+        }
+        before = std::mem::replace(&mut last, line);
+    }
+    let how = match Conversation::end(&last).map(|exit| exit.status) {
+        Ok(ExitStatus::Code(code)) => format!("ended with exit code {code}"),
+        Ok(ExitStatus::Signal(signal)) => format!("was killed by signal {signal}"),
+        Err(error) => return error.to_string(),
+    };
+    if before.is_empty() { how } else { format!("{how}; its last words: {before}") }
+}
+
+/// The next line without its newline; what is over the limit is passed over. None at the end.
+async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::Result<Option<Line>> {
+    let (mut line, mut is_too_long) = (Vec::new(), false);
+    loop {
+        let chunk = from.fill_buf().await?;
+        if chunk.is_empty() {
+            let is_end = line.is_empty() && !is_too_long;
+            return Ok((!is_end).then_some(if is_too_long {
+                Line::TooLong(line)
+            } else {
+                Line::Whole(line)
+            }));
+        }
+        let end = memchr::memchr(b'\n', chunk);
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        let room = limit - line.len();
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        is_too_long |= part.len() > room;
+        let taken = end.map_or(chunk.len(), |end| end + 1);
+        from.consume(taken);
+        if end.is_some() {
+            return Ok(Some(if is_too_long { Line::TooLong(line) } else { Line::Whole(line) }));
+        }
+    }
+}
+
+/// What the keeper keeps.
+struct Keeper {
+    name: String,
+    warn: Warn,
+    state: Arc<State>,
+    ready: Option<oneshot::Sender<Result<Declared, String>>>,
+    expected: HashMap<u64, Expected>,
+    wrong: Wrong,
+    /// Whose end closes the process's stdin, and so ends the process.
+    writer: AbortHandle,
+    ended: Option<String>,
+}
+
+/// Lines that mean nothing, so far.
+#[derive(Debug, Default)]
+struct Wrong {
+    count: u64,
+    in_a_row: u32,
+}
+
+/// Who waits for an answer.
+struct Expected {
+    answer: oneshot::Sender<Result<Value, HookError>>,
+    progress: Option<Progress>,
+}
+
+impl Keeper {
+    async fn keep(mut self, mut news: mpsc::Receiver<News>) {
+        while let Some(news) = news.recv().await {
+            match news {
+                News::Expected { answer, .. } if self.ended.is_some() => {
+                    let _ = answer.send(Err(self.gone()));
+                }
+                News::Expected { id, answer, progress } => {
+                    self.expected.insert(id, Expected { answer, progress });
+                }
+                News::Forgotten { id } => drop(self.expected.remove(&id)),
+                // The rest of what an ended one said is nobody's.
+                News::Said(_) if self.is_cut_off() => {}
+                News::Said(Line::Whole(line)) => self.said(&line),
+                News::Said(Line::TooLong(line)) => {
+                    self.wrong(&line, &format!("longer than {LONGEST_LINE} bytes"));
+                }
+                News::Ended(how) => self.ended(how),
+            }
+        }
+    }
+
+    fn said(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let in_a_row = std::mem::take(&mut self.wrong.in_a_row);
+        match serde_json::from_slice(line) {
+            Ok(FromProcess::Ready(declared)) => match self.ready.take() {
+                Some(ready) => drop(ready.send(Ok(declared))),
+                None => {
+                    self.wrong.in_a_row = in_a_row;
+                    self.wrong(line, "it was ready already");
+                }
+            },
+            Ok(FromProcess::Answer { id, result, error }) => {
+                // One that came too late was forgotten.
+                if let Some(Expected { answer, .. }) = self.expected.remove(&id) {
+                    let _ = answer.send(error.map_or(Ok(result), |error| Err(HookError::new(error))));
+                }
+            }
+            Ok(FromProcess::Progress { id, text }) => {
+                if let Some(Expected { progress: Some(progress), .. }) = self.expected.get(&id) {
+                    progress.show(text);
+                }
+            }
+            Err(error) => {
+                self.wrong.in_a_row = in_a_row;
+                self.wrong(line, &error.to_string());
+            }
+        }
+    }
+
+    /// Whether it was ended for what it said.
+    fn is_cut_off(&self) -> bool {
+        self.wrong.in_a_row >= MOST_WRONG
+    }
+
+    fn wrong(&mut self, line: &[u8], why: &str) {
+        let quote: String = String::from_utf8_lossy(line).chars().take(LONGEST_QUOTE).collect();
+        let name = &self.name;
+        let warning =
+            format!("extension {name}: passed over a line that is none of the protocol: {why}: {quote}");
+        self.wrong.count += 1;
+        self.wrong.in_a_row += 1;
+        match self.wrong.count {
+            1 => self.warn.tell(warning),
+            count if count <= u64::from(LOGGED_WRONG) => tracing::warn!("{warning}"),
+            _ => {}
+        }
+        if self.is_cut_off() {
+            self.writer.abort();
+            self.ended(format!("was ended: {MOST_WRONG} lines in a row were none of the protocol"));
+        }
+    }
+
+    fn gone(&self) -> HookError {
+        HookError::new(format!("it {}", self.ended.as_deref().unwrap_or("has ended")))
+    }
+
+    fn ended(&mut self, how: String) {
+        if self.ended.is_some() {
+            return;
+        }
+        if self.wrong.count > u64::from(LOGGED_WRONG) {
+            tracing::warn!(extension = self.name, "passed over {} lines in all", self.wrong.count);
+        }
+        self.state.over.store(true, Ordering::Relaxed);
+        if let Some(ready) = self.ready.take() {
+            let _ = ready.send(Err(how.clone()));
+        } else if !self.state.closing.load(Ordering::Relaxed) {
+            self.warn.tell(format!("extension {} {how}; /reload starts it again", self.name));
+        }
+        self.ended = Some(how);
+        for (_, Expected { answer, .. }) in std::mem::take(&mut self.expected) {
+            let _ = answer.send(Err(self.gone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &[u8], limit: usize) -> Vec<Line> {
+        // One byte at a time, so that every line comes in pieces.
+        let mut from = BufReader::with_capacity(1, text);
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut from, limit).await.unwrap() {
+            lines.push(line);
+        }
+        lines
+    }
+
+    #[tokio::test]
+    async fn a_line_over_the_limit_costs_only_itself() {
+        let whole = |text: &str| Line::Whole(text.into());
+        assert_eq!(
+            lines(b"one\n12345\n123456789\n\ntwo", 5).await,
+            [whole("one"), whole("12345"), Line::TooLong("12345".into()), whole(""), whole("two")]
+        );
+        assert_eq!(lines(b"", 5).await, []);
+        assert_eq!(lines(b"123456", 5).await, [Line::TooLong("12345".into())]);
+    }
+}

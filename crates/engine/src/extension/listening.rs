@@ -1,0 +1,81 @@
+//! Events on their way to extensions, beside the run and at each one's own pace.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tiller_core::event::{Event, EventKind};
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::crew::{Crew, Hook, Member};
+
+/// Time that the last events have to be told when the session is closed.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The extensions of a session as they listen to it. The listening ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    crew: Crew,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Listeners {
+    /// Tells the crew every event from now on.
+    pub(crate) fn begin(crew: Crew, events: &broadcast::Sender<Arc<Event>>) -> Self {
+        let mut tasks = JoinSet::new();
+        for member in crew.members() {
+            tasks.spawn(listen(crew.clone(), Arc::clone(member), events.subscribe()));
+        }
+        Self { crew, tasks: Mutex::new(tasks) }
+    }
+
+    /// Gives every extension that can't work any more another chance.
+    pub(crate) async fn reload(&self) {
+        self.crew.reload().await;
+    }
+
+    /// Tells what is left to be told, and lets the extensions put their things away. The session's own end comes before.
+    pub(crate) async fn end(&self) {
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = timeout(LAST_WORDS, async { while tasks.join_next().await.is_some() {} }).await;
+        self.crew.close().await;
+    }
+}
+
+async fn listen(crew: Crew, member: Arc<Member>, mut events: broadcast::Receiver<Arc<Event>>) {
+    let mut has_missed = false;
+    loop {
+        match events.recv().await {
+            Ok(event) => tell(&crew, &member, event).await,
+            Err(broadcast::error::RecvError::Lagged(count)) => {
+                if !std::mem::replace(&mut has_missed, true) {
+                    let name = member.extension.name();
+                    crew.warn()
+                        .tell(format!("extension {name}: too slow for the events, and missed {count}"));
+                }
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+async fn tell(crew: &Crew, member: &Member, event: Arc<Event>) {
+    if matches!(event.kind, EventKind::TurnEnd { .. }) {
+        let (extension, event) = (Arc::clone(&member.extension), Arc::clone(&event));
+        let work = async move {
+            match &event.kind {
+                EventKind::TurnEnd { message, tool_results } => {
+                    extension.turn_end(message, tool_results).await
+                }
+                _ => Ok(()),
+            }
+        };
+        let _ = crew.attempt(member, Hook::TurnEnd, work).await;
+    }
+    if member.extension.event_detail().takes(&event.kind) {
+        let extension = Arc::clone(&member.extension);
+        let work = async move { extension.session_event(&event).await };
+        let _ = crew.attempt(member, Hook::SessionEvent, work).await;
+    }
+}

@@ -1,0 +1,95 @@
+//! A tool whose work another process does.
+
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use tiller_core::message::{ToolSpec, UserBlock};
+use tiller_tools::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput};
+
+use super::process::Inner;
+use super::wire::{self, DeclaredTool};
+
+/// A tool of an extension's process.
+pub(super) struct RemoteTool {
+    spec: ToolSpec,
+    schema: Validator,
+    process: Arc<Inner>,
+}
+
+impl RemoteTool {
+    /// # Errors
+    /// When the schema of its arguments is none.
+    pub(super) fn new(declared: &DeclaredTool, process: Arc<Inner>) -> Result<Self, String> {
+        let none = || json!({"type": "object", "properties": {}});
+        let parameters = declared.parameters.clone().unwrap_or_else(none);
+        if parameters.get("type") != Some(&json!("object")) {
+            return Err("the schema of its parameters is not of type object".to_owned());
+        }
+        let schema = jsonschema::validator_for(&parameters).map_err(|error| error.to_string())?;
+        let spec = ToolSpec {
+            name: declared.name.clone(),
+            description: declared.description.clone(),
+            parameters: Arc::new(parameters),
+            access: declared.access.into(),
+        };
+        Ok(Self { spec, schema, process })
+    }
+}
+
+impl Tool for RemoteTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        let Err(error) = self.schema.validate(arguments) else { return Ok(()) };
+        let path = error.instance_path().to_string();
+        Err(match path.trim_start_matches('/') {
+            "" => error.to_string(),
+            path => format!("argument `{path}`: {error}"),
+        })
+    }
+
+    fn run(&self, invocation: Invocation) -> RunFuture<'_> {
+        Box::pin(async move {
+            let params = json!({"toolName": self.spec.name, "args": invocation.arguments});
+            let answer = self.process.ask("tool", params, Some(invocation.progress)).await;
+            match answer.and_then(wire::tool_output) {
+                Ok(output) => limited(output, self.process.limits()),
+                Err(error) => {
+                    ToolOutput::error(format!("the extension {} failed: {error}", self.process.name()))
+                }
+            }
+        })
+    }
+}
+
+/// A result no longer than one of tiller's own tools.
+fn limited(mut output: ToolOutput, limits: OutputLimits) -> ToolOutput {
+    for block in &mut output.content {
+        let UserBlock::Text { text } = block else { continue };
+        let kept = limits.head(text).text.len();
+        if kept < text.len() {
+            let left_out = text.len() - kept;
+            text.truncate(kept);
+            text.push_str(&format!("\n[cut: {left_out} bytes more were left out]"));
+            output.warning = Some("a result of an extension's tool was over the limit and is cut".to_owned());
+        }
+    }
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_over_the_limit_is_cut_and_says_so() {
+        let limits = OutputLimits { max_lines: 2, max_chars: 100 };
+        let cut = limited(ToolOutput::text("one\ntwo\nthree\n"), limits);
+        assert_eq!(cut.content, ToolOutput::text("one\ntwo\n\n[cut: 6 bytes more were left out]").content);
+        assert!(cut.warning.is_some());
+        assert_eq!(limited(ToolOutput::text("one\ntwo\n"), limits), ToolOutput::text("one\ntwo\n"));
+    }
+}

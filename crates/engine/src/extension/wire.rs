@@ -1,0 +1,272 @@
+//! The lines that tiller and an extension's process say to each other: docs/extending.md. Types and their JSON only.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tiller_core::event::Event;
+use tiller_core::id::SessionId;
+use tiller_core::message::{Access, Content, Message, ToolCall};
+use tiller_tools::tool::ToolOutput;
+
+use super::{
+    CallVerdict, CommandOutcome, EventDetail, ExtensionCommand, HookError, Opening, OpeningChange,
+    ResultChange,
+};
+
+/// The version of the protocol.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// What tiller says.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub(super) enum ToProcess<'a> {
+    Hello { protocol: u32, tiller: &'static str, session: &'a SessionId, cwd: &'a Path },
+    Request { id: u64, hook: &'static str, params: Value },
+    Cancel { id: u64 },
+    TurnEnd { message: &'a Message, tool_results: &'a [Arc<Message>] },
+    Event { event: &'a Event },
+    Close,
+}
+
+impl ToProcess<'_> {
+    /// The line, with its newline.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("what tiller says has only string keys");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// What a process says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum FromProcess {
+    Ready(Declared),
+    Answer {
+        id: u64,
+        #[serde(default)]
+        result: Value,
+        #[serde(default)]
+        error: Option<String>,
+    },
+    Progress {
+        id: u64,
+        text: String,
+    },
+}
+
+/// What a process says of itself.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Declared {
+    pub(super) protocol: u32,
+    pub(super) hooks: Vec<String>,
+    pub(super) events: Option<EventDetail>,
+    pub(super) commands: Vec<ExtensionCommand>,
+    pub(super) tools: Vec<DeclaredTool>,
+    pub(super) skills: Vec<PathBuf>,
+    pub(super) prompts: Vec<PathBuf>,
+}
+
+/// A tool of a process.
+#[derive(Debug, PartialEq, Deserialize)]
+pub(super) struct DeclaredTool {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) description: String,
+    /// A JSON Schema of type object; missing is one without arguments.
+    #[serde(default)]
+    pub(super) parameters: Option<Value>,
+    #[serde(default)]
+    pub(super) access: DeclaredAccess,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DeclaredAccess {
+    Reads,
+    Writes,
+    /// What isn't said is the most it could be.
+    #[default]
+    Executes,
+}
+
+impl From<DeclaredAccess> for Access {
+    fn from(declared: DeclaredAccess) -> Self {
+        match declared {
+            DeclaredAccess::Reads => Self::Reads,
+            DeclaredAccess::Writes => Self::Writes,
+            DeclaredAccess::Executes => Self::Executes,
+        }
+    }
+}
+
+/// The hooks that a process can name.
+pub(super) const HOOKS: [&str; 6] =
+    ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
+
+impl Declared {
+    pub(super) fn has(&self, hook: &str) -> bool {
+        self.hooks.iter().any(|known| known == hook)
+    }
+
+    /// Which events it gets: those it asks for, as much of them as it says.
+    pub(super) fn event_detail(&self) -> EventDetail {
+        if self.has("session_event") { self.events.unwrap_or_default() } else { EventDetail::Nothing }
+    }
+
+    /// The first of its hooks that there is none of.
+    pub(super) fn unknown_hook(&self) -> Option<&str> {
+        self.hooks.iter().map(String::as_str).find(|hook| !HOOKS.contains(hook))
+    }
+}
+
+pub(super) fn opening(opening: &Opening) -> Value {
+    let Opening { session, model, prompt, system, tools } = opening;
+    json!({"session": session, "model": model, "prompt": prompt, "system": system, "tools": tools})
+}
+
+pub(super) fn call(call: &ToolCall) -> Value {
+    json!({"toolCallId": call.id, "toolName": call.name, "args": call.arguments})
+}
+
+pub(super) fn result(call: &ToolCall, output: &ToolOutput) -> Value {
+    let mut params = self::call(call);
+    params["content"] = json!(output.content);
+    params["details"] = json!(output.details);
+    params["isError"] = json!(output.is_error);
+    params
+}
+
+/// Reads the result of an answer; `what` names it where it is wrong.
+fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
+    serde_path_to_error::deserialize(result).map_err(|error| {
+        let path = error.path().to_string();
+        HookError::new(format!("its answer is no {what}: {path}: {}", error.into_inner()))
+    })
+}
+
+/// Null and an empty object change nothing.
+pub(super) fn opening_change(result: Value) -> Result<OpeningChange, HookError> {
+    #[derive(Deserialize, Default)]
+    #[serde(deny_unknown_fields)]
+    struct Change {
+        prompt: Option<String>,
+        system: Option<String>,
+        tools: Option<Vec<String>>,
+    }
+    let Change { prompt, system, tools } =
+        read::<Option<Change>>(result, "change of a request")?.unwrap_or_default();
+    Ok(OpeningChange { prompt, system, tools })
+}
+
+/// Nothing is taken for granted: an answer without a clear verdict is an error.
+pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
+    #[derive(Deserialize)]
+    #[serde(tag = "verdict", rename_all = "lowercase")]
+    enum Verdict {
+        Allow,
+        Ask { reason: String },
+        Deny { reason: String },
+        Rewrite { arguments: Value },
+    }
+    Ok(match read(result, "verdict")? {
+        Verdict::Allow => CallVerdict::Allow,
+        Verdict::Ask { reason } => CallVerdict::Ask { reason },
+        Verdict::Deny { reason } => CallVerdict::Deny { reason },
+        Verdict::Rewrite { arguments } => CallVerdict::Rewrite { arguments },
+    })
+}
+
+pub(super) fn result_change(result: Value) -> Result<ResultChange, HookError> {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Change {
+        content: Option<Content>,
+        is_error: Option<bool>,
+    }
+    let Change { content, is_error } =
+        read::<Option<Change>>(result, "change of a result")?.unwrap_or_default();
+    Ok(ResultChange { content: content.map(|content| content.to_blocks()), is_error })
+}
+
+pub(super) fn command_outcome(result: Value) -> Result<CommandOutcome, HookError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Outcome {
+        Prompt(String),
+        Notice(String),
+    }
+    Ok(match read(result, "outcome of a command")? {
+        Outcome::Prompt(text) => CommandOutcome::Prompt(text),
+        Outcome::Notice(text) => CommandOutcome::Notice(text),
+    })
+}
+
+pub(super) fn tool_output(result: Value) -> Result<ToolOutput, HookError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Output {
+        content: Content,
+        #[serde(default)]
+        details: Option<Value>,
+        #[serde(default)]
+        is_error: bool,
+    }
+    let Output { content, details, is_error } = read(result, "result of a tool")?;
+    Ok(ToolOutput { content: content.to_blocks(), details, is_error, warning: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::UserBlock;
+
+    use super::*;
+
+    fn declared(json: Value) -> Declared {
+        match serde_json::from_value(json).unwrap() {
+            FromProcess::Ready(declared) => declared,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_process_leaves_out_is_nothing_and_a_tools_access_the_most() {
+        let ready =
+            declared(json!({"type": "ready", "protocol": 1, "tools": [{"name": "t"}], "later": true}));
+        assert_eq!(ready.tools[0].access, DeclaredAccess::Executes);
+        assert_eq!((ready.hooks.len(), ready.event_detail()), (0, EventDetail::Nothing));
+        let ready = declared(json!({"type": "ready", "hooks": ["session_event", "on_tuesday"]}));
+        assert_eq!((ready.protocol, ready.event_detail()), (0, EventDetail::Whole));
+        assert_eq!(ready.unknown_hook(), Some("on_tuesday"));
+    }
+
+    #[test]
+    fn a_verdict_is_only_what_says_so_clearly() {
+        let reason = "no".to_owned();
+        assert_eq!(verdict(json!({"verdict": "deny", "reason": "no"})), Ok(CallVerdict::Deny { reason }));
+        assert_eq!(verdict(json!({"verdict": "allow"})), Ok(CallVerdict::Allow));
+        for unclear in
+            [json!(null), json!({}), json!({"verdict": "maybe"}), json!({"verdict": "deny"}), json!(true)]
+        {
+            let error = verdict(unclear.clone()).unwrap_err().to_string();
+            assert!(error.starts_with("its answer is no verdict"), "{unclear}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_change_may_be_nothing_and_content_may_be_text() {
+        assert_eq!(opening_change(json!(null)), Ok(OpeningChange::default()));
+        assert_eq!(opening_change(json!({})), Ok(OpeningChange::default()));
+        assert!(opening_change(json!({"promt": "x"})).is_err(), "a slip is told");
+        let content = Some(vec![UserBlock::Text { text: "x".into() }]);
+        assert_eq!(
+            result_change(json!({"content": "x", "isError": true})),
+            Ok(ResultChange { content, is_error: Some(true) })
+        );
+        assert_eq!(command_outcome(json!({"notice": "n"})), Ok(CommandOutcome::Notice("n".into())));
+        assert!(command_outcome(json!({})).is_err());
+    }
+}

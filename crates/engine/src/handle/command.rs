@@ -1,0 +1,148 @@
+//! What the handle tells the driver.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
+use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
+use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use tiller_provider::{Direction, Model, ScopedModel};
+use tiller_session::{Catalog, Listing, Scope, Visibility};
+use tiller_tools::policy::{Mode, Rule};
+use tokio::sync::oneshot;
+
+use super::error::AgentError;
+use super::model::{ChosenModel, LockedModel, ProviderChange};
+use super::prompt::{BashContext, PromptOptions};
+use super::snapshot::Snapshot;
+use super::status::{SessionStats, Settled, Status};
+use super::tools::OfferedTool;
+use crate::approvals::Audience;
+use crate::attachment::FileToAttach;
+use crate::compaction::Automatic;
+use crate::context_breakdown::ContextBreakdown;
+use crate::queue::{DeliveryMode, QueueEdit};
+use crate::resources::{Inventory, Order, SlashCommand};
+use crate::retry::RetryMode;
+use crate::turn::{QueueFate, SteeringPoint};
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
+
+/// Commands that make blocks of text to go with a message.
+pub(crate) enum AttachCommand {
+    Read { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
+    Text { text: String, reply: Reply<String> },
+}
+
+/// What the handle tells the driver.
+pub(crate) enum Command {
+    Prompt { text: String, options: PromptOptions, reply: Reply<()> },
+    Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
+    SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
+    Attach(AttachCommand),
+    AbortRetry { reply: Reply<()> },
+    EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
+    Hold { id: QueueId, reply: Reply<()> },
+    Release { id: QueueId, reply: Reply<()> },
+    PutBack { item: QueueItem, place: usize, reply: Reply<()> },
+    ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
+    RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
+    SetAudience { audience: Audience, reply: Reply<()> },
+    Decide { call: CallId, decision: Decision, reply: Reply<()> },
+    Permission(PermissionCommand),
+    Bash { line: String, context: BashContext, reply: Reply<()> },
+    ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
+    AbortBash { reply: Reply<()> },
+    SetModel { words: String, reply: Reply<ModelRef> },
+    CycleModel { direction: Direction, reply: Reply<Option<ChosenModel>> },
+    ChangeProvider { change: ProviderChange, reply: Reply<()> },
+    ScopedModels { reply: Reply<Vec<ScopedModel>> },
+    SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
+    CycleThinking { reply: Reply<Option<ThinkingLevel>> },
+    ThinkingLevels { reply: Reply<Vec<ThinkingLevel>> },
+    Configure { change: Change, reply: Reply<()> },
+    Rename { name: String, reply: Reply<()> },
+    Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
+    Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
+    Switch { to: Target, reply: Reply<Moved> },
+    ForkBeside { entry: EntryId, reply: Reply<Beside> },
+    Expand { text: String, reply: Reply<String> },
+    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
+    Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
+    Truncate { reply: Reply<CompactionResult> },
+    AbortCompaction { reply: Reply<()> },
+    ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
+    Models { reply: Reply<Vec<Model>> },
+    LockedModels { reply: Reply<Vec<LockedModel>> },
+    Tools { reply: Reply<Vec<OfferedTool>> },
+    OfferTools { names: Vec<String>, reply: Reply<()> },
+    Elsewhere { path: PathBuf, what: Elsewhere, reply: Reply<()> },
+    Sessions { scope: Scope, reply: Reply<Listing> },
+    Catalog { reply: Reply<Catalog> },
+    Snapshot { reply: Reply<Box<Snapshot>> },
+    Status { reply: Reply<Box<Status>> },
+    Settled { reply: Reply<Settled> },
+    Stats { reply: Reply<Box<SessionStats>> },
+    ContextBreakdown { reply: Reply<Box<ContextBreakdown>> },
+    Messages { reply: Reply<Vec<Arc<Message>>> },
+    Close { reply: Reply<()> },
+}
+
+/// Commands on the session's permissions.
+pub(crate) enum PermissionCommand {
+    List { reply: Reply<Vec<Rule>> },
+    Revoke { rule: Rule, reply: Reply<()> },
+    AddFolder { typed: String, reply: Reply<Rule> },
+}
+
+/// What can be set while a session runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    SteeringPoint(SteeringPoint),
+    SteeringMode(DeliveryMode),
+    FollowUpMode(DeliveryMode),
+    Retry(RetryMode),
+    Compaction(Automatic),
+    Approval(Mode),
+    ConfiguredApproval(Mode),
+}
+
+/// Where a session can go.
+pub(crate) enum Target {
+    New,
+    NewAfter(PathBuf),
+    Copy,
+    Open(PathBuf),
+    Fork(EntryId),
+    ForkOf(PathBuf),
+    Leaf { entry: EntryId, summary: Option<String> },
+}
+
+/// What is done to a session that isn't the one at hand.
+pub(crate) enum Elsewhere {
+    Name(String),
+    Trash,
+    Restore,
+}
+
+/// A session that was made beside the one at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Its id.
+    pub session: SessionId,
+    /// Its log; `None` where sessions are kept in memory only.
+    pub path: Option<PathBuf>,
+}
+
+/// Where the session went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// How.
+    pub change: SessionChange,
+    /// The session it is now.
+    pub session: SessionId,
+    /// Text for the editor: that of the user message just before which the new leaf stands.
+    pub editor: Option<String>,
+}

@@ -1,0 +1,261 @@
+//! What people tell every agent: in each of some folders the first of AGENTS.md, CLAUDE.md and AGENT.md.
+//!
+//! Which folders, and in which order, is the caller's business. A file that is wrong costs a word to the user; where it was
+//! right before, that version stays.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tiller_files::resource::{self, Origin, Place, Problem};
+
+/// File names in the order they are looked for.
+pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
+
+/// Most bytes that are used of a file. It is part of every request, and 64 KiB are about 16,000 tokens.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// Most bytes that are used of all files together; those that come last, nearest to the work, count first.
+pub const MAX_TOTAL: usize = 192 * 1024;
+
+/// One file's instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text, at most [`MAX_BYTES`] of it and a notice that there was more.
+    pub text: String,
+    /// Whose it is.
+    pub origin: Origin,
+}
+
+/// What was found in the folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the order of the folders.
+    pub instructions: Vec<Instructions>,
+    /// Files that can't be used, or not as a whole.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks for instructions in folders. A file that can't be used is told of, and the next name is tried, unless it is among
+/// `earlier` and can go on as it was. A file that is reached by two ways counts once.
+#[must_use]
+pub fn load(folders: &[Place], earlier: &[Instructions]) -> Found {
+    let mut found = Found::default();
+    let mut seen = HashSet::new();
+    for folder in folders {
+        for name in NAMES {
+            let path = folder.path.join(name);
+            match take(&path, folder, earlier, &mut found.problems) {
+                Took::Nothing => continue,
+                Took::Instructions(instructions) => {
+                    let real = path.canonicalize().unwrap_or(path);
+                    if seen.insert(real) {
+                        found.instructions.push(instructions);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+    limit(&mut found);
+    found
+}
+
+enum Took {
+    Nothing,
+    Instructions(Instructions),
+}
+
+fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec<Problem>) -> Took {
+    let origin = place.origin;
+    let bytes = place.read(path, MAX_BYTES);
+    let mut tell = |what: String, state| problems.push(Problem { path: path.to_owned(), what, state });
+    let (why, state) = match bytes {
+        Ok(bytes) => match parse(&bytes) {
+            Some((text, Extent::Whole)) => {
+                return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
+            }
+            Some((mut text, Extent::Cut)) => {
+                tell("only the first 64 KiB are used".to_owned(), 0);
+                text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
+                return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
+            }
+            None => ("not UTF-8 text".to_owned(), resource::state(&bytes)),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Took::Nothing,
+        Err(error) => (error.to_string(), 0),
+    };
+    match earlier.iter().find(|instructions| instructions.path == path) {
+        Some(before) => {
+            tell(format!("{why}; what it said before still counts"), state);
+            Took::Instructions(before.clone())
+        }
+        None => {
+            tell(format!("not used: {why}"), state);
+            Took::Nothing
+        }
+    }
+}
+
+/// Cuts what is more than all files together may have, beginning with the first, which is the farthest from the work.
+fn limit(found: &mut Found) {
+    let mut left = MAX_TOTAL;
+    let Found { instructions, problems } = found;
+    instructions.reverse();
+    instructions.retain_mut(|instructions| {
+        if instructions.text.len() <= left {
+            left -= instructions.text.len();
+            return true;
+        }
+        let end = instructions.text.floor_char_boundary(left);
+        left = 0;
+        instructions.text.truncate(end);
+        let what = match end {
+            0 => "not used: there are 192 KiB of instructions without it".to_owned(),
+            end => format!("only its first {end} bytes are used: there are 192 KiB of instructions"),
+        };
+        problems.push(Problem::new(&instructions.path, what));
+        if end > 0 {
+            instructions.text.push_str("\n[the file goes on; there is no room for the rest of it]\n");
+        }
+        end > 0
+    });
+    instructions.reverse();
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    Cut,
+}
+
+fn parse(bytes: &[u8]) -> Option<(String, Extent)> {
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    if bytes.len() <= MAX_BYTES {
+        return Some((std::str::from_utf8(bytes).ok()?.to_owned(), Extent::Whole));
+    }
+    let text = match std::str::from_utf8(&bytes[..MAX_BYTES]) {
+        Ok(text) => text,
+        // A character that the cap cut through: everything before it is fine.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    Some((text.to_owned(), Extent::Cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn place(folder: &Path) -> Place {
+        Place { path: folder.to_owned(), origin: Origin::Project, bounds: None }
+    }
+
+    fn load_one(folder: &TempDir) -> Found {
+        load(&[place(folder.path())], &[])
+    }
+
+    fn told(found: &Found) -> Vec<String> {
+        found.problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_first_name_that_is_there_counts() {
+        let folder = TempDir::new().unwrap();
+        assert_eq!(load_one(&folder), Found::default());
+        fs::write(folder.path().join("AGENT.md"), "c").unwrap();
+        fs::write(folder.path().join("CLAUDE.md"), "\u{feff}b").unwrap();
+        let path = folder.path().join("CLAUDE.md");
+        let expected = Instructions { path, text: "b".into(), origin: Origin::Project };
+        assert_eq!(load_one(&folder), Found { instructions: vec![expected], problems: vec![] });
+    }
+
+    #[test]
+    fn folders_come_in_their_order_and_the_same_file_counts_once() {
+        let folder = TempDir::new().unwrap();
+        let (outer, inner, other) = (folder.path(), folder.path().join("inner"), folder.path().join("other"));
+        fs::create_dir(&inner).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(outer.join("AGENTS.md"), "outer").unwrap();
+        fs::write(inner.join("CLAUDE.md"), "inner").unwrap();
+        symlink(outer.join("AGENTS.md"), other.join("AGENTS.md")).unwrap();
+        let found = load(&[place(outer), place(&other), place(&inner)], &[]);
+        let texts: Vec<&str> = found.instructions.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(texts, ["outer", "inner"]);
+    }
+
+    #[test]
+    fn a_broken_file_costs_a_warning_and_the_next_one_counts() {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("AGENTS.md"), b"\xff\xfe").unwrap();
+        fs::create_dir(folder.path().join("CLAUDE.md")).unwrap();
+        fs::write(folder.path().join("AGENT.md"), "c").unwrap();
+        let found = load_one(&folder);
+        assert_eq!(found.instructions[0].text, "c");
+        let name = |name| folder.path().join(name).display().to_string();
+        assert_eq!(
+            told(&found),
+            [
+                format!("{}: not used: not UTF-8 text", name("AGENTS.md")),
+                format!("{}: not used: is a directory", name("CLAUDE.md")),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_broke_goes_on_as_it_was_and_a_deleted_one_is_gone() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("AGENTS.md");
+        fs::write(&path, "good").unwrap();
+        let good = load_one(&folder);
+        fs::write(&path, b"\xff").unwrap();
+        let broken = load(&[place(folder.path())], &good.instructions);
+        assert_eq!(broken.instructions, good.instructions);
+        assert!(told(&broken)[0].ends_with("not UTF-8 text; what it said before still counts"), "{broken:?}");
+        fs::remove_file(path).unwrap();
+        assert_eq!(load(&[place(folder.path())], &good.instructions), Found::default());
+    }
+
+    #[test]
+    fn a_long_file_is_cut_between_characters_and_says_so() {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("AGENTS.md"), format!("x{}", "é".repeat(MAX_BYTES))).unwrap();
+        let found = load_one(&folder);
+        let text = &found.instructions[0].text;
+        assert!(
+            text.starts_with("xéé")
+                && text.ends_with("é\n[the file goes on; only its first 64 KiB are shown here]\n")
+        );
+        assert!(text.len() < MAX_BYTES + 80);
+        assert_eq!(found.problems.len(), 1);
+    }
+
+    #[test]
+    fn of_too_much_in_all_the_nearest_counts_first() {
+        let folder = TempDir::new().unwrap();
+        let folders: Vec<Place> = (0..5)
+            .map(|at| {
+                let inner = folder.path().join(at.to_string());
+                fs::create_dir(&inner).unwrap();
+                fs::write(inner.join("AGENTS.md"), at.to_string().repeat(50 * 1024)).unwrap();
+                place(&inner)
+            })
+            .collect();
+        let found = load(&folders, &[]);
+        let begins: Vec<&str> = found.instructions.iter().map(|found| &found.text[..1]).collect();
+        assert_eq!(begins, ["1", "2", "3", "4"]);
+        let total: usize = found.instructions.iter().map(|found| found.text.len()).sum();
+        assert!((MAX_TOTAL..MAX_TOTAL + 100).contains(&total), "{total}");
+        assert!(found.instructions[0].text.ends_with("no room for the rest of it]\n"));
+        assert_eq!(found.problems.len(), 2);
+    }
+}

@@ -1,0 +1,289 @@
+//! Listening to a session without losing what was said: events as they come, and after a gap what the log tells of it.
+//!
+//! For front ends that pass everything on and never look back: printing, the JSON-lines protocol, the plain REPL. A front end that
+//! draws takes a [`Snapshot`](super::Snapshot) instead.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::mem;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::json;
+use tiller_core::event::{Event, EventKind};
+use tiller_core::id::EntryId;
+use tiller_core::message::Message;
+use tiller_session::{Entry, Reader};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::handle::{AgentSession, EventStream, Lagged};
+
+/// What may wait for whoever listens. A model that streams faster than it is taken is waited out up to here (some
+/// 20 MB); after that events are lost, which is said, and the log is read instead.
+const BUFFERED: usize = 65_536;
+
+/// Hears a session.
+pub struct Listener {
+    events: EventStream,
+    reader: watch::Receiver<Reader>,
+    ledger: Ledger,
+}
+
+/// Takes what is heard off the session as it comes, so that a burst doesn't outrun whoever passes it on.
+pub struct Buffered {
+    heard: mpsc::Receiver<Heard>,
+    _forwarder: JoinSet<()>,
+}
+
+/// What a listener hears.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// Something happened.
+    Event(Arc<Event>),
+    /// Events were lost because nobody took them.
+    Missed {
+        /// How many.
+        events: u64,
+        /// The messages among what they told of, from the log, in its order; their own ends aren't heard any more.
+        messages: Vec<Arc<Message>>,
+    },
+}
+
+impl Heard {
+    /// Writes it as JSON lines: an event is one; a gap is a `trace` named `lagged`, and a `message_end` for each message.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn write_lines(&self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Event(event) => write_line(event, out),
+            Self::Missed { events, messages } => {
+                let lagged = json!({"type": "trace", "name": "lagged", "data": {"events": events}});
+                write_line(&lagged, out)?;
+                let end = |message| json!({"type": "message_end", "message": message});
+                messages.iter().try_for_each(|message| write_line(&end(message), out))
+            }
+        }
+    }
+}
+
+fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+impl Listener {
+    /// Listens from now on.
+    #[must_use]
+    pub fn new(agent: &AgentSession) -> Self {
+        let events = agent.subscribe();
+        let reader = agent.reader.clone();
+        let ledger = Ledger::after(reader.borrow().leaf());
+        Self { events, reader, ledger }
+    }
+
+    /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Heard> {
+        loop {
+            let received = self.events.next().await?;
+            if let Some(heard) = self.hear(received) {
+                return Some(heard);
+            }
+        }
+    }
+
+    /// What was heard already, if there is something.
+    pub fn try_next(&mut self) -> Option<Heard> {
+        loop {
+            let received = self.events.try_next()?;
+            if let Some(heard) = self.hear(received) {
+                return Some(heard);
+            }
+        }
+    }
+
+    /// Goes on listening in a task of its own, on the tokio runtime this is called in.
+    #[must_use]
+    pub fn buffered(mut self) -> Buffered {
+        let (sender, heard) = mpsc::channel(BUFFERED);
+        let mut forwarder = JoinSet::new();
+        forwarder.spawn(async move {
+            while let Some(heard) = self.next().await {
+                if sender.send(heard).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Buffered { heard, _forwarder: forwarder }
+    }
+
+    fn hear(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Heard> {
+        let reader = self.reader.borrow();
+        match received {
+            Ok(event) => self.ledger.is_news(&event.kind, &reader).then_some(Heard::Event(event)),
+            Err(Lagged(events)) => Some(Heard::Missed { events, messages: self.ledger.catch_up(&reader) }),
+        }
+    }
+}
+
+impl Buffered {
+    /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Heard> {
+        self.heard.recv().await
+    }
+
+    /// What was heard already, if there is something.
+    pub fn try_next(&mut self) -> Option<Heard> {
+        self.heard.try_recv().ok()
+    }
+}
+
+/// The entry of the message whose end comes next; its `EntryAppended` goes before.
+enum Announced {
+    Nothing,
+    Entry(EntryId),
+    /// Events were lost since. Whatever an end is now of was in the log before it was told, and was told from there.
+    Lost,
+}
+
+/// Which messages were told, so that each is told once.
+struct Ledger {
+    /// The newest entry that was told, from which to catch up.
+    last_told: Option<EntryId>,
+    announced: Announced,
+    /// Messages that were told from the log and whose own events may still come.
+    caught_up: HashSet<EntryId>,
+}
+
+impl Ledger {
+    fn after(last_told: Option<EntryId>) -> Self {
+        Self { last_told, announced: Announced::Nothing, caught_up: HashSet::new() }
+    }
+
+    /// Whether an event is to be told: everything but the end of a message that was told from the log already.
+    fn is_news(&mut self, event: &EventKind, reader: &Reader) -> bool {
+        match event {
+            EventKind::EntryAppended { entry_id, .. } => self.announced = Announced::Entry(entry_id.clone()),
+            EventKind::MessageEnd { .. } => return !self.was_told(),
+            EventKind::SessionChanged { .. } => *self = Self::after(reader.leaf()),
+            _ => {}
+        }
+        true
+    }
+
+    /// Whether the message that ends was told from the log already.
+    fn was_told(&mut self) -> bool {
+        match mem::replace(&mut self.announced, Announced::Nothing) {
+            Announced::Lost => true,
+            Announced::Entry(entry) if self.caught_up.remove(&entry) => true,
+            Announced::Entry(entry) => {
+                self.last_told = Some(entry);
+                false
+            }
+            Announced::Nothing => false,
+        }
+    }
+
+    /// Events are gone; the messages that they told of are in the log.
+    fn catch_up(&mut self, reader: &Reader) -> Vec<Arc<Message>> {
+        self.announced = Announced::Lost;
+        let Some(leaf) = reader.leaf() else { return Vec::new() };
+        let missed = missed(reader, &leaf, self.last_told.replace(leaf.clone()).as_ref());
+        let messages = missed.iter().filter_map(|entry| {
+            let message = Arc::clone(entry.body.as_message()?);
+            self.caught_up.insert(entry.id.clone());
+            Some(message)
+        });
+        messages.collect()
+    }
+}
+
+/// The entries of the path to `leaf` after `last`; none when `last` isn't on it, for then it is another branch's or session's.
+fn missed(reader: &Reader, leaf: &EntryId, last: Option<&EntryId>) -> Vec<Entry> {
+    let path = reader.path_to(leaf).unwrap_or_default();
+    let from = match last {
+        Some(last) => path.iter().rposition(|id| id == last).map_or(path.len(), |at| at + 1),
+        None => 0,
+    };
+    path[from..].iter().filter_map(|id| reader.entry(id).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::event::SessionChange;
+    use tiller_core::message::UserMessage;
+    use tiller_core::unit::UnixMs;
+    use tiller_session::{EntryBody, Placement, SessionManager, Writer};
+
+    use super::*;
+
+    fn user(text: &str) -> Arc<Message> {
+        Arc::new(Message::User(UserMessage::text(text.to_owned(), UnixMs(0))))
+    }
+
+    fn memory() -> Writer {
+        SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0))
+    }
+
+    /// Appends a message; answers with the events that tell of it.
+    fn say(writer: &mut Writer, text: &str) -> [EventKind; 2] {
+        let message = user(text);
+        let entry =
+            writer.append(EntryBody::message(Arc::clone(&message)), UnixMs(0)).unwrap().pop().unwrap();
+        [
+            EventKind::EntryAppended { entry_id: entry.id, entry: entry.line },
+            EventKind::MessageEnd { message },
+        ]
+    }
+
+    /// Takes an event; notes the message whose end it tells, if it is to be told.
+    fn take(ledger: &mut Ledger, event: &EventKind, writer: &Writer, told: &mut Vec<Arc<Message>>) {
+        if let (true, EventKind::MessageEnd { message }) = (ledger.is_news(event, &writer.reader()), event) {
+            told.push(Arc::clone(message));
+        }
+    }
+
+    #[test]
+    fn every_message_is_told_once_wherever_events_were_lost() {
+        // Events `from..to` of the six are lost; the log is read when all of it is written.
+        for (from, to) in (0..6).flat_map(|from| (from + 1..=6).map(move |to| (from, to))) {
+            let mut writer = memory();
+            say(&mut writer, "of an earlier run");
+            let mut ledger = Ledger::after(writer.reader().leaf());
+            let events: Vec<_> =
+                ["one", "two", "three"].iter().flat_map(|text| say(&mut writer, text)).collect();
+            let mut told = Vec::new();
+            for event in &events[..from] {
+                take(&mut ledger, event, &writer, &mut told);
+            }
+            told.extend(ledger.catch_up(&writer.reader()));
+            for event in &events[to..] {
+                take(&mut ledger, event, &writer, &mut told);
+            }
+            told.extend(ledger.catch_up(&writer.reader()));
+            assert_eq!(told, ["one", "two", "three"].map(user), "{from}..{to}");
+        }
+    }
+
+    #[test]
+    fn what_another_session_said_before_is_not_caught_up_with() {
+        let (mut first, mut second) = (memory(), memory());
+        let mut ledger = Ledger::after(None);
+        let mut told = Vec::new();
+        for event in say(&mut first, "here") {
+            take(&mut ledger, &event, &first, &mut told);
+        }
+        say(&mut second, "long ago");
+        let reader = second.reader();
+        let change =
+            EventKind::SessionChanged { reason: SessionChange::Open, session_id: reader.id().clone() };
+        // Whether the change was told or lost with the rest.
+        let mut unaware = Ledger { last_told: ledger.last_told.clone(), ..Ledger::after(None) };
+        assert_eq!(unaware.catch_up(&reader), []);
+        assert!(ledger.is_news(&change, &reader));
+        say(&mut second, "just now");
+        assert_eq!(ledger.catch_up(&second.reader()), [user("just now")]);
+        assert_eq!(unaware.catch_up(&second.reader()), [user("just now")]);
+    }
+}

@@ -1,0 +1,272 @@
+//! The growing answer: pieces in, deltas out, and at any moment the message so far. Pure.
+
+use serde_json::Value;
+use tiller_core::event::AssistantDelta;
+use tiller_core::id::CallId;
+use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, ToolCall, Usage};
+use tiller_provider::Part;
+
+/// An answer as it grows.
+#[derive(Clone, Debug, Default)]
+pub struct Partial {
+    /// Everything but the content.
+    head: AssistantMessage,
+    blocks: Vec<Growing>,
+}
+
+#[derive(Clone, Debug)]
+struct Growing {
+    /// The provider's number for it.
+    number: usize,
+    kind: Kind,
+    open: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Text(String),
+    Thinking { text: String, signature: String },
+    Call { id: CallId, name: String, arguments: String },
+}
+
+/// What a piece of the stream means for whoever watches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Growth {
+    /// The answer grew.
+    Delta(AssistantDelta),
+    /// The answer is complete.
+    Finished(StopReason),
+    /// Something for those who look closely.
+    Trace(&'static str, Value),
+}
+
+impl Partial {
+    /// An empty answer; `head` says who answers and when.
+    #[must_use]
+    pub fn new(head: AssistantMessage) -> Self {
+        Self { head, blocks: Vec::new() }
+    }
+
+    /// Tokens so far.
+    #[must_use]
+    pub fn usage(&self) -> &Usage {
+        &self.head.usage
+    }
+
+    /// Takes a piece.
+    pub fn take(&mut self, part: Part) -> Vec<Growth> {
+        match part {
+            Part::Text { block, text } => self.grow(block, Kind::Text(String::new()), text),
+            Part::Thinking { block, text } => self.grow(block, thinking(), text),
+            Part::Signature { block, text } => self.sign(block, &text),
+            Part::Call { block, id, name } => {
+                let id = self.unused(block, id);
+                let kind = Kind::Call { id, name, arguments: String::new() };
+                self.find_or_open(block, kind).1.into_iter().map(Growth::Delta).collect()
+            }
+            Part::Arguments { block, json } => self.grow(block, unnamed_call(block), json),
+            Part::End { block } => self.end(block).into_iter().collect(),
+            Part::Usage(usage) => {
+                self.head.usage = usage;
+                Vec::new()
+            }
+            Part::Finished(reason) => {
+                let mut growth = self.end_all();
+                growth.push(Growth::Finished(reason));
+                growth
+            }
+            Part::Trace { name, data } => vec![Growth::Trace(name, data)],
+        }
+    }
+
+    /// The message as far as it goes; blocks without content are left out.
+    #[must_use]
+    pub fn message(&self) -> AssistantMessage {
+        let content = self.blocks.iter().filter_map(Growing::block).collect();
+        AssistantMessage { content, ..self.head.clone() }
+    }
+
+    fn grow(&mut self, number: usize, kind: Kind, piece: String) -> Vec<Growth> {
+        let (at, started) = self.find_or_open(number, kind);
+        let delta = match &mut self.blocks[at].kind {
+            Kind::Text(text) => {
+                text.push_str(&piece);
+                AssistantDelta::TextDelta { content_index: at, delta: piece }
+            }
+            Kind::Thinking { text, .. } => {
+                text.push_str(&piece);
+                AssistantDelta::ThinkingDelta { content_index: at, delta: piece }
+            }
+            Kind::Call { arguments, .. } => {
+                arguments.push_str(&piece);
+                AssistantDelta::ToolcallDelta { content_index: at, delta: piece }
+            }
+        };
+        started.into_iter().chain([delta]).map(Growth::Delta).collect()
+    }
+
+    fn sign(&mut self, number: usize, piece: &str) -> Vec<Growth> {
+        let (at, started) = self.find_or_open(number, thinking());
+        if let Kind::Thinking { signature, .. } = &mut self.blocks[at].kind {
+            signature.push_str(piece);
+        }
+        started.into_iter().map(Growth::Delta).collect()
+    }
+
+    /// Some servers give several calls of an answer the same id; results could not be told apart.
+    fn unused(&self, number: usize, id: CallId) -> CallId {
+        let is_used = self.blocks.iter().any(|block| {
+            block.number != number && matches!(&block.kind, Kind::Call { id: used, .. } if *used == id)
+        });
+        if is_used { CallId::new(format!("{id}-{number}")) } else { id }
+    }
+
+    /// Streams nearly always grow the newest block, so the search begins there.
+    fn find_or_open(&mut self, number: usize, kind: Kind) -> (usize, Option<AssistantDelta>) {
+        if let Some(at) = self.blocks.iter().rposition(|block| block.number == number) {
+            return (at, None);
+        }
+        let content_index = self.blocks.len();
+        let started = match &kind {
+            Kind::Text(_) => AssistantDelta::TextStart { content_index },
+            Kind::Thinking { .. } => AssistantDelta::ThinkingStart { content_index },
+            Kind::Call { id, name, .. } => {
+                AssistantDelta::ToolcallStart { content_index, id: id.clone(), name: name.clone() }
+            }
+        };
+        self.blocks.push(Growing { number, kind, open: true });
+        (content_index, Some(started))
+    }
+
+    fn end(&mut self, number: usize) -> Option<Growth> {
+        let at = self.blocks.iter().rposition(|block| block.number == number && block.open)?;
+        self.close(at)
+    }
+
+    fn end_all(&mut self) -> Vec<Growth> {
+        (0..self.blocks.len()).filter_map(|at| self.close(at)).collect()
+    }
+
+    fn close(&mut self, content_index: usize) -> Option<Growth> {
+        let block = &mut self.blocks[content_index];
+        if !std::mem::take(&mut block.open) {
+            return None;
+        }
+        let ended = match &block.kind {
+            Kind::Text(text) => AssistantDelta::TextEnd { content_index, content: text.clone() },
+            Kind::Thinking { text, .. } => {
+                AssistantDelta::ThinkingEnd { content_index, content: text.clone() }
+            }
+            Kind::Call { id, name, arguments } => AssistantDelta::ToolcallEnd {
+                content_index,
+                tool_call: ToolCall::from_streamed(id.clone(), name.clone(), arguments),
+            },
+        };
+        Some(Growth::Delta(ended))
+    }
+}
+
+impl Growing {
+    fn block(&self) -> Option<AssistantBlock> {
+        match &self.kind {
+            Kind::Text(text) => (!text.is_empty()).then(|| AssistantBlock::Text { text: text.clone() }),
+            Kind::Thinking { text, signature } if text.is_empty() && signature.is_empty() => None,
+            Kind::Thinking { text, signature } => Some(AssistantBlock::Thinking {
+                thinking: text.clone(),
+                thinking_signature: (!signature.is_empty()).then(|| signature.clone()),
+            }),
+            Kind::Call { id, name, arguments } => {
+                Some(AssistantBlock::ToolCall(ToolCall::from_streamed(id.clone(), name.clone(), arguments)))
+            }
+        }
+    }
+}
+
+fn thinking() -> Kind {
+    Kind::Thinking { text: String::new(), signature: String::new() }
+}
+
+/// Arguments of a call that was never announced: the provider erred, and the call will be refused as unknown.
+fn unnamed_call(block: usize) -> Kind {
+    Kind::Call {
+        id: CallId::new(format!("unannounced-{block}")),
+        name: String::new(),
+        arguments: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(partial: &mut Partial, parts: Vec<Part>) -> Vec<Growth> {
+        parts.into_iter().flat_map(|part| partial.take(part)).collect()
+    }
+
+    fn text(block: usize, text: &str) -> Part {
+        Part::Text { block, text: text.into() }
+    }
+
+    #[test]
+    fn interleaved_blocks_are_gathered_each_on_its_own() {
+        let mut partial = Partial::default();
+        let call = |block, id: &str| Part::Call { block, id: id.into(), name: "bash".into() };
+        let arguments = |block, json: &str| Part::Arguments { block, json: json.into() };
+        feed(
+            &mut partial,
+            vec![
+                text(0, "hi"),
+                call(1, "a"),
+                call(2, "b"),
+                arguments(1, r#"{"x":"#),
+                arguments(2, r#"{"y":2}"#),
+                arguments(1, "1}"),
+            ],
+        );
+        let message = partial.message();
+        let arguments: Vec<_> = message.tool_calls().map(|call| call.arguments.to_string()).collect();
+        assert_eq!(arguments, [r#"{"x":1}"#, r#"{"y":2}"#]);
+        assert_eq!(message.joined_text(), "hi");
+    }
+
+    #[test]
+    fn a_block_starts_with_its_first_piece_and_the_end_closes_what_is_open() {
+        let mut partial = Partial::default();
+        assert_eq!(
+            feed(&mut partial, vec![text(7, "a"), text(7, "b"), Part::Finished(StopReason::Stop)]),
+            [
+                Growth::Delta(AssistantDelta::TextStart { content_index: 0 }),
+                Growth::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "a".into() }),
+                Growth::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "b".into() }),
+                Growth::Delta(AssistantDelta::TextEnd { content_index: 0, content: "ab".into() }),
+                Growth::Finished(StopReason::Stop),
+            ]
+        );
+    }
+
+    #[test]
+    fn calls_that_share_an_id_are_told_apart() {
+        let mut partial = Partial::default();
+        let call = |block| Part::Call { block, id: "same".into(), name: "bash".into() };
+        feed(&mut partial, vec![call(0), call(1)]);
+        let message = partial.message();
+        let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["same", "same-1"]);
+    }
+
+    #[test]
+    fn thinking_keeps_its_seal() {
+        let mut partial = Partial::default();
+        feed(
+            &mut partial,
+            vec![
+                Part::Thinking { block: 0, text: "hm".into() },
+                Part::Signature { block: 0, text: "se".into() },
+                Part::Signature { block: 0, text: "al".into() },
+            ],
+        );
+        let expected =
+            AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: Some("seal".into()) };
+        assert_eq!(partial.message().content, [expected]);
+    }
+}

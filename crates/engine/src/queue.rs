@@ -1,0 +1,432 @@
+//! Messages that wait: steering for the next gap, follow-ups for the end. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tiller_core::event::{EventKind, QueueItem, QueueKind};
+use tiller_core::id::QueueId;
+use tiller_core::message::Image;
+use tiller_core::unit::UnixMs;
+use tiller_session::EntryBody;
+use tiller_session::entry::{Entry, OwnFact, QueueChange, Waited};
+
+/// Most messages that may wait: far more than a person queues, and few enough to be told of and kept in memory.
+pub const MAX_WAITING: usize = 1_000;
+
+/// How many waiting messages go in at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryMode {
+    /// The oldest.
+    OneAtATime,
+    /// All of its kind.
+    All,
+}
+
+/// A change of a waiting message; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueEdit {
+    /// What it says.
+    pub text: Option<String>,
+    /// What it shows.
+    pub images: Option<Vec<Image>>,
+    /// When it is delivered.
+    pub kind: Option<QueueKind>,
+    /// How many messages are to stand before it; more than there are means last. One that is turned into the other kind stands behind
+    /// those of that kind where nothing is said.
+    pub place: Option<usize>,
+}
+
+/// The messages that wait, in the order of their delivery within each kind.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Shared with the events that tell of them.
+    items: Vec<Arc<QueueItem>>,
+    /// What became of each of them so far.
+    stories: HashMap<QueueId, Story>,
+}
+
+/// What became of a message that waits, for its receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Story {
+    queued_at: UnixMs,
+    queued_as: QueueKind,
+    edited: bool,
+    was_held: bool,
+}
+
+/// Queues are the same in which the same messages wait in the same order.
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+impl Queue {
+    /// What still waits according to a log: added, neither removed nor delivered. It comes back held.
+    #[must_use]
+    pub fn left_over<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut queue = Self::default();
+        for entry in entries {
+            match (&entry.body, entry.body.as_own()) {
+                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, typed, images }))) => {
+                    let item = QueueItem { id, kind, text, typed, images: images.into(), held: true };
+                    queue.add(item, entry.timestamp);
+                }
+                (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
+                    let edit =
+                        QueueEdit { text: Some(text), images: Some(images), kind: Some(kind), place: order };
+                    queue.edit(&queue_id, edit);
+                }
+                (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => drop(queue.remove(&queue_id)),
+                (EntryBody::Message(message), None) => {
+                    if let Some(delivered) = &message.tiller_queue_id {
+                        drop(queue.remove(delivered));
+                    }
+                }
+                _ => {}
+            }
+        }
+        queue
+    }
+
+    /// Lets a message wait, behind those that do.
+    pub fn add(&mut self, item: QueueItem, at: UnixMs) {
+        let story = Story { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
+        self.stories.insert(item.id.clone(), story);
+        self.items.push(Arc::new(item));
+    }
+
+    /// What became of a message that waits.
+    #[must_use]
+    pub fn waited(&self, item: &QueueItem) -> Waited {
+        let Some(story) = self.stories.get(&item.id) else { return Waited::default() };
+        Waited {
+            queued_at: Some(story.queued_at),
+            queued_as: (story.queued_as != item.kind).then_some(story.queued_as),
+            edited: story.edited,
+            released: story.was_held,
+        }
+    }
+
+    /// Changes a message, if it waits; answers with the entry that says so.
+    pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
+        let at = self.items.iter().position(|item| item.id == *id)?;
+        let mut item = Arc::unwrap_or_clone(self.items.remove(at));
+        let QueueEdit { text, images, kind, place } = edit;
+        let (text, typed) = edited(&item, text);
+        if let Some(story) = self.stories.get_mut(id) {
+            story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
+        }
+        item.typed = typed;
+        item.text = text.unwrap_or(item.text);
+        item.images = images.map_or(item.images, Arc::from);
+        let turned = kind.filter(|kind| *kind != item.kind);
+        item.kind = kind.unwrap_or(item.kind);
+        // It overtakes nothing that is to go in then already.
+        let place = place.or_else(|| {
+            let last = self.items.iter().rposition(|other| Some(other.kind) == turned)?;
+            Some(at.max(last + 1))
+        });
+        let change = QueueChange::Edit {
+            queue_id: item.id.clone(),
+            kind: item.kind,
+            text: item.text.clone(),
+            images: item.images.to_vec(),
+            order: place,
+        };
+        self.items.insert(place.unwrap_or(at).min(self.items.len()), Arc::new(item));
+        Some(EntryBody::own(&OwnFact::Queue(change)))
+    }
+
+    /// Holds one message for as long as somebody is at it; its receipt says nothing of that.
+    pub fn hold(&mut self, id: &QueueId) {
+        for item in self.items.iter_mut().filter(|item| item.id == *id) {
+            Arc::make_mut(item).held = true;
+        }
+    }
+
+    /// Lets a held message go in at the next occasion.
+    pub fn release(&mut self, id: &QueueId) {
+        for item in self.items.iter_mut().filter(|item| item.id == *id) {
+            Arc::make_mut(item).held = false;
+        }
+    }
+
+    /// Takes one message out, if it waits.
+    pub fn remove(&mut self, id: &QueueId) -> Option<QueueItem> {
+        let at = self.items.iter().position(|item| item.id == *id)?;
+        self.stories.remove(id);
+        Some(Arc::unwrap_or_clone(self.items.remove(at)))
+    }
+
+    /// Takes the next messages of a kind for delivery, with what became of each; held ones stay.
+    pub fn take(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
+        let most = match mode {
+            DeliveryMode::OneAtATime => 1,
+            DeliveryMode::All => usize::MAX,
+        };
+        let mut taken = Vec::new();
+        self.items.retain(|item| {
+            let take = item.kind == kind && !item.held && taken.len() < most;
+            if take {
+                taken.push(QueueItem::clone(item));
+            }
+            !take
+        });
+        let story = |item: QueueItem| {
+            let waited = self.waited(&item);
+            self.stories.remove(&item.id);
+            (item, waited)
+        };
+        taken.into_iter().map(story).collect()
+    }
+
+    /// Whether a message of this kind waits for delivery.
+    #[must_use]
+    pub fn waits(&self, kind: QueueKind) -> bool {
+        self.items.iter().any(|item| item.kind == kind && !item.held)
+    }
+
+    /// Holds everything that waits: it is sent only when the user says so.
+    pub fn hold_all(&mut self) {
+        for item in &mut self.items {
+            Arc::make_mut(item).held = true;
+            if let Some(story) = self.stories.get_mut(&item.id) {
+                story.was_held = true;
+            }
+        }
+    }
+
+    /// What waits, held or not.
+    #[must_use]
+    pub fn items(&self) -> &[Arc<QueueItem>] {
+        &self.items
+    }
+
+    /// A copy of the messages that a predicate picks.
+    #[must_use]
+    pub fn cloned(&self, pick: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
+        self.items.iter().filter(|item| pick(item)).map(|item| QueueItem::clone(item)).collect()
+    }
+
+    /// A copy of one message, if it waits.
+    #[must_use]
+    pub fn find(&self, id: &QueueId) -> Option<QueueItem> {
+        self.items.iter().find(|item| item.id == *id).map(|item| QueueItem::clone(item))
+    }
+
+    /// Tells front ends what waits.
+    #[must_use]
+    pub fn update(&self) -> EventKind {
+        EventKind::queue_update(self.items.clone())
+    }
+}
+
+/// The entry that says that a message waits.
+#[must_use]
+pub fn added(item: &QueueItem) -> EntryBody {
+    let QueueItem { id, kind, text, typed, images, .. } = item.clone();
+    let change = QueueChange::Add { queue_id: id, kind, text, typed, images: images.to_vec() };
+    EntryBody::own(&OwnFact::Queue(change))
+}
+
+/// The entry that says that a message no longer waits.
+#[must_use]
+pub fn removed(id: &QueueId) -> EntryBody {
+    EntryBody::own(&OwnFact::Queue(QueueChange::Remove { queue_id: id.clone() }))
+}
+
+/// The text of an edited item, `None` where it stays, and what was typed for it. Files that are attached stay; what a template made
+/// doesn't.
+fn edited(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
+    let Some(text) = text.filter(|text| *text != item.text && item.typed.as_ref() != Some(text)) else {
+        return (None, item.typed.clone());
+    };
+    let attached = item.typed.as_deref().and_then(|typed| item.text.strip_prefix(typed));
+    match attached.filter(|attached| attached.starts_with("\n\n<")) {
+        Some(attached) => (Some(format!("{}{attached}", text.trim())), Some(text.trim().to_owned())),
+        None => (Some(text), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{Message, UserMessage};
+    use tiller_session::entry::MessageEntry;
+
+    use super::*;
+
+    fn entry(body: EntryBody) -> Entry {
+        Entry { id: "e".into(), parent: None, timestamp: UnixMs(0), body }
+    }
+
+    #[test]
+    fn edited_item_keeps_the_files_that_are_attached() {
+        let attached = "\n\n<file path=\"a\" lines=\"1\">\nx\n</file>";
+        let item = QueueItem {
+            typed: Some("see @a".into()),
+            ..item("q1", QueueKind::Steer, &format!("see @a{attached}"))
+        };
+        let to = |text: &str| edited(&item, Some(text.to_owned()));
+        assert_eq!(to("look at @a"), (Some(format!("look at @a{attached}")), Some("look at @a".into())));
+        assert_eq!(to("see @a"), (None, Some("see @a".into())), "put back as it was");
+        let template = QueueItem { text: "Ask me.".into(), typed: Some("/ask me".into()), ..item.clone() };
+        assert_eq!(edited(&template, Some("other".into())), (Some("other".into()), None));
+    }
+
+    #[test]
+    fn what_was_neither_delivered_nor_removed_comes_back_held() {
+        let delivered = EntryBody::Message(MessageEntry {
+            message: Arc::new(Message::User(UserMessage::text("one", UnixMs(0)))),
+            tiller_queue_id: Some("q1".into()),
+            tiller_receipt: None,
+        });
+        let log = [
+            entry(added(&item("q1", QueueKind::Steer, "one"))),
+            entry(added(&item("q2", QueueKind::FollowUp, "two"))),
+            entry(added(&item("q3", QueueKind::FollowUp, "three"))),
+            entry(delivered),
+            entry(removed(&"q3".into())),
+        ];
+        let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
+        assert_eq!(Queue::left_over(&log).cloned(|_| true), expected);
+    }
+
+    #[test]
+    fn update_of_a_long_queue_is_bounded() {
+        let update = |count: usize, bytes: usize| {
+            let mut queue = Queue::default();
+            for at in 0..count {
+                let text = "x".repeat(bytes);
+                queue.add(item(&format!("q{at}"), QueueKind::FollowUp, &text), UnixMs(0));
+            }
+            let json = serde_json::to_value(queue.update()).unwrap();
+            let listed = json["items"].as_array().unwrap().len();
+            assert_eq!(
+                (json["followUp"].as_array().unwrap().len(), json["steering"].as_array()),
+                (listed, Some(&vec![]))
+            );
+            (listed, json["total"].as_u64().unwrap(), json.to_string().len())
+        };
+        for (count, bytes, expected) in
+            [(3, 10, 3), (101, 10, 100), (1_000, 1_024, 64), (5, 40_000, 1), (1, 70_000, 0)]
+        {
+            let (listed, total, length) = update(count, bytes);
+            assert_eq!((listed, total), (expected, count as u64), "{count} of {bytes}");
+            assert!(length < 160 * 1024, "{length}");
+        }
+    }
+
+    fn held(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
+        QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: images.into(), held: true }
+    }
+
+    fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
+        QueueItem { held: false, ..held(id, kind, text, &[]) }
+    }
+
+    #[test]
+    fn what_became_of_a_message_is_known_when_it_is_taken_and_read_from_the_log_alike() {
+        let mut queue = Queue::default();
+        queue.add(item("q1", QueueKind::FollowUp, "one"), UnixMs(5));
+        let mut log =
+            vec![Entry { timestamp: UnixMs(5), ..entry(added(&item("q1", QueueKind::FollowUp, "one"))) }];
+        let changes =
+            QueueEdit { text: Some("eins".into()), kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), changes).unwrap()));
+        let mut read = Queue::left_over(&log);
+        read.release(&"q1".into());
+        let expected = |released| Waited {
+            queued_at: Some(UnixMs(5)),
+            queued_as: Some(QueueKind::FollowUp),
+            edited: true,
+            released,
+        };
+        for (mut queue, released) in [(queue, false), (read, true)] {
+            let taken = queue.take(QueueKind::Steer, DeliveryMode::OneAtATime);
+            assert_eq!(taken.into_iter().map(|(_, waited)| waited).collect::<Vec<_>>(), [expected(released)]);
+        }
+    }
+
+    #[test]
+    fn an_edited_and_reordered_queue_comes_back_as_it_was() {
+        let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
+        let mut queue = Queue::default();
+        let mut log = Vec::new();
+        for (id, text) in [("q1", "one"), ("q2", "two"), ("q3", "three")] {
+            queue.add(item(id, QueueKind::FollowUp, text), UnixMs(5));
+            log.push(entry(added(&item(id, QueueKind::FollowUp, text))));
+        }
+        let edits = [
+            ("q3", QueueEdit { place: Some(0), ..QueueEdit::default() }),
+            ("q1", QueueEdit { place: Some(99), kind: Some(QueueKind::Steer), ..QueueEdit::default() }),
+            ("q2", QueueEdit { text: Some("zwei".into()), ..QueueEdit::default() }),
+            ("q2", QueueEdit { images: Some(vec![picture.clone()]), ..QueueEdit::default() }),
+        ];
+        for (id, edit) in edits {
+            log.push(entry(queue.edit(&id.into(), edit).unwrap()));
+        }
+        assert_eq!(queue.edit(&"q9".into(), QueueEdit::default()), None);
+        queue.hold_all();
+        let expected = [
+            held("q3", QueueKind::FollowUp, "three", &[]),
+            held("q2", QueueKind::FollowUp, "zwei", &[picture]),
+            held("q1", QueueKind::Steer, "one", &[]),
+        ];
+        assert_eq!(queue.cloned(|_| true), expected);
+        assert_eq!(Queue::left_over(&log), queue);
+    }
+
+    #[test]
+    fn a_message_that_is_turned_stands_behind_those_that_go_in_then_already() {
+        let mut queue = Queue::default();
+        let mut log = Vec::new();
+        let all = [("q1", QueueKind::FollowUp), ("q2", QueueKind::Steer), ("q3", QueueKind::FollowUp)];
+        for (id, kind) in all {
+            queue.add(item(id, kind, id), UnixMs(5));
+            log.push(entry(added(&item(id, kind, id))));
+        }
+        let order = |queue: &Queue, kind| -> Vec<String> {
+            let of_kind = queue.items().iter().filter(|item| item.kind == kind);
+            of_kind.map(|item| item.id.as_str().to_owned()).collect()
+        };
+        let steers = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), steers.clone()).unwrap()));
+        assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
+        // What it is already moves nothing.
+        log.push(entry(queue.edit(&"q2".into(), steers).unwrap()));
+        assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
+        let waits = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q2".into(), waits).unwrap()));
+        assert_eq!(order(&queue, QueueKind::FollowUp), ["q3", "q2"]);
+        queue.hold_all();
+        assert_eq!(Queue::left_over(&log).items(), queue.items(), "and so it comes back");
+    }
+
+    #[test]
+    fn a_held_message_is_not_delivered() {
+        let mut queue = Queue::default();
+        queue.add(item("q1", QueueKind::Steer, "one"), UnixMs(5));
+        queue.hold_all();
+        queue.add(item("q2", QueueKind::Steer, "two"), UnixMs(5));
+        let taken = queue.take(QueueKind::Steer, DeliveryMode::All);
+        assert_eq!(taken.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
+        assert_eq!(queue.items().len(), 1);
+    }
+
+    #[test]
+    fn what_was_typed_for_a_template_comes_back_until_the_text_is_changed() {
+        let made = QueueItem { typed: Some("/ask me".into()), ..item("q1", QueueKind::Steer, "Ask me.") };
+        let mut queue = Queue::default();
+        queue.add(made.clone(), UnixMs(5));
+        let mut log = vec![entry(added(&made))];
+        let typed = |log: &[Entry]| Queue::left_over(log).items()[0].as_typed();
+        assert_eq!(typed(&log), "/ask me");
+        let same = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), same).unwrap()));
+        assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("/ask me", "/ask me"));
+        let other = QueueEdit { text: Some("Ask her.".into()), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), other).unwrap()));
+        assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("Ask her.", "Ask her."));
+    }
+}

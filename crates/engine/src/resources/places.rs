@@ -1,0 +1,157 @@
+//! Where things lie: in the project, from the working directory up to its root, and in the user's folders.
+
+use std::path::{Path, PathBuf};
+
+use tiller_files::git::up_to_repository;
+use tiller_files::resource::{Origin, Place};
+
+use super::{Resources, Sources, is_beneath};
+
+impl Sources {
+    /// The usual places of a working directory and of a user, without the built-in ones.
+    ///
+    /// `config` is the user's folder for tiller; `home`, where there is one, holds `.agents/skills`.
+    #[must_use]
+    pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
+        let project = project_folders(cwd);
+        let root = project.last().cloned();
+        let place = |path: PathBuf, origin| {
+            let bounds = if origin == Origin::Project { root.clone() } else { None };
+            Place { path, origin, bounds }
+        };
+        let mut skills = Vec::new();
+        for folder in &project {
+            for name in [".tiller/skills", ".agents/skills"] {
+                skills.push(place(folder.join(name), Origin::Project));
+            }
+        }
+        skills.push(place(config.join("skills"), Origin::User));
+        skills.extend(home.map(|home| place(home.join(".agents/skills"), Origin::User)));
+        let prompts = project.iter().map(|folder| place(folder.join(".tiller/prompts"), Origin::Project));
+        let templates = prompts.chain([place(config.join("prompts"), Origin::User)]).collect();
+        let nearest_last = project.iter().rev().map(|folder| place(folder.clone(), Origin::Project));
+        let instructions = [place(config.to_owned(), Origin::User)].into_iter().chain(nearest_last).collect();
+        Self { skills, templates, instructions, ..Self::default() }
+    }
+}
+
+impl Resources {
+    /// Folders and files that tools have to be able to read for the skills, beside the working directory: those of the user
+    /// wherever their links lead, those of the project only where they stay in it, because anybody may have written them.
+    #[must_use]
+    pub fn readable(&self, cwd: &Path) -> Vec<PathBuf> {
+        let root = project_folders(cwd).pop().unwrap_or_else(|| cwd.to_owned());
+        let mut folders: Vec<PathBuf> = self.sources.built_in_skills.iter().cloned().collect();
+        for place in &self.sources.skills {
+            match place.origin {
+                Origin::Project if is_beneath(&place.path, &root) => {
+                    folders.extend(place.path.canonicalize())
+                }
+                Origin::Project => {}
+                Origin::Given | Origin::User | Origin::Extension | Origin::BuiltIn => {
+                    folders.push(place.path.clone());
+                }
+            }
+        }
+        let linked = self.skills.iter().filter(|skill| skill.origin != Origin::Project);
+        folders.extend(linked.filter_map(|skill| {
+            let (real, folder) = (skill.path.canonicalize().ok()?, skill.folder().canonicalize().ok()?);
+            let is_own_folder = skill.path.file_name().is_some_and(|name| name == "SKILL.md");
+            Some(if is_own_folder { folder } else { real })
+        }));
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+}
+
+/// The working directory and the folders above it up to the root of its repository, nearest first.
+fn project_folders(cwd: &Path) -> Vec<PathBuf> {
+    up_to_repository(cwd).into_iter().map(Path::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn the_project_goes_up_to_the_repositorys_root_and_no_farther() {
+        let folder = TempDir::new().unwrap();
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        assert_eq!(project_folders(&inner), std::slice::from_ref(&inner));
+        fs::write(folder.path().join("a/.git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(project_folders(&inner), [inner.clone(), folder.path().join("a")]);
+        let sources = Sources::usual(&inner, Path::new("/c"), Some(Path::new("/h")));
+        let shown = |places: &[Place]| -> Vec<String> {
+            let path = |place: &Place| place.path.display().to_string();
+            places.iter().map(path).map(|path| path.replace(folder.path().to_str().unwrap(), "")).collect()
+        };
+        assert_eq!(
+            shown(&sources.skills),
+            [
+                "/a/b/.tiller/skills",
+                "/a/b/.agents/skills",
+                "/a/.tiller/skills",
+                "/a/.agents/skills",
+                "/c/skills",
+                "/h/.agents/skills"
+            ]
+        );
+        assert_eq!(shown(&sources.templates), ["/a/b/.tiller/prompts", "/a/.tiller/prompts", "/c/prompts"]);
+        assert_eq!(shown(&sources.instructions), ["/c", "/a", "/a/b"]);
+    }
+
+    #[test]
+    fn a_projects_texts_are_only_those_that_lie_in_it() {
+        let folder = TempDir::new().unwrap();
+        let (cwd, outside) = (folder.path().join("p"), folder.path().join("secret"));
+        fs::create_dir_all(cwd.join(".tiller/prompts")).unwrap();
+        fs::write(&outside, "hunter2").unwrap();
+        symlink(&outside, cwd.join("AGENTS.md")).unwrap();
+        symlink(&outside, cwd.join(".tiller/prompts/leak.md")).unwrap();
+        fs::write(cwd.join("rules"), "Use tabs.").unwrap();
+        symlink("rules", cwd.join("CLAUDE.md")).unwrap();
+        let resources = Resources::load(Sources::usual(&cwd, &folder.path().join("c"), None));
+        let told: Vec<&str> = resources.problems().iter().map(|problem| problem.what.as_str()).collect();
+        assert_eq!(
+            told,
+            ["template not used: it lies outside of the project", "not used: it lies outside of the project"]
+        );
+        let texts: Vec<&str> = resources.instructions().iter().map(|found| found.text.as_str()).collect();
+        assert_eq!((texts, resources.templates().len()), (vec!["Use tabs."], 0));
+    }
+
+    #[test]
+    fn a_projects_link_out_of_it_opens_nothing_and_a_users_does() {
+        let folder = TempDir::new().unwrap();
+        let (cwd, outside) = (folder.path().join("p"), folder.path().join("outside"));
+        let skill = "---\nname: x\ndescription: y\n---\n";
+        for made in [
+            cwd.join(".tiller"),
+            cwd.join(".agents/skills"),
+            outside.join("x"),
+            folder.path().join("c/skills"),
+        ] {
+            fs::create_dir_all(made).unwrap();
+        }
+        fs::write(outside.join("x/SKILL.md"), skill).unwrap();
+        symlink(&outside, cwd.join(".tiller/skills")).unwrap();
+        let sources = Sources::usual(&cwd, &folder.path().join("c"), None);
+        let resources = Resources::load(sources.clone());
+        assert_eq!(resources.skills(), []);
+        assert_eq!(resources.problems()[0].what, "no skills from here: it lies outside of the project");
+        let real = |path: PathBuf| path.canonicalize().unwrap();
+        let user = folder.path().join("c/skills");
+        assert_eq!(resources.readable(&cwd), [user.clone(), real(cwd.join(".agents/skills"))]);
+        fs::remove_file(cwd.join(".tiller/skills")).unwrap();
+        symlink(outside.join("x"), user.join("x")).unwrap();
+        let readable = Resources::load(sources).readable(&cwd);
+        assert!(readable.contains(&real(outside.join("x"))), "{readable:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Whether a failed request goes out again, and after how long. Pure.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use tiller_core::message::{AssistantMessage, StopReason};
+use tiller_core::unit::Tokens;
+use tiller_provider::Failure;
+
+use super::turn::AfterFailure;
+
+/// Most that a provider may ask to wait; what is longer is told, not waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// What helps when a conversation doesn't fit and can't be made smaller.
+pub const TOO_LONG_HELP: &str =
+    "go on with a model that has a larger window, from an earlier point, or in a new session";
+
+/// When failed requests are tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryOptions {
+    /// Whether they are at all.
+    pub mode: RetryMode,
+    /// Most tries after the first.
+    pub max: u32,
+    /// The wait before the first of them; it doubles from try to try.
+    pub base: Duration,
+    /// The longest wait of tiller's own choosing.
+    pub cap: Duration,
+}
+
+/// Whether failed requests are tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RetryMode {
+    /// Those that may succeed.
+    #[default]
+    On,
+    /// None.
+    Off,
+}
+
+impl Default for RetryOptions {
+    fn default() -> Self {
+        Self { mode: RetryMode::On, max: 5, base: Duration::from_secs(2), cap: Duration::from_secs(60) }
+    }
+}
+
+/// What was tried so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// How often the request was tried again.
+    pub times: u32,
+    /// Whether its context was made smaller, or can't be.
+    pub has_compacted: bool,
+}
+
+/// What is to be done about a failed request, and what the user should know beside the failure itself. `seed` decides on the jitter.
+#[must_use]
+pub fn after(
+    failure: Failure,
+    tried: Tried,
+    options: &RetryOptions,
+    seed: u64,
+) -> (AfterFailure, Option<String>) {
+    let asked = match failure {
+        Failure::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
+        Failure::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
+        Failure::Auth | Failure::Quota | Failure::Fatal => {
+            return (AfterFailure::GiveUp, None);
+        }
+        Failure::Transient { retry_after } => retry_after,
+        Failure::Interrupted => None,
+    };
+    if options.mode == RetryMode::Off || tried.times >= options.max {
+        return (AfterFailure::GiveUp, None);
+    }
+    if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
+        let note = format!("the provider asks to wait {} s before the next try", asked.as_secs());
+        return (AfterFailure::GiveUp, Some(note));
+    }
+    let delay = asked.unwrap_or_default().max(own_wait(tried.times, options, seed));
+    (AfterFailure::Retry { delay, most: options.max }, None)
+}
+
+/// Whether an answer without a word means that the context was longer than the window: some servers cut it to fit and then have no
+/// room left to answer.
+#[must_use]
+pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
+    let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
+    let is_full = u128::from(sent) * 100 >= u128::from(window.0) * 99;
+    let says_nothing = answer.tool_calls().next().is_none() && answer.joined_text().trim().is_empty();
+    answer.stop_reason == StopReason::Length && says_nothing && window.0 > 0 && is_full
+}
+
+/// The base, doubled with each try, and up to as much again, so that many clients don't come back at once.
+fn own_wait(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
+    let mut waits = ExponentialBuilder::new()
+        .with_min_delay(options.base)
+        .with_factor(2.0)
+        .with_max_delay(options.cap)
+        .with_max_times(tries as usize + 1)
+        .with_jitter()
+        .with_jitter_seed(seed)
+        .build();
+    waits.nth(tries as usize).unwrap_or(options.cap).min(options.cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::{AssistantBlock, Usage};
+
+    use super::*;
+
+    const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+
+    fn tried(times: u32) -> Tried {
+        Tried { times, has_compacted: false }
+    }
+
+    fn delay(failure: Failure, times: u32, seed: u64) -> Option<Duration> {
+        match after(failure, tried(times), &RetryOptions::default(), seed).0 {
+            AfterFailure::Retry { delay, most: 5 } => Some(delay),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn waits_double_with_up_to_as_much_jitter_and_end_at_the_cap() {
+        for (times, least, most) in [(0, 2, 4), (1, 4, 8), (2, 8, 16), (3, 16, 32), (4, 32, 60)] {
+            for seed in 0..50 {
+                let delay = delay(TRANSIENT, times, seed).unwrap();
+                let range = Duration::from_secs(least)..=Duration::from_secs(most);
+                assert!(range.contains(&delay), "{times}: {delay:?}");
+            }
+        }
+        assert_ne!(delay(TRANSIENT, 1, 1), delay(TRANSIENT, 1, 2), "two clients don't come back at once");
+        assert_eq!(delay(TRANSIENT, 5, 0), None);
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_waited_unless_it_is_too_long() {
+        let asks = |s| Failure::Transient { retry_after: Some(Duration::from_secs(s)) };
+        assert_eq!(delay(asks(200), 0, 0), Some(Duration::from_secs(200)));
+        assert!(delay(asks(0), 0, 0).unwrap() >= Duration::from_secs(2));
+        let (then, note) = after(asks(301), tried(0), &RetryOptions::default(), 0);
+        assert_eq!(then, AfterFailure::GiveUp);
+        assert_eq!(note.unwrap(), "the provider asks to wait 301 s before the next try");
+    }
+
+    #[test]
+    fn an_answer_without_a_word_in_a_full_window_is_an_overflow() {
+        let answer = |input, stop_reason| AssistantMessage {
+            stop_reason,
+            usage: Usage { input: Tokens(input), cache_read: Tokens(90), ..Usage::default() },
+            ..AssistantMessage::default()
+        };
+        let window = Tokens(1_000);
+        assert!(is_silent_overflow(&answer(900, StopReason::Length), window));
+        assert!(!is_silent_overflow(&answer(899, StopReason::Length), window));
+        assert!(!is_silent_overflow(&answer(900, StopReason::Stop), window));
+        let text = vec![AssistantBlock::Text { text: "so".into() }];
+        let said = AssistantMessage { content: text, ..answer(900, StopReason::Length) };
+        assert!(!is_silent_overflow(&said, window));
+    }
+
+    #[test]
+    fn only_what_may_succeed_is_tried_again_and_an_overflow_compacts_once() {
+        assert!(delay(Failure::Interrupted, 0, 0).is_some());
+        for failure in [Failure::Auth, Failure::Quota, Failure::Fatal] {
+            assert_eq!(after(failure, tried(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
+        }
+        let overflow = |has_compacted| {
+            after(Failure::Overflow, Tried { times: 0, has_compacted }, &RetryOptions::default(), 0).0
+        };
+        assert_eq!((overflow(false), overflow(true)), (AfterFailure::Compact, AfterFailure::GiveUp));
+        let off = RetryOptions { mode: RetryMode::Off, ..RetryOptions::default() };
+        assert_eq!(after(TRANSIENT, tried(0), &off, 0).0, AfterFailure::GiveUp);
+    }
+}

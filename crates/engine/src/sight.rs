@@ -1,0 +1,77 @@
+//! What a model that can't see gets in the place of images: a line that says what it misses. Pure.
+
+use std::sync::Arc;
+
+use tiller_core::message::{Content, Message, ToolResultMessage, UserBlock, UserMessage};
+
+/// The messages with a line of text in the place of every image; those without images are the same ones.
+pub(super) fn unseen(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    messages.into_iter().map(|message| told(&message).map_or(message, Arc::new)).collect()
+}
+
+fn told(message: &Message) -> Option<Message> {
+    match message {
+        Message::User(UserMessage { content: Content::Blocks(blocks), timestamp, typed }) => {
+            let content = Content::Blocks(blocks_told(blocks)?);
+            Some(Message::User(UserMessage { content, timestamp: *timestamp, typed: typed.clone() }))
+        }
+        Message::ToolResult(result) => {
+            let content = blocks_told(&result.content)?;
+            Some(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
+        }
+        Message::User(_) | Message::Assistant(_) | Message::BashExecution(_) | Message::System(_) => None,
+    }
+}
+
+/// `None` where there is no image.
+fn blocks_told(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
+    blocks.iter().any(|block| block.as_image().is_some()).then(|| blocks.iter().map(block_told).collect())
+}
+
+fn block_told(block: &UserBlock) -> UserBlock {
+    match block.as_image() {
+        Some((mime_type, _)) => {
+            UserBlock::Text { text: format!("[an image, {mime_type}; this model takes none]") }
+        }
+        None => block.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::Image;
+    use tiller_core::unit::UnixMs;
+
+    use super::*;
+
+    #[test]
+    fn an_image_becomes_a_line_and_what_has_none_stays_the_same_message() {
+        let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
+        let seen = Arc::new(Message::User(UserMessage::with_images("look", &[image], UnixMs(1))));
+        let plain = Arc::new(Message::User(UserMessage::text("hello", UnixMs(2))));
+        let result = ToolResultMessage {
+            tool_call_id: "c".into(),
+            tool_name: "read_file".into(),
+            content: vec![UserBlock::Image { data: "AA==".into(), mime_type: "image/gif".into() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(3),
+        };
+        let result = Arc::new(Message::ToolResult(result));
+        let sent = unseen(vec![seen, Arc::clone(&plain), result]);
+        let texts = |message: &Message| match message {
+            Message::User(user) => user.content.joined_text(),
+            Message::ToolResult(result) => tiller_core::message::joined_text(&result.content),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            sent.iter().map(|message| texts(message)).collect::<Vec<_>>(),
+            [
+                "look\n[an image, image/png; this model takes none]",
+                "hello",
+                "[an image, image/gif; this model takes none]"
+            ]
+        );
+        assert!(Arc::ptr_eq(&sent[1], &plain));
+    }
+}

@@ -1,0 +1,165 @@
+//! Skills: instructions for one kind of task, in a file that is read when the task comes up (the Agent Skills format,
+//! agentskills.io/specification, November 2026).
+//!
+//! A skill is `NAME/SKILL.md` or, directly in a folder of skills, `NAME.md`. Where folders lie is the caller's business;
+//! what a skill becomes in a prompt, the agent's. A file that is wrong costs itself alone, and where it was right before,
+//! that version stays. Begin with [`load`].
+
+mod built_in;
+mod parse;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tiller_files::resource::{self, Origin, Place, Problem};
+
+pub use built_in::built_in;
+
+/// Most bytes of a skill's file: 128 KiB are about 32,000 tokens, and the format recommends fewer than 5,000.
+pub const MAX_BYTES: usize = 128 * 1024;
+
+/// Most skills that are loaded.
+pub const MAX_SKILLS: usize = 500;
+
+/// A skill that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    /// What it is called by.
+    pub name: String,
+    /// What it is for and when to use it, on one line.
+    pub description: String,
+    /// The instructions, without the front matter.
+    pub body: Arc<str>,
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub origin: Origin,
+    /// Who may call for it.
+    pub invocation: Invocation,
+}
+
+/// Who may call for a skill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Invocation {
+    /// The user, and the model where it sees fit.
+    #[default]
+    Anyone,
+    /// The user alone: `disable-model-invocation: true`.
+    UserOnly,
+}
+
+/// The skills of some places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the order of precedence; no two have the same name.
+    pub skills: Vec<Skill>,
+    /// What is wrong with files, none of it a failure.
+    pub problems: Vec<Problem>,
+    /// The folders that were looked into: a change in one of them may change the rest.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Skill {
+    /// The folder that paths in its body are relative to.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+impl Found {
+    /// Adds the skills of tiller's own. Whoever writes one of a built-in one's name wants theirs.
+    pub fn add_built_in(&mut self, built_in: Self) {
+        for skill in built_in.skills {
+            if self.skills.iter().all(|other| other.name != skill.name) {
+                self.skills.push(skill);
+            }
+        }
+        self.problems.extend(built_in.problems);
+    }
+}
+
+/// Loads the skills of places in the order of precedence. A file that is wrong now and is among `earlier` stays as it was.
+#[must_use]
+pub fn load(places: &[Place], earlier: &[Skill]) -> Found {
+    let mut loader = Loader { found: Found::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
+    for place in places {
+        loader.take_place(place);
+    }
+    loader.found
+}
+
+struct Loader<'a> {
+    found: Found,
+    /// Where the skill of a name stands.
+    names: HashMap<String, usize>,
+    /// Files without links, so that one that is reached by two ways is no collision with itself.
+    seen: HashSet<PathBuf>,
+    earlier: &'a [Skill],
+}
+
+impl Loader<'_> {
+    fn take_place(&mut self, place: &Place) {
+        let walked = walk::walk(place);
+        self.found.problems.extend(walked.problems);
+        self.found.folders.extend(walked.folders);
+        for file in walked.files {
+            let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+            if self.seen.insert(real) {
+                self.take_file(&file, place);
+            }
+        }
+    }
+
+    fn take_file(&mut self, file: &walk::SkillFile, place: &Place) {
+        let read = place.read(&file.path, MAX_BYTES);
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            // It went away while the folder was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
+        };
+        let state = resource::state(&bytes);
+        match parse::skill(&bytes, file, place.origin) {
+            Ok(parsed) => {
+                let remark = |what| Problem { path: file.path.clone(), what, state };
+                self.found.problems.extend(parsed.remarks.into_iter().map(remark));
+                self.add(parsed.skill);
+            }
+            Err(why) => self.keep_earlier(&file.path, &why, state),
+        }
+    }
+
+    /// The file is wrong: what it was before stays, if it was something.
+    fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
+        let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
+        let what = match earlier {
+            Some(_) => format!("{why}; the skill stays as it was"),
+            None => format!("skill not used: {why}"),
+        };
+        self.found.problems.push(Problem { path: path.to_owned(), what, state });
+        if let Some(skill) = earlier {
+            self.add(skill);
+        }
+    }
+
+    fn add(&mut self, skill: Skill) {
+        if let Some(at) = self.names.get(&skill.name) {
+            let first = self.found.skills[*at].path.display();
+            let what = format!("skill `{}` not used: {first} has that name already", skill.name);
+            return self.found.problems.push(Problem::new(skill.path, what));
+        }
+        if self.found.skills.len() >= MAX_SKILLS {
+            let what = format!("skill not used: there are {MAX_SKILLS} already");
+            return self.found.problems.push(Problem::new(skill.path, what));
+        }
+        self.names.insert(skill.name.clone(), self.found.skills.len());
+        self.found.skills.push(skill);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! The skills that come with tiller: part of the binary, and written to a folder so that a model can read them where it
+//! reads any other.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tiller_files as files;
+use tiller_files::resource::{Origin, Problem};
+
+use super::walk::SkillFile;
+use super::{Found, parse};
+
+/// Name and text of each.
+const TEXTS: [(&str, &str); 4] = [
+    ("code-review", include_str!("../../../../skills/code-review/SKILL.md")),
+    ("commit", include_str!("../../../../skills/commit/SKILL.md")),
+    ("debug", include_str!("../../../../skills/debug/SKILL.md")),
+    ("write-tests", include_str!("../../../../skills/write-tests/SKILL.md")),
+];
+
+/// The built-in skills, written to a folder where they aren't there yet. They can be used even if that fails.
+#[must_use]
+pub fn built_in(folder: &Path) -> Found {
+    let mut found = Found::default();
+    for (name, text) in TEXTS {
+        let path = folder.join(name).join("SKILL.md");
+        if let Err(error) = store(&path, text) {
+            found.problems.push(Problem::new(&path, format!("can't be written: {error}")));
+        }
+        let file = SkillFile { path, name: name.to_owned() };
+        let parsed = parse::skill(text.as_bytes(), &file, Origin::BuiltIn);
+        found.skills.push(parsed.expect("a test reads every built-in skill").skill);
+    }
+    found
+}
+
+/// Writes a file unless it says the same already; whoever reads it gets the old or the new one.
+fn store(path: &Path, text: &str) -> io::Result<()> {
+    if files::read(path, text.len() as u64).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    files::make_private_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_built_in_skill_is_without_fault_and_lies_where_it_says() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let found = built_in(folder.path());
+        assert_eq!((found.problems, found.skills.len()), (vec![], TEXTS.len()));
+        for (skill, (name, text)) in found.skills.iter().zip(TEXTS) {
+            let file = SkillFile { path: skill.path.clone(), name: name.to_owned() };
+            let parsed = parse::skill(text.as_bytes(), &file, Origin::BuiltIn).unwrap();
+            assert_eq!((skill.name.as_str(), parsed.remarks), (name, vec![]));
+            assert_eq!(fs::read_to_string(&skill.path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_skill_that_is_there_already_is_written_only_when_it_differs() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let first = built_in(folder.path()).skills.remove(0).path;
+        let before = fs::metadata(&first).unwrap().modified().unwrap();
+        assert_eq!(built_in(folder.path()).problems, []);
+        assert_eq!(fs::metadata(&first).unwrap().modified().unwrap(), before);
+        fs::write(&first, "of another version").unwrap();
+        assert_eq!(built_in(folder.path()).problems, []);
+        assert_eq!(fs::read_to_string(&first).unwrap(), TEXTS[0].1);
+        assert_eq!(fs::read_dir(first.parent().unwrap()).unwrap().count(), 1, "nothing is left over");
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_they_can_be_used_all_the_same() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let taken = folder.path().join("file");
+        fs::write(&taken, "").unwrap();
+        let found = built_in(&taken);
+        assert_eq!((found.skills.len(), found.problems.len()), (TEXTS.len(), TEXTS.len()));
+    }
+}

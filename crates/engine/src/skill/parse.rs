@@ -1,0 +1,100 @@
+//! From a file's bytes to a skill: what the format demands, and what is said about the rest.
+
+use serde::Deserialize;
+use tiller_core::front_matter;
+use tiller_files::resource::Origin;
+
+use super::walk::SkillFile;
+use super::{Invocation, MAX_BYTES, Skill};
+
+/// Most characters of a name.
+const MAX_NAME: usize = 64;
+
+/// Most characters of a description.
+const MAX_DESCRIPTION: usize = 1_024;
+
+/// Most characters of what a skill says that it needs.
+const MAX_COMPATIBILITY: usize = 500;
+
+/// The head of a skill's file. `license`, `metadata` and `allowed-tools` may be there; nothing depends on them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Head {
+    name: Option<String>,
+    description: Option<String>,
+    compatibility: Option<String>,
+    disable_model_invocation: bool,
+}
+
+/// A skill, and what is not as it should be without being in the way.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub(super) skill: Skill,
+    pub(super) remarks: Vec<String>,
+}
+
+/// Reads a skill.
+///
+/// # Errors
+/// Why it can't be used.
+pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: Origin) -> Result<Parsed, String> {
+    if bytes.len() > MAX_BYTES {
+        return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
+    let (head, body) = front_matter::parse::<Head>(text).map_err(|error| error.to_string())?;
+    let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+    let description = description.ok_or("it has no description, which says when to use it")?;
+    let mut remarks = Vec::new();
+    let name = name(head.name.as_deref(), &file.name, &mut remarks);
+    if description.chars().count() > MAX_DESCRIPTION {
+        remarks.push(format!("the description is longer than {MAX_DESCRIPTION} characters and is cut"));
+    }
+    if head.compatibility.is_some_and(|text| text.chars().count() > MAX_COMPATIBILITY) {
+        remarks.push(format!("`compatibility` is longer than {MAX_COMPATIBILITY} characters"));
+    }
+    let skill = Skill {
+        name,
+        description: description.chars().take(MAX_DESCRIPTION).collect(),
+        body: body.into(),
+        path: file.path.clone(),
+        origin,
+        invocation: match head.disable_model_invocation {
+            true => Invocation::UserOnly,
+            false => Invocation::Anyone,
+        },
+    };
+    Ok(Parsed { skill, remarks })
+}
+
+/// The name that a skill goes by, which can always be typed behind `/skill:`.
+fn name(given: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
+    let given = given.map(str::trim).filter(|name| !name.is_empty());
+    let name = given.unwrap_or(place);
+    match (given, broken_rule(name)) {
+        (_, Some(rule)) => remarks.push(format!("the name `{}` {rule}", one_line(name))),
+        (None, None) => remarks.push(format!("it has no name and goes by `{name}`")),
+        (Some(name), None) if name != place => {
+            remarks.push(format!("its name `{name}` is not that of its place, `{place}`"));
+        }
+        (Some(_), None) => {}
+    }
+    let typed = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|part| !part.is_empty());
+    typed.collect::<Vec<_>>().join("-")
+}
+
+/// The rule of the format that a name breaks.
+fn broken_rule(name: &str) -> Option<String> {
+    if name.chars().count() > MAX_NAME {
+        return Some(format!("is longer than {MAX_NAME} characters"));
+    }
+    if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+        return Some("has other characters than a-z, 0-9 and -".to_owned());
+    }
+    let is_loose = name.starts_with('-') || name.ends_with('-') || name.contains("--");
+    is_loose.then(|| "has a hyphen that doesn't stand between letters or digits".to_owned())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

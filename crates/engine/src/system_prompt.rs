@@ -1,0 +1,172 @@
+//! The system prompt: how to work, where, what the repository asks for, and which skills there are. Pure.
+
+use std::path::Path;
+
+use tiller_core::skill_message::{escape_invisible, escape_xml};
+use tiller_files::resource::Origin;
+
+use crate::instructions::Instructions;
+use crate::skill::{Invocation, Skill};
+
+/// The part that is the same everywhere.
+const AGENT: &str = include_str!("../../../prompts/system/agent.md");
+
+/// What stands before the list of skills.
+const SKILLS: &str = include_str!("../../../prompts/system/skills.md");
+
+/// Most bytes of the list of skills: about 8,000 tokens of every request.
+const MAX_LISTING: usize = 32 * 1024;
+
+/// What the system prompt is made from, beside the files that people write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemPrompt {
+    /// Takes the place of tiller's own text.
+    pub replaced_by: Option<String>,
+    /// Comes at the very end.
+    pub appended: Option<String>,
+    /// `2026-11-21`
+    pub date: String,
+    /// Folders beside the working directory that tools reach, as they are told of.
+    pub folders: Vec<String>,
+}
+
+impl SystemPrompt {
+    /// The prompt's text for a working directory, with the context files and the skills that the model may read.
+    #[must_use]
+    pub fn text(&self, cwd: &Path, instructions: &[Instructions], skills: &[Skill]) -> String {
+        let mut text = self.replaced_by.as_deref().unwrap_or(AGENT).trim_end().to_owned();
+        text.push_str(&format!(
+            "\n\n## Environment\n- Working directory: {}\n{}- Operating system: {}\n- Date: {}\n",
+            cwd.display(),
+            self.folders.iter().map(|folder| format!("- Tools also reach: {folder}\n")).collect::<String>(),
+            std::env::consts::OS,
+            self.date
+        ));
+        let (user, project): (Vec<_>, Vec<_>) =
+            instructions.iter().partition(|instructions| instructions.origin == Origin::User);
+        text.push_str(&section("User Instructions", &user));
+        text.push_str(&section("Repository Instructions", &project));
+        text.push_str(&listing(skills));
+        if let Some(appended) = &self.appended {
+            text.push_str(&format!("\n{}\n", appended.trim_end()));
+        }
+        text
+    }
+}
+
+/// Context files under a heading, each with its path.
+fn section(heading: &str, instructions: &[&Instructions]) -> String {
+    if instructions.is_empty() {
+        return String::new();
+    }
+    let file = |instructions: &&Instructions| {
+        let path = escape_invisible(&instructions.path.to_string_lossy());
+        format!("From `{path}`:\n\n{}\n", instructions.text.trim_end())
+    };
+    let files: Vec<String> = instructions.iter().map(file).collect();
+    format!("\n## {heading}\n{}", files.join("\n"))
+}
+
+/// The skills that the model may turn to by itself, as far as there is room.
+pub(super) fn listing(skills: &[Skill]) -> String {
+    let mut rows = String::new();
+    let mut left_out = 0_usize;
+    for skill in skills.iter().filter(|skill| skill.invocation == Invocation::Anyone) {
+        let row = format!(
+            "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
+            escape_xml(&escape_invisible(&skill.name)),
+            escape_xml(&escape_invisible(&skill.description)),
+            escape_xml(&escape_invisible(&skill.path.to_string_lossy()))
+        );
+        if rows.len() + row.len() > MAX_LISTING {
+            left_out += 1;
+        } else {
+            rows.push_str(&row);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let more = if left_out == 0 { String::new() } else { format!("({left_out} more have no room here.)\n") };
+    format!("\n{}\n\n<available_skills>\n{rows}</available_skills>\n{more}", SKILLS.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instructions(path: &str, text: &str, origin: Origin) -> Instructions {
+        Instructions { path: path.into(), text: text.into(), origin }
+    }
+
+    fn skill(name: &str, description: &str) -> Skill {
+        Skill {
+            name: name.into(),
+            description: description.into(),
+            body: "never here".into(),
+            path: format!("/s/{name}/SKILL.md").into(),
+            origin: Origin::User,
+            invocation: Invocation::Anyone,
+        }
+    }
+
+    #[test]
+    fn context_files_stand_under_their_headings_with_their_paths() {
+        let prompt = SystemPrompt { date: "2026-11-21".into(), ..SystemPrompt::default() };
+        let files = [
+            instructions("/c/AGENTS.md", "Be kind.\n", Origin::User),
+            instructions("/p/AGENTS.md", "Use tabs.\n", Origin::Project),
+            instructions("/p/a/CLAUDE.md", "Not here.", Origin::Project),
+        ];
+        let text = prompt.text(Path::new("/p"), &files, &[]);
+        let expected = "\n## User Instructions\nFrom `/c/AGENTS.md`:\n\nBe kind.\n\
+            \n## Repository Instructions\nFrom `/p/AGENTS.md`:\n\nUse tabs.\n\nFrom `/p/a/CLAUDE.md`:\n\nNot here.\n";
+        assert!(text.ends_with(expected), "{text}");
+        assert!(text.contains("- Working directory: /p\n"), "{text}");
+        assert!(text.contains("- Date: 2026-11-21\n"), "{text}");
+    }
+
+    #[test]
+    fn other_folders_that_tools_reach_are_named_beneath_the_working_directory() {
+        let prompt = SystemPrompt { folders: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
+        let text = prompt.text(Path::new("/p"), &[], &[]);
+        assert!(
+            text.contains("- Working directory: /p\n- Tools also reach: /docs (to read only)\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_replaced_prompt_keeps_the_environment() {
+        let prompt = SystemPrompt {
+            replaced_by: Some("Be brief.".into()),
+            appended: Some("End.".into()),
+            ..SystemPrompt::default()
+        };
+        let text = prompt.text(Path::new("/p"), &[], &[]);
+        assert!(text.starts_with("Be brief.\n\n## Environment\n") && text.ends_with("\nEnd.\n"), "{text}");
+    }
+
+    #[test]
+    fn skills_are_listed_by_name_description_and_location_unless_they_are_the_users_alone() {
+        let own = Skill { invocation: Invocation::UserOnly, ..skill("own", "x") };
+        let text = SystemPrompt::default().text(Path::new("/p"), &[], &[skill("a", "if x < 3 & y"), own]);
+        let row = "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>if x &lt; 3 &amp; y</description>\n    \
+            <location>/s/a/SKILL.md</location>\n  </skill>\n</available_skills>\n";
+        assert!(text.ends_with(row) && text.contains("`read_file`"), "{text}");
+        assert!(!text.contains("never here"), "{text}");
+        let none = SystemPrompt::default().text(Path::new("/p"), &[], &[]);
+        assert!(!none.contains("skill"), "{none}");
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_says_how_many_are_missing() {
+        let skills: Vec<Skill> = (0..100).map(|at| skill(&format!("s{at}"), &"d".repeat(1_024))).collect();
+        let text = SystemPrompt::default().text(Path::new("/p"), &[], &skills);
+        let listed = text.matches("<skill>\n").count();
+        assert!(
+            text.len() < MAX_LISTING + 8_000
+                && text.ends_with(&format!("({} more have no room here.)\n", 100 - listed))
+        );
+    }
+}

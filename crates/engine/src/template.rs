@@ -1,0 +1,244 @@
+//! Templates: prompts that are typed often, in files; `/NAME arguments` becomes the file's body with the arguments in it.
+//!
+//! Files are `NAME.md` directly in a folder. Where folders lie is the caller's business. Begin with [`load`]; what
+//! arguments become is in [`Template::expand`].
+
+mod arguments;
+mod built_in;
+mod expand;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use tiller_core::front_matter;
+use tiller_files::resource::{self, Origin, Place, Problem};
+
+/// Most bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// Most templates that are loaded.
+pub const MAX_TEMPLATES: usize = 500;
+
+/// Most characters of a description, which has one line of a list.
+const MAX_DESCRIPTION: usize = 200;
+
+/// A template that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// What it is called by: the file's name without `.md`.
+    pub name: String,
+    /// What it is for, on one line; the body's first line where the file doesn't say.
+    pub description: String,
+    /// What may follow its name.
+    pub argument_hint: Option<String>,
+    /// The prompt.
+    pub body: Arc<str>,
+    /// The file; for a built-in one a name in angle brackets.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub origin: Origin,
+}
+
+/// The templates of some places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the order of precedence; no two have the same name.
+    pub templates: Vec<Template>,
+    /// What is wrong with files, none of it a failure.
+    pub problems: Vec<Problem>,
+    /// The folders that were looked into.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Whether the templates that come with tiller are among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// They are, after all others.
+    Included,
+    /// They aren't.
+    #[default]
+    LeftOut,
+}
+
+/// What a template may not be called.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken<'a> {
+    /// Names that mean something else already.
+    pub names: &'a [String],
+}
+
+/// Loads the templates of places in the order of precedence, then the built-in ones. A file that is wrong now and is among
+/// `earlier` stays as it was.
+#[must_use]
+pub fn load(places: &[Place], built_in: BuiltIn, taken: Taken<'_>, earlier: &[Template]) -> Found {
+    let mut loader = Loader { found: Found::default(), names: HashMap::new(), taken, earlier };
+    for place in places {
+        loader.take_place(place);
+    }
+    if built_in == BuiltIn::Included {
+        built_in::templates().for_each(|template| loader.add(template));
+    }
+    loader.found
+}
+
+struct Loader<'a> {
+    found: Found,
+    /// Where the template of a name stands.
+    names: HashMap<String, usize>,
+    taken: Taken<'a>,
+    earlier: &'a [Template],
+}
+
+impl Loader<'_> {
+    fn take_place(&mut self, place: &Place) {
+        match fs::metadata(&place.path) {
+            Ok(found) if found.is_dir() => self.take_folder(place),
+            Ok(_) => {
+                self.found.folders.extend(place.path.parent().map(Path::to_owned));
+                self.take_file(&place.path, place);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != Origin::Given => {}
+            Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
+        }
+    }
+
+    fn take_folder(&mut self, place: &Place) {
+        self.found.folders.push(place.path.clone());
+        match files(&place.path) {
+            Ok(files) => files.iter().for_each(|file| self.take_file(file, place)),
+            Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
+        }
+    }
+
+    fn take_file(&mut self, path: &Path, place: &Place) {
+        let read = place.read(path, MAX_BYTES);
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.keep_earlier(path, &error.to_string(), 0),
+        };
+        match parse(&bytes, path, place.origin) {
+            Ok(template) => self.add(template),
+            Err(why) => self.keep_earlier(path, &why, resource::state(&bytes)),
+        }
+    }
+
+    fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
+        let earlier = self.earlier.iter().find(|template| template.path == path).cloned();
+        let what = match earlier {
+            Some(_) => format!("{why}; the template stays as it was"),
+            None => format!("template not used: {why}"),
+        };
+        self.problem(path, what, state);
+        if let Some(template) = earlier {
+            self.add(template);
+        }
+    }
+
+    fn add(&mut self, template: Template) {
+        let name = &template.name;
+        let other = self.names.get(name).map(|at| &self.found.templates[*at]);
+        let why = match other {
+            Some(other) if other.path == template.path => return,
+            Some(other) => Some(format!("{} has that name already", other.path.display())),
+            None if self.taken.names.contains(name) => Some(format!("/{name} is a command")),
+            None if self.found.templates.len() >= MAX_TEMPLATES => {
+                Some(format!("there are {MAX_TEMPLATES} already"))
+            }
+            None => None,
+        };
+        match why {
+            // Whoever writes a template of a built-in one's name wants theirs.
+            Some(_) if template.origin == Origin::BuiltIn => {}
+            Some(why) => {
+                let what = format!("template `{name}` not used: {why}");
+                self.problem(&template.path, what, 0);
+            }
+            None => {
+                self.names.insert(name.clone(), self.found.templates.len());
+                self.found.templates.push(template);
+            }
+        }
+    }
+
+    fn problem(&mut self, path: &Path, what: String, state: u64) {
+        self.found.problems.push(Problem { path: path.to_owned(), what, state });
+    }
+}
+
+/// The head of a template's file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Head {
+    description: Option<String>,
+    argument_hint: Option<Hint>,
+}
+
+/// `argument-hint: [file]` is a list in YAML and a hint to people.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Hint {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Hint {
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => one_line(text),
+            Self::List(items) => format!("[{}]", one_line(&items.join(", "))),
+        }
+    }
+}
+
+fn parse(bytes: &[u8], path: &Path, origin: Origin) -> Result<Template, String> {
+    if bytes.len() > MAX_BYTES {
+        return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+        return Err(format!("`/{name}` can't be typed; a name is made of letters, digits, - and _"));
+    }
+    let (head, body) = front_matter::parse::<Head>(text).map_err(|error| error.to_string())?;
+    if body.is_empty() {
+        return Err("it says nothing".to_owned());
+    }
+    let described = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+    let description = described.unwrap_or_else(|| one_line(body.lines().next().unwrap_or_default()));
+    Ok(Template {
+        name,
+        description: description.chars().take(MAX_DESCRIPTION).collect(),
+        argument_hint: head.argument_hint.map(|hint| hint.text()).filter(|hint| !hint.is_empty()),
+        body: body.into(),
+        path: path.to_owned(),
+        origin,
+    })
+}
+
+/// The files of templates in a folder, by name.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_template =
+            name.ends_with(".md") && !name.starts_with('.') && !name.eq_ignore_ascii_case("readme.md");
+        if is_template && !entry.path().is_dir() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! The templates that come with tiller, part of the binary.
+
+use std::path::Path;
+
+use tiller_files::resource::Origin;
+
+use super::{Template, parse};
+
+/// File name and text of each.
+const TEXTS: [(&str, &str); 5] = [
+    ("<built-in>/explain.md", include_str!("../../../../prompts/explain.md")),
+    ("<built-in>/fix.md", include_str!("../../../../prompts/fix.md")),
+    ("<built-in>/plan.md", include_str!("../../../../prompts/plan.md")),
+    ("<built-in>/review.md", include_str!("../../../../prompts/review.md")),
+    ("<built-in>/test.md", include_str!("../../../../prompts/test.md")),
+];
+
+/// The built-in templates.
+pub(super) fn templates() -> impl Iterator<Item = Template> {
+    TEXTS.iter().map(|(path, text)| {
+        let parsed = parse(text.as_bytes(), Path::new(path), Origin::BuiltIn);
+        parsed.expect("a test reads every built-in template")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_template_says_what_it_is_for_and_where_arguments_go() {
+        let names: Vec<String> = templates().map(|template| template.name).collect();
+        assert_eq!(names, ["explain", "fix", "plan", "review", "test"]);
+        for template in templates() {
+            assert!(template.argument_hint.is_some(), "{}", template.name);
+            let (with, without) = (template.expand("<the arguments>"), template.expand(""));
+            assert!(with.contains("<the arguments>") && !with.ends_with("\n\n<the arguments>"), "{with}");
+            assert!(!without.contains("  ") && !without.contains('$'), "{without}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Arguments in place of what stands for them. Pure.
+//!
+//! The body is read once from left to right, and what was put in is never looked at again: an argument that reads `$1`
+//! stays `$1`.
+
+use super::Template;
+use super::arguments::Arguments;
+
+/// What a body wants of the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted<'a> {
+    /// `$1`, `${12}`
+    One(usize),
+    /// `$@`, `$ARGUMENTS`
+    All,
+    /// `${@:2}`, `${@:2:3}`
+    From(usize, usize),
+    /// `${1:-default}`
+    Or(Base, &'a str),
+}
+
+/// What may have a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    One(usize),
+    All,
+}
+
+impl Template {
+    /// The prompt with these arguments in it, quoted as in a shell. A missing argument is empty. Where the body doesn't
+    /// say where arguments go, they follow it.
+    #[must_use]
+    pub fn expand(&self, arguments: &str) -> String {
+        let text = arguments.trim();
+        let arguments = Arguments::parse(text);
+        let mut expanded = String::with_capacity(self.body.len() + text.len());
+        let mut rest: &str = &self.body;
+        let mut used = false;
+        while let Some(at) = rest.find('$') {
+            expanded.push_str(&rest[..at]);
+            rest = &rest[at..];
+            match wanted(&rest[1..]) {
+                Some((wanted, length)) => {
+                    expanded.push_str(&put(wanted, &arguments));
+                    rest = &rest[1 + length..];
+                    used = true;
+                }
+                None => {
+                    expanded.push('$');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        expanded.push_str(rest);
+        if !used && !text.is_empty() {
+            expanded.push_str("\n\n");
+            expanded.push_str(text);
+        }
+        expanded
+    }
+}
+
+fn put(wanted: Wanted<'_>, arguments: &Arguments) -> String {
+    match wanted {
+        Wanted::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
+        Wanted::All => arguments.all(),
+        Wanted::From(place, count) => arguments.from(place, count),
+        Wanted::Or(base, default) => {
+            let given = match base {
+                Base::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
+                Base::All => arguments.all(),
+            };
+            if given.is_empty() { default.to_owned() } else { given }
+        }
+    }
+}
+
+/// What stands after a `$`, and its length in bytes; `None` where the `$` stands for itself.
+fn wanted(text: &str) -> Option<(Wanted<'_>, usize)> {
+    match text.chars().next()? {
+        '{' => {
+            let end = text.find('}')?;
+            Some((braced(&text[1..end])?, end + 1))
+        }
+        '@' => Some((Wanted::All, 1)),
+        // `$12` is the twelfth argument, as in pi, and not the first one and a 2, as in a shell.
+        '1'..='9' => {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            Some((Wanted::One(text[..digits].parse().ok()?), digits))
+        }
+        _ => {
+            let after = text.strip_prefix("ARGUMENTS")?;
+            let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            (!goes_on).then_some((Wanted::All, "ARGUMENTS".len()))
+        }
+    }
+}
+
+fn braced(inner: &str) -> Option<Wanted<'_>> {
+    if let Some((base, default)) = inner.split_once(":-") {
+        return Some(Wanted::Or(self::base(base)?, default));
+    }
+    if let Some(range) = inner.strip_prefix("@:") {
+        let (from, count) = match range.split_once(':') {
+            Some((from, count)) => (from, number(count)?),
+            None => (range, usize::MAX),
+        };
+        return Some(Wanted::From(number(from)?, count));
+    }
+    Some(match base(inner)? {
+        Base::One(place) => Wanted::One(place),
+        Base::All => Wanted::All,
+    })
+}
+
+fn base(text: &str) -> Option<Base> {
+    match text {
+        "@" | "ARGUMENTS" => Some(Base::All),
+        place => number(place).filter(|place| *place > 0).map(Base::One),
+    }
+}
+
+fn number(text: &str) -> Option<usize> {
+    let text = text.trim();
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_files::resource::Origin;
+
+    use super::*;
+
+    fn expand(body: &str, arguments: &str) -> String {
+        let template = Template {
+            name: "t".into(),
+            description: String::new(),
+            argument_hint: None,
+            body: body.into(),
+            path: "/t.md".into(),
+            origin: Origin::User,
+        };
+        template.expand(arguments)
+    }
+
+    #[test]
+    fn arguments_stand_where_they_are_wanted() {
+        assert_eq!(expand("$1 and $2, not $3.", r#""a b" c"#), "a b and c, not .");
+        assert_eq!(
+            expand("$@ | $ARGUMENTS | ${@} | ${ARGUMENTS}", "a  'b c'"),
+            "a b c | a b c | a b c | a b c"
+        );
+        assert_eq!(expand("${10}${1}0 $10", "a b c d e f g h i j"), "ja0 j");
+        assert_eq!(expand("${@:2}|${@:2:2}|${@:9}|${@:0:1}", "a b c d"), "b c d|b c||a");
+        assert_eq!(expand("${1:-all} ${2:-of it} ${@:-x} ${ARGUMENTS:-y}", ""), "all of it x y");
+        assert_eq!(expand("${1:-all} ${2:-of it} ${@:-x}", "src ''"), "src of it src ");
+    }
+
+    #[test]
+    fn a_dollar_that_wants_nothing_stays() {
+        let body = "costs $5.00 $0 $$ $x ${ ${x} ${1 $ARGUMENTSX ${@:x} ${0} $";
+        assert_eq!(expand(&body.replace("$5", "$ 5"), "a"), format!("{}\n\na", body.replace("$5", "$ 5")));
+    }
+
+    #[test]
+    fn what_was_put_in_is_not_expanded_again() {
+        assert_eq!(expand("$1 $2", "'$2' '$1 ${@}'"), "$2 $1 ${@}");
+        assert_eq!(expand("${1:-$2} $ARGUMENTS", ""), "$2 ");
+    }
+
+    #[test]
+    fn arguments_that_are_wanted_nowhere_follow_the_body() {
+        assert_eq!(expand("Review it.", " the 'parser'\nnow "), "Review it.\n\nthe 'parser'\nnow");
+        assert_eq!(expand("Review it.", "  "), "Review it.");
+        assert_eq!(expand("Review $1.", "a b"), "Review a.");
+    }
+}

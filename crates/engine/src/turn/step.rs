@@ -1,0 +1,405 @@
+//! Working off the calls of one answer: steps, the gaps between them, approvals.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tiller_core::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
+use tiller_core::id::CallId;
+use tiller_core::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
+use tiller_session::EntryBody;
+use tiller_session::entry::{OwnFact, Receipt};
+
+use super::effect::Out;
+use super::{Denied, Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
+
+/// What the model reads of a call that a steering message overtook.
+const SKIPPED: &str = "skipped: the user steered";
+
+/// What the model reads of a call that asked when the user steered.
+const DENIED_BY_STEERING: &str = "denied: the user steered";
+
+/// What the model reads of calls of an answer that was cut off.
+pub(super) const CUT_OFF: &str =
+    "not run: the answer was cut off at the output limit, so the call may be incomplete";
+
+/// What the model reads of calls of the last answer that a run may have.
+pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
+
+/// What is said of the calls of a turn that is stopped.
+#[derive(Debug)]
+pub(super) struct Stop {
+    /// In the log, of an answer that was cut off; to front ends, of a try that will not be.
+    pub(super) why: &'static str,
+    /// To the model, of a call that was at work.
+    running: &'static str,
+    /// To the model, of a call that had not begun.
+    waiting: &'static str,
+    /// To front ends, of the call that asked.
+    denied: &'static str,
+    /// The decider, for the log.
+    by: Decider,
+}
+
+/// The user stops the run.
+pub(super) const ABORT: Stop = Stop {
+    why: "stopped by the user",
+    running: "aborted: the user stopped it; it may have had effects",
+    waiting: "not run: the user stopped the agent",
+    denied: "the user stopped the agent",
+    by: Decider::User,
+};
+
+/// The user steers at once.
+pub(super) const STEER_NOW: Stop = Stop {
+    why: "the user steered",
+    running: "aborted: the user steered; it may have had effects",
+    waiting: SKIPPED,
+    denied: "the user steered",
+    by: Decider::Steering,
+};
+
+/// An answer whose calls are being worked off.
+#[derive(Debug)]
+pub(super) struct Working {
+    answer: Arc<Message>,
+    waiting: VecDeque<Planned>,
+    asking: Option<Asking>,
+    running: Vec<ToolCall>,
+    results: Vec<Arc<Message>>,
+    skipped: usize,
+    /// Calls that were stopped while they were at work.
+    stopped: usize,
+}
+
+/// A call that waits for somebody's word.
+#[derive(Debug)]
+struct Asking {
+    call: ToolCall,
+    /// What "always" would allow.
+    rule: String,
+}
+
+impl Working {
+    /// An answer without calls, or whose calls aren't known to may run.
+    pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
+        let fate = || Fate::Refuse(ABORT.waiting.to_owned());
+        let waiting = calls.into_iter().map(|call| Planned { call, fate: fate() }).collect();
+        let (running, results) = (Vec::new(), Vec::new());
+        Self { answer, waiting, asking: None, running, results, skipped: 0, stopped: 0 }
+    }
+
+    /// The calls that have not begun.
+    pub(super) fn calls(&self) -> Vec<ToolCall> {
+        self.waiting.iter().map(|planned| planned.call.clone()).collect()
+    }
+
+    /// Whether the answer made calls at all; asked when all of them have results.
+    pub(super) fn had_calls(&self) -> bool {
+        !self.results.is_empty()
+    }
+
+    /// Whether this call waits for somebody's word.
+    pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
+        let is_it = |asking: &Asking| asking.call.id == *call && asking.call.arguments == *arguments;
+        self.asking.as_ref().is_some_and(is_it)
+    }
+
+    /// The calls that are going to ask.
+    pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+        let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, Fate::Ask { .. }));
+        asking.map(|planned| &planned.call)
+    }
+
+    pub(super) fn is_running(&self, call: &CallId) -> bool {
+        self.running.iter().any(|running| running.id == *call)
+    }
+
+    pub(super) fn receipt(&self) -> Receipt {
+        Receipt {
+            after_calls: self.results.len() - self.skipped,
+            skipped_calls: self.skipped,
+            stopped_calls: self.stopped,
+            cut_off: matches!(&*self.answer, Message::Assistant(answer) if answer.stop_reason == StopReason::Aborted),
+            ..Receipt::default()
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<Message>, Vec<Arc<Message>>) {
+        (self.answer, self.results)
+    }
+
+    /// The next calls to begin together: reading calls side by side, any other alone.
+    fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
+        let reads = |planned: &Planned| planned.fate == Fate::Run(Access::Reads);
+        let first = self.waiting.pop_front().into_iter();
+        let mut group: Vec<Planned> = first.collect();
+        while groups == Groups::On
+            && group.len() < LARGEST_GROUP
+            && group.iter().all(reads)
+            && self.waiting.front().is_some_and(reads)
+        {
+            group.extend(self.waiting.pop_front());
+        }
+        group.into_iter().map(|planned| planned.call).collect()
+    }
+}
+
+impl Turn {
+    /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
+    pub(super) fn work(&mut self, mut working: Box<Working>, out: &mut Out) {
+        loop {
+            let steered = self.options.steering_point == SteeringPoint::BetweenTools
+                && self.queue.waits(QueueKind::Steer);
+            if steered {
+                self.skip_rest(&mut working, out);
+            }
+            match working.waiting.front().map(|planned| planned.fate.clone()) {
+                None => return self.end_turn(working, out),
+                Some(Fate::Refuse(reason)) => {
+                    let refused = working.waiting.pop_front().expect("a front was just seen");
+                    self.answer_unrun(&mut working, &refused.call, &reason, out);
+                }
+                Some(Fate::Deny(denied)) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    self.deny(&mut working, &call, denied, out);
+                }
+                Some(Fate::Granted { by, rule }) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    out.append(decided(&call.id, &Decision::Once, rule, by));
+                    self.run(&mut working, vec![call], out);
+                    break;
+                }
+                Some(Fate::Ask { reason, rule }) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    working.asking = Some(Asking { call: call.clone(), rule: rule.clone() });
+                    out.effects.push(Effect::Ask { call, reason, rule });
+                    break;
+                }
+                Some(Fate::Run(_)) => {
+                    let calls = working.next_group(self.options.groups);
+                    self.run(&mut working, calls, out);
+                    break;
+                }
+            }
+        }
+        self.phase = Phase::Working(working);
+    }
+
+    /// What is to become of the calls is known: the first step begins.
+    pub(super) fn planned(&mut self, plan: Vec<Planned>, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Planning(mut working) => {
+                working.waiting = plan.into();
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Out) {
+        let mut working = match std::mem::take(&mut self.phase) {
+            Phase::Working(working) => working,
+            other => {
+                self.phase = other;
+                return;
+            }
+        };
+        let begun = working.running.len();
+        working.running.retain(|call| call.id != result.tool_call_id);
+        if working.running.len() < begun {
+            self.answer(&mut working, result, out);
+        }
+        if working.running.is_empty() && working.asking.is_none() {
+            self.work(working, out);
+        } else {
+            self.phase = Phase::Working(working);
+        }
+    }
+
+    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working)
+                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            {
+                let asking = working.asking.take().expect("the guard saw it");
+                self.resolve(&mut working, asking, (decision, by), out);
+                if working.running.is_empty() {
+                    self.work(working, out);
+                } else {
+                    self.phase = Phase::Working(working);
+                }
+            }
+            other => self.phase = other,
+        }
+    }
+
+    /// The call that was about to ask is allowed by now: it runs, and nobody is told of a question. The log says who granted it.
+    pub(super) fn cleared(&mut self, call: &CallId, grant: Option<(Decider, Option<String>)>, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working) => {
+                if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
+                    if let Some((by, rule)) = grant {
+                        out.append(decided(&asking.call.id, &Decision::Once, rule, by));
+                    }
+                    self.run(&mut working, vec![asking.call], out);
+                }
+                self.phase = Phase::Working(working);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    /// The call that was about to ask may not run by now.
+    pub(super) fn refused(&mut self, call: &CallId, denied: &Denied, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working)
+                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            {
+                let call = working.asking.take().expect("the guard saw it").call;
+                self.deny(&mut working, &call, denied.clone(), out);
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn deny(&mut self, working: &mut Working, call: &ToolCall, denied: Denied, out: &mut Out) {
+        let (told, by) = (denied.told(), denied.decider());
+        let decision = Decision::Deny { reason: told.clone() };
+        out.append(decided(&call.id, &decision, None, by));
+        out.emit(denied.event(call));
+        self.answer_unrun(working, call, &told, out);
+    }
+
+    fn resolve(
+        &mut self,
+        working: &mut Working,
+        asking: Asking,
+        (decision, by): (Decision, Decider),
+        out: &mut Out,
+    ) {
+        let Asking { call, rule } = asking;
+        let rule = (decision == Decision::Session).then_some(rule);
+        out.append(decided(&call.id, &decision, rule, by));
+        out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
+        match decision {
+            Decision::Once | Decision::Session => self.run(working, vec![call], out),
+            Decision::Deny { reason } => self.answer_unrun(working, &call, &format!("denied: {reason}"), out),
+        }
+    }
+
+    /// A steering message answers the call that asks: no.
+    pub(super) fn steered_while_asking(&mut self, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working) if working.asking.is_some() => {
+                let call = working.asking.take().expect("the guard saw it").call;
+                let decision = Decision::Deny { reason: "the user steered".to_owned() };
+                out.append(decided(&call.id, &decision, None, Decider::Steering));
+                out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
+                working.skipped += 1;
+                self.answer_unrun(&mut working, &call, DENIED_BY_STEERING, out);
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn run(&mut self, working: &mut Working, calls: Vec<ToolCall>, out: &mut Out) {
+        for call in &calls {
+            out.emit(started(call));
+        }
+        working.running.clone_from(&calls);
+        out.effects.push(Effect::Run { turn: self.turn, calls });
+    }
+
+    fn skip_rest(&mut self, working: &mut Working, out: &mut Out) {
+        working.skipped += working.waiting.len();
+        self.refuse_rest(working, SKIPPED, out);
+    }
+
+    pub(super) fn refuse_rest(&mut self, working: &mut Working, reason: &str, out: &mut Out) {
+        while let Some(planned) = working.waiting.pop_front() {
+            self.answer_unrun(working, &planned.call, reason, out);
+        }
+    }
+
+    /// Gives every call that has no result one that says that it was stopped, and what `remains` of it.
+    pub(super) fn stop_calls(
+        &mut self,
+        working: &mut Working,
+        stop: &Stop,
+        mut remains: HashMap<CallId, ToolOutcome>,
+        out: &mut Out,
+    ) {
+        working.stopped += working.running.len();
+        for call in std::mem::take(&mut working.running) {
+            let mut result = refusal(&call, stop.running, out);
+            if let Some(ToolOutcome { content, details }) = remains.remove(&call.id) {
+                result.content.extend(content);
+                result.details = details;
+            }
+            self.answer(working, result, out);
+        }
+        if let Some(Asking { call, .. }) = working.asking.take() {
+            let decision = Decision::Deny { reason: stop.denied.to_owned() };
+            out.append(decided(&call.id, &decision, None, stop.by));
+            out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
+            working.skipped += 1;
+            self.answer_unrun(working, &call, stop.waiting, out);
+        }
+        working.skipped += working.waiting.len();
+        self.refuse_rest(working, stop.waiting, out);
+    }
+
+    /// Answers a call that never ran; front ends see it begin and end all the same.
+    fn answer_unrun(&mut self, working: &mut Working, call: &ToolCall, reason: &str, out: &mut Out) {
+        out.emit(started(call));
+        self.answer(working, refusal(call, reason, out), out);
+    }
+
+    fn answer(&mut self, working: &mut Working, result: ToolResultMessage, out: &mut Out) {
+        let ended = EventKind::ToolExecutionEnd {
+            tool_call_id: result.tool_call_id.clone(),
+            tool_name: result.tool_name.clone(),
+            result: ToolOutcome::from(&result),
+            is_error: result.is_error,
+        };
+        let message = Arc::new(Message::ToolResult(result));
+        out.append(EntryBody::message(Arc::clone(&message)));
+        out.emit(ended);
+        out.emit(EventKind::MessageStart { message: Arc::clone(&message) });
+        out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
+        self.said.push(Arc::clone(&message));
+        working.results.push(message);
+    }
+}
+
+/// The entry of a decision on a call.
+fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
+    EntryBody::own(&OwnFact::Approval {
+        tool_call_id: call.clone(),
+        decision: decision.name().to_owned(),
+        rule,
+        by: by.name().to_owned(),
+    })
+}
+
+fn started(call: &ToolCall) -> EventKind {
+    EventKind::ToolExecutionStart {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        args: call.arguments.clone(),
+    }
+}
+
+fn refusal(call: &ToolCall, reason: &str, out: &Out) -> ToolResultMessage {
+    ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: vec![UserBlock::Text { text: reason.to_owned() }],
+        details: None,
+        is_error: true,
+        timestamp: out.now,
+    }
+}

@@ -1,0 +1,131 @@
+//! Everything that ends what is in flight before its time: abort, steering at once, a log that can't be written.
+
+use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
+use tiller_core::id::QueueId;
+use tiller_core::message::{AssistantMessage, StopReason};
+use tiller_core::unit::UnixMs;
+use tiller_session::entry::Receipt;
+
+use super::again::tell_not_compacted;
+use super::effect::Out;
+use super::step::{ABORT, STEER_NOW, Stop, Working};
+use super::{Again, Effect, NotCompacted, Phase, Prompt, QueueFate, Retry, SoFar, StoreFailed, Turn};
+use crate::queue::DeliveryMode;
+
+impl Turn {
+    pub(super) fn abort(&mut self, so_far: SoFar, queue: QueueFate, out: &mut Out) {
+        if !self.is_running() {
+            return;
+        }
+        if matches!(self.phase, Phase::Compacting) {
+            out.effects.push(Effect::StopCompaction);
+            tell_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
+        }
+        let working = self.stop_turn(so_far, &ABORT, out);
+        self.end_tries(Some(ABORT.why.to_owned()), out);
+        let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
+        let waiting: Vec<QueueId> = waiting.collect();
+        if queue == QueueFate::HandBack && !waiting.is_empty() {
+            self.unqueue(&waiting, out);
+        }
+        match working {
+            Some(working) => self.end_run(working, RunOutcome::Aborted, out),
+            None => self.settle(RunOutcome::Aborted, out),
+        }
+    }
+
+    /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
+    pub(super) fn steer_now(&mut self, prompt: Option<Prompt>, so_far: SoFar, out: &mut Out) {
+        if !self.is_running() {
+            if let Some(prompt) = prompt {
+                self.begin_run(prompt, out);
+            }
+            return;
+        }
+        if let Some(prompt) = prompt {
+            self.let_wait(prompt, out);
+        }
+        // A context that has to shrink first can't be hurried.
+        if !self.queue.waits(QueueKind::Steer) || matches!(self.phase, Phase::Compacting) {
+            return;
+        }
+        let was_paused = matches!(self.phase, Phase::Sleeping);
+        let working = self.stop_turn(so_far, &STEER_NOW, out);
+        self.end_tries(Some(STEER_NOW.why.to_owned()), out);
+        self.again = Again::default();
+        if was_paused {
+            return self.resume(DeliveryMode::All, out);
+        }
+        let receipt = working.as_ref().map_or_else(Receipt::default, |working| working.receipt());
+        match working {
+            Some(working) => self.close_turn(working, out),
+            None => self.flush_records(out),
+        }
+        self.deliver(QueueKind::Steer, DeliveryMode::All, &receipt, out);
+        self.request(out);
+    }
+
+    /// Stops the turn at hand: the answer so far is kept, and every call has a result. `None` where there is no answer.
+    fn stop_turn(&mut self, so_far: SoFar, stop: &Stop, out: &mut Out) -> Option<Box<Working>> {
+        match std::mem::take(&mut self.phase) {
+            Phase::Idle | Phase::Compacting => None,
+            Phase::Sleeping => {
+                out.effects.push(Effect::StopStream);
+                None
+            }
+            Phase::Streaming(_) => {
+                out.effects.push(Effect::StopStream);
+                // Without a partial answer it was not asked yet: there is nothing to keep.
+                so_far.answer.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
+            }
+            Phase::Planning(mut working) | Phase::Working(mut working) => {
+                out.effects.push(Effect::StopTools);
+                self.stop_calls(&mut working, stop, so_far.calls, out);
+                Some(working)
+            }
+        }
+    }
+
+    pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Out) {
+        let StoreFailed { reason, hint, told, queue, records } = failed;
+        self.deferred.records.splice(0..0, records);
+        self.deferred.compaction = None;
+        self.queue = queue;
+        self.again = Again::default();
+        self.is_paused = false;
+        out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
+        if let Some(of) = told.compaction {
+            tell_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
+        }
+        if let Some(Retry { attempt, .. }) = told.retry {
+            let final_error = Some(reason.clone());
+            out.emit(EventKind::AutoRetryEnd { success: false, attempt, final_error });
+        }
+        out.emit(EventKind::Warning { message: reason, hint });
+        self.phase = Phase::Idle;
+        self.turn += 1;
+        self.said.clear();
+        self.queue.hold_all();
+        out.emit(self.queue.update());
+        if told.since.is_none() {
+            return;
+        }
+        if told.is_paused {
+            out.emit(EventKind::AgentStart);
+        }
+        if !told.has_ended {
+            let messages = told.messages;
+            out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
+        }
+        out.emit(EventKind::AgentSettled);
+    }
+}
+
+fn aborted(mut partial: AssistantMessage, why: &str, now: UnixMs) -> AssistantMessage {
+    partial.stop_reason = StopReason::Aborted;
+    partial.error_message = Some(why.to_owned());
+    if partial.timestamp == UnixMs(0) {
+        partial.timestamp = now;
+    }
+    partial
+}

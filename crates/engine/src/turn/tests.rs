@@ -1,0 +1,1159 @@
+//! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
+
+mod random;
+mod receipts;
+
+use std::time::Duration;
+
+use serde_json::json;
+use tiller_core::event::{Decider, Decision, DenialCause, QueueItem, ToolOutcome};
+use tiller_core::id::QueueId;
+use tiller_core::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::unit::Tokens;
+use tiller_session::entry::{OwnFact, QueueChange};
+
+use super::*;
+use crate::queue::QueueEdit;
+
+const NOW: UnixMs = UnixMs(5);
+
+fn machine(options: TurnOptions) -> Turn {
+    Turn::new(options, Queue::default())
+}
+
+fn prompt(text: &str) -> Input {
+    said(text, QueueKind::Steer)
+}
+
+fn said(text: &str, kind: QueueKind) -> Input {
+    Input::Prompt(Prompt {
+        text: text.into(),
+        typed: None,
+        kind,
+        id: QueueId::new(format!("q-{text}")),
+        images: Vec::new(),
+    })
+}
+
+fn of_answer(answer: Option<AssistantMessage>) -> SoFar {
+    SoFar { answer, ..SoFar::default() }
+}
+
+fn abort(partial: Option<AssistantMessage>) -> Input {
+    Input::Abort { so_far: of_answer(partial), queue: QueueFate::HandBack }
+}
+
+fn follow_up(text: &str) -> Input {
+    said(text, QueueKind::FollowUp)
+}
+
+fn waiting_item(id: &str, text: &str) -> QueueItem {
+    let (id, kind) = (id.into(), QueueKind::FollowUp);
+    QueueItem { id, kind, text: text.into(), typed: None, images: [].into(), held: false }
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), raw_arguments: None }
+}
+
+/// An answer of request `turn` that calls tools; the fate of each is by its letter: `r…` reads, `w…` writes,
+/// `?…` asks, `!…` is refused.
+fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
+    let fate = |id: &str| match &id[..1] {
+        "r" => Fate::Run(Access::Reads),
+        "w" => Fate::Run(Access::Writes),
+        "?" => Fate::Ask { reason: "it runs".into(), rule: "all".into() },
+        _ => Fate::Refuse("unknown tool".into()),
+    };
+    let plan = ids.iter().map(|id| Planned { call: call(id), fate: fate(id) }).collect();
+    let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
+    [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
+}
+
+fn text(turn: TurnNumber, stop_reason: StopReason) -> Input {
+    answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
+}
+
+fn answered(turn: TurnNumber, stop_reason: StopReason, content: Vec<AssistantBlock>) -> Input {
+    let answer = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
+    Input::Answered { turn, answer }
+}
+
+fn failed(turn: TurnNumber, then: AfterFailure) -> Input {
+    let answer = AssistantMessage {
+        stop_reason: StopReason::Error,
+        error_message: Some("busy".into()),
+        ..AssistantMessage::default()
+    };
+    Input::Failed { turn, answer, then }
+}
+
+fn retry() -> AfterFailure {
+    AfterFailure::Retry { delay: Duration::from_secs(3), most: 5 }
+}
+
+fn ended(turn: TurnNumber, id: &str) -> Input {
+    let content = vec![UserBlock::Text { text: "ok".into() }];
+    let result = ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: "bash".into(),
+        content,
+        details: None,
+        is_error: false,
+        timestamp: NOW,
+    };
+    Input::ToolEnded { turn, result }
+}
+
+fn step(turn: &mut Turn, input: Input) -> Vec<String> {
+    turn.step(input, NOW).iter().map(line).collect()
+}
+
+/// An answer and the plan for its calls, as if the plan were made at once.
+fn step_calls(turn: &mut Turn, [answered, planned]: [Input; 2]) -> Vec<String> {
+    let mut lines = step(turn, answered);
+    let last = lines.pop();
+    assert!(last.as_ref().is_some_and(|line| line.starts_with("plan ")), "{last:?}");
+    lines.extend(step(turn, planned));
+    lines
+}
+
+fn line(effect: &Effect) -> String {
+    match effect {
+        Effect::Append(body) => format!("append {}", body_line(body)),
+        Effect::AppendAll(bodies) => {
+            format!("append {}", bodies.iter().map(body_line).collect::<Vec<_>>().join(", "))
+        }
+        Effect::Mend => "mend".into(),
+        Effect::Sync => "sync".into(),
+        Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
+        Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
+        Effect::Sleep { turn, delay } => format!("sleep {turn}: {} s", delay.as_secs()),
+        Effect::Compact => "compact".into(),
+        Effect::Plan { turn, calls } => format!("plan {turn}: {}", ids(calls)),
+        Effect::Run { turn, calls } => format!("run {turn}: {}", ids(calls)),
+        Effect::Ask { call, .. } => format!("ask {}", call.id),
+        Effect::StopStream => "stop stream".into(),
+        Effect::StopTools => "stop tools".into(),
+        Effect::StopCompaction => "stop compaction".into(),
+        Effect::Emit(event) => format!("tell {}", event_line(event)),
+    }
+}
+
+fn ids(calls: &[ToolCall]) -> String {
+    calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn body_line(body: &EntryBody) -> String {
+    match (body, body.as_own()) {
+        (_, Some(OwnFact::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
+        (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
+            format!("queue edit {queue_id} {kind:?} {text} {order:?}")
+        }
+        (EntryBody::Compaction(compaction), _) => format!("compaction {}", compaction.summary),
+        (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
+        (_, Some(OwnFact::Approval { tool_call_id, decision, by, .. })) => {
+            format!("approval {tool_call_id} {decision} {by}")
+        }
+        (EntryBody::Message(entry), _) => {
+            let receipt = entry.tiller_receipt.as_ref().filter(|receipt| receipt.kind == QueueKind::Steer);
+            let receipt = receipt.map(|r| format!(" after {} skipped {}", r.after_calls, r.skipped_calls));
+            format!("{}{}", message_line(&entry.message), receipt.unwrap_or_default())
+        }
+        _ => format!("{body:?}"),
+    }
+}
+
+fn message_line(message: &Message) -> String {
+    match message {
+        Message::User(UserMessage { content: Content::Blocks(blocks), .. }) => {
+            format!("user {}", tiller_core::message::joined_text(blocks))
+        }
+        Message::Assistant(answer) => format!("answer {:?}", answer.stop_reason),
+        Message::ToolResult(result) => {
+            format!("result {} {}", result.tool_call_id, tiller_core::message::joined_text(&result.content))
+        }
+        Message::BashExecution(bash) => format!("bash {}", bash.command),
+        Message::User(_) | Message::System(_) => format!("{message:?}"),
+    }
+}
+
+fn event_line(event: &EventKind) -> String {
+    let value = serde_json::to_value(event).unwrap();
+    let name = value["type"].as_str().unwrap().to_owned();
+    match event {
+        EventKind::QueueUpdate { items, .. } => {
+            let items: Vec<_> = items
+                .iter()
+                .map(|item| format!("{}{}", item.text, if item.held { " (held)" } else { "" }))
+                .collect();
+            format!("{name} [{}]", items.join(", "))
+        }
+        EventKind::AgentEnd { messages, will_retry: true, .. } => {
+            format!("{name} to retry {}", messages.len())
+        }
+        EventKind::AgentEnd { messages, outcome, .. } => format!("{name} {outcome:?} {}", messages.len()),
+        EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+            format!("{name} {attempt} of {max_attempts} in {delay_ms}: {error_message}")
+        }
+        EventKind::AutoRetryEnd { success, attempt, final_error } => {
+            format!("{name} {success} {attempt} {final_error:?}")
+        }
+        EventKind::CompactionEnd { result, aborted, will_retry, error_message, .. } => {
+            let result = result.as_ref().map(|result| result.summary.as_str());
+            format!("{name} {result:?} aborted {aborted} retry {will_retry} {error_message:?}")
+        }
+        EventKind::TurnEnd { tool_results, .. } => format!("{name} {}", tool_results.len()),
+        EventKind::ToolExecutionStart { tool_call_id, .. }
+        | EventKind::ToolExecutionEnd { tool_call_id, .. } => {
+            format!("{name} {tool_call_id}")
+        }
+        EventKind::ApprovalResolved { tool_call_id, decision } => {
+            format!("{name} {tool_call_id} {}", decision.name())
+        }
+        EventKind::MessageStart { message } | EventKind::MessageEnd { message } => {
+            format!("{name} {}", message_line(message))
+        }
+        _ => name,
+    }
+}
+
+/// A line of the effects that follow an unrun call.
+fn unrun(id: &str, why: &str) -> Vec<String> {
+    let mut lines = vec![format!("tell tool_execution_start {id}")];
+    lines.extend(resulted(id, why));
+    lines
+}
+
+fn resulted(id: &str, said: &str) -> Vec<String> {
+    vec![
+        format!("append result {id} {said}"),
+        format!("tell tool_execution_end {id}"),
+        format!("tell message_start result {id} {said}"),
+        format!("tell message_end result {id} {said}"),
+    ]
+}
+
+fn user(text: &str, receipt: &str) -> Vec<String> {
+    vec![
+        format!("append user {text}{receipt}"),
+        format!("tell message_start user {text}"),
+        format!("tell message_end user {text}"),
+    ]
+}
+
+fn begun() -> Vec<String> {
+    vec!["tell agent_start".into(), "mend".into()]
+}
+
+fn asked(turn: TurnNumber) -> Vec<String> {
+    vec!["sync".into(), format!("request {turn}")]
+}
+
+fn settled(outcome: &str, messages: usize) -> Vec<String> {
+    vec!["sync".into(), format!("tell agent_end {outcome} {messages}"), "tell agent_settled".into()]
+}
+
+/// A paused run's end was told already, so it goes on for that.
+fn ended_after_a_pause(outcome: &str) -> Vec<String> {
+    let mut lines = settled(outcome, 0);
+    lines.insert(1, "tell agent_start".into());
+    lines
+}
+
+fn lines(parts: &[&[String]]) -> Vec<String> {
+    parts.concat()
+}
+
+fn one(line: &str) -> Vec<String> {
+    vec![line.into()]
+}
+
+fn answer(stop: &str) -> Vec<String> {
+    vec![format!("append answer {stop}"), format!("tell message_end answer {stop}")]
+}
+
+#[test]
+fn a_prompt_is_in_the_log_and_synced_before_it_is_asked() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, prompt("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
+    assert_eq!(
+        step(&mut turn, text(1, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 2)])
+    );
+    assert!(!turn.is_running());
+}
+
+#[test]
+fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step_calls(&mut turn, calls(1, &["w1", "w2"])),
+        lines(&[&answer("ToolUse"), &["tell tool_execution_start w1".into(), "run 1: w1".into()]])
+    );
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &["tell tool_execution_start w2".into(), "run 1: w2".into()]])
+    );
+    assert_eq!(
+        step(&mut turn, ended(1, "w2")),
+        lines(&[&resulted("w2", "ok"), &one("tell turn_end 2"), &asked(2)])
+    );
+}
+
+#[test]
+fn steering_between_the_first_and_second_of_three_calls_skips_two() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
+    assert_eq!(step(&mut turn, prompt("wait")), ["append queue add wait", "tell queue_update [wait]"]);
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[
+            &resulted("w1", "ok"),
+            &unrun("w2", "skipped: the user steered"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 3"),
+            &user("wait", " after 1 skipped 2"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn steering_goes_in_before_a_follow_up_that_waited_longer() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    step(&mut turn, prompt("now"));
+    assert_eq!(
+        step(&mut turn, text(1, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &one("tell turn_end 0"),
+            &user("now", " after 0 skipped 0"),
+            &one("tell queue_update [later]"),
+            &asked(2),
+        ])
+    );
+    assert_eq!(
+        step(&mut turn, text(2, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &one("tell turn_end 0"),
+            &user("later", ""),
+            &one("tell queue_update []"),
+            &asked(3),
+        ])
+    );
+    assert_eq!(
+        step(&mut turn, text(3, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 6)])
+    );
+}
+
+#[test]
+fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    step(&mut turn, prompt("one"));
+    step(&mut turn, ended(1, "w1"));
+    assert_eq!(step(&mut turn, prompt("two")), ["append queue add two", "tell queue_update [two]"]);
+    assert_eq!(
+        step_calls(&mut turn, calls(2, &["w3"])),
+        lines(&[
+            &answer("ToolUse"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 1"),
+            &user("two", " after 0 skipped 1"),
+            &one("tell queue_update []"),
+            &asked(3),
+        ])
+    );
+}
+
+#[test]
+fn two_steering_messages_go_in_one_at_a_time_or_together() {
+    let waiting = |options| {
+        let mut turn = machine(options);
+        step(&mut turn, prompt("go"));
+        step(&mut turn, prompt("a"));
+        step(&mut turn, prompt("b"));
+        let effects = step(&mut turn, text(1, StopReason::Stop));
+        effects.into_iter().filter(|line| line.starts_with("append user")).collect::<Vec<_>>()
+    };
+    let one = TurnOptions { steering_mode: DeliveryMode::OneAtATime, ..TurnOptions::default() };
+    assert_eq!(waiting(one), ["append user a after 0 skipped 0"]);
+    assert_eq!(
+        waiting(TurnOptions::default()),
+        ["append user a after 0 skipped 0", "append user b after 0 skipped 0"]
+    );
+}
+
+#[test]
+fn with_steering_after_the_answer_no_call_is_skipped() {
+    let options = TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() };
+    let mut turn = machine(options);
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    step(&mut turn, prompt("wait"));
+    step(&mut turn, ended(1, "w1"));
+    assert_eq!(
+        step(&mut turn, ended(1, "w2")),
+        lines(&[
+            &resulted("w2", "ok"),
+            &one("tell turn_end 2"),
+            &user("wait", " after 2 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_finish() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let ids = ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "w1"];
+    let effects = step_calls(&mut turn, calls(1, &ids));
+    assert_eq!(effects.last().unwrap(), "run 1: r1 r2 r3 r4 r5 r6 r7 r8");
+    step(&mut turn, prompt("wait"));
+    for id in &ids[1..8] {
+        assert_eq!(step(&mut turn, ended(1, id)), resulted(id, "ok"));
+    }
+    let effects = step(&mut turn, ended(1, "r1"));
+    assert!(effects.contains(&"append result r9 skipped: the user steered".to_owned()), "{effects:?}");
+    assert!(effects.contains(&"append user wait after 8 skipped 2".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn without_groups_reading_calls_run_one_by_one() {
+    let mut turn = machine(TurnOptions { groups: Groups::Off, ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    assert_eq!(step_calls(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
+}
+
+#[test]
+fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, abort(Some(AssistantMessage::default()))),
+        lines(&[
+            &one("stop stream"),
+            &answer("Aborted"),
+            &["append queue remove q-later".into(), "tell queue_update []".into(), "tell turn_end 0".into()],
+            &settled("Aborted", 2),
+        ])
+    );
+    assert!(step(&mut turn, text(1, StopReason::Stop)).is_empty(), "a late answer is dropped");
+}
+
+#[test]
+fn abort_in_a_tool_gives_every_call_a_result() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    let mut running = resulted("w1", "aborted: the user stopped it; it may have had effects");
+    running.extend(unrun("w2", "not run: the user stopped the agent"));
+    assert_eq!(
+        step(&mut turn, abort(None)),
+        lines(&[&one("stop tools"), &running, &one("tell turn_end 2"), &settled("Aborted", 4)])
+    );
+    assert!(step(&mut turn, ended(1, "w1")).is_empty(), "a late result is dropped");
+}
+
+#[test]
+fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    let shown = ToolOutcome {
+        content: vec![UserBlock::Text { text: "1\n2\n".into() }],
+        details: Some(json!({"fullOutputPath": "/x"})),
+    };
+    let calls = [("w1".into(), shown.clone())].into();
+    let so_far = SoFar { answer: None, calls };
+    step(&mut turn, prompt("now"));
+    let effects = turn.step(Input::SteerNow { prompt: None, so_far }, NOW);
+    let result = effects.iter().find_map(|effect| match effect {
+        Effect::Append(body) => match &**body.as_message()? {
+            Message::ToolResult(result) => Some(result.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let why = "aborted: the user steered; it may have had effects";
+    let content = vec![UserBlock::Text { text: why.into() }, shown.content[0].clone()];
+    let result = result.unwrap();
+    assert_eq!((result.content, result.details, result.is_error), (content, shown.details, true));
+}
+
+#[test]
+fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
+    let waits = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, follow_up("later"));
+        let hold = step(&mut turn, Input::Hold { id: "q-later".into() });
+        assert_eq!(hold, one("tell queue_update [later (held)]"), "the log hears nothing of it");
+        turn
+    };
+    let release = || Input::Release { id: "q-later".into() };
+    let mut turn = waits();
+    assert!(!turn.queue().waits(QueueKind::FollowUp));
+    step(&mut turn, release());
+    assert!(step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later")));
+
+    let mut turn = waits();
+    let ends = step(&mut turn, text(1, StopReason::Stop));
+    assert!(ends.iter().all(|line| !line.contains("append user")) && !turn.is_running(), "{ends:?}");
+    assert!(step(&mut turn, release()).iter().any(|line| line.contains("append user later")));
+}
+
+#[test]
+fn abort_between_calls_answers_the_one_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(step_calls(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
+    assert_eq!(
+        step(&mut turn, abort(None)),
+        lines(&[
+            &[
+                "stop tools".into(),
+                "append approval ?1 deny user".into(),
+                "tell approval_resolved ?1 deny".into(),
+            ],
+            &unrun("?1", "not run: the user stopped the agent"),
+            &unrun("w2", "not run: the user stopped the agent"),
+            &one("tell turn_end 2"),
+            &settled("Aborted", 4),
+        ])
+    );
+}
+
+#[test]
+fn abort_when_idle_does_nothing() {
+    assert!(step(&mut machine(TurnOptions::default()), abort(None)).is_empty());
+}
+
+#[test]
+fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1", "?2"]));
+    let decided = |id: &str, decision| Input::Decided { call: id.into(), decision, by: Decider::User };
+    assert_eq!(
+        step(&mut turn, decided("?1", Decision::Once)),
+        [
+            "append approval ?1 once user",
+            "tell approval_resolved ?1 once",
+            "tell tool_execution_start ?1",
+            "run 1: ?1"
+        ]
+    );
+    step(&mut turn, ended(1, "?1"));
+    let effects = step(&mut turn, decided("?2", Decision::Deny { reason: "not here".into() }));
+    assert_eq!(
+        effects,
+        lines(&[
+            &["append approval ?2 deny user".into(), "tell approval_resolved ?2 deny".into()],
+            &unrun("?2", "denied: not here"),
+            &one("tell turn_end 2"),
+            &asked(2),
+        ])
+    );
+    assert!(step(&mut turn, decided("?2", Decision::Once)).is_empty(), "a late word is dropped");
+}
+
+#[test]
+fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1"]));
+    assert!(turn.asks(&"?1".into(), &json!({})));
+    assert!(!turn.asks(&"?1".into(), &json!({"command": "ls"})));
+}
+
+#[test]
+fn decision_made_beforehand_is_logged_with_who_made_it() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let [answered, _] = calls(1, &["a", "b", "c"]);
+    step(&mut turn, answered);
+    let call =
+        |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
+    let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };
+    let denied = Fate::Deny(Denied { cause: DenialCause::NoApprover, reason: "no".into(), allowed_by: None });
+    let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
+    let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| Planned { call: call(id), fate });
+    let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
+    effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, ended(1, id))));
+    let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
+    assert_eq!(
+        logged,
+        ["append approval a once yes-flag", "append approval b once rule", "append approval c deny nobody"]
+    );
+    assert!(
+        effects.contains(&"append result c denied: no, and nobody is there to allow it".to_owned()),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn steering_denies_the_call_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1", "w2"]));
+    assert_eq!(
+        step(&mut turn, prompt("no")),
+        lines(&[
+            &[
+                "append queue add no".into(),
+                "tell queue_update [no]".into(),
+                "append approval ?1 deny steering".into(),
+                "tell approval_resolved ?1 deny".into()
+            ],
+            &unrun("?1", "denied: the user steered"),
+            &unrun("w2", "skipped: the user steered"),
+            &one("tell turn_end 2"),
+            &user("no", " after 0 skipped 2"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn a_refused_call_has_its_result_and_the_next_one_runs() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step_calls(&mut turn, calls(1, &["!1", "w2"])),
+        lines(&[
+            &answer("ToolUse"),
+            &unrun("!1", "unknown tool"),
+            &["tell tool_execution_start w2".into(), "run 1: w2".into()]
+        ])
+    );
+}
+
+#[test]
+fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let [Input::Answered { mut answer, .. }, _] = calls(1, &["w1"]) else { unreachable!() };
+    answer.stop_reason = StopReason::Length;
+    let effects = step(&mut turn, Input::Answered { turn: 1, answer });
+    assert!(effects[3].starts_with("append result w1 not run: the answer was cut off"), "{effects:?}");
+    assert_eq!(effects.last().unwrap(), "request 2");
+}
+
+#[test]
+fn the_limit_of_turns_asks_once_more_without_tools() {
+    let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1"]));
+    let effects = step(&mut turn, ended(1, "w1"));
+    assert_eq!(effects.last().unwrap(), "request 2 without tools");
+    assert_eq!(
+        step(&mut turn, text(2, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("MaxTurns", 4)])
+    );
+}
+
+#[test]
+fn a_failed_answer_ends_the_run_and_holds_what_waits() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, failed(1, AfterFailure::GiveUp)),
+        lines(&[
+            &answer("Error"),
+            &["tell turn_end 0".into(), "tell queue_update [later (held)]".into()],
+            &settled("Failed", 2),
+        ])
+    );
+}
+
+#[test]
+fn a_bash_record_waits_for_the_turns_end() {
+    let record =
+        || Input::BashEnded(BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() });
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, record()), ["append bash ls"]);
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1"]));
+    assert!(step(&mut turn, record()).is_empty());
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &["append bash ls".into(), "tell turn_end 1".into()], &asked(2)])
+    );
+}
+
+fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
+    let since = run.as_ref().map(|_| NOW);
+    let told = Told { since, messages: run.unwrap_or_default(), ..Told::default() };
+    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, told, queue, records })
+}
+
+#[test]
+fn a_last_answer_that_could_not_be_written_ends_the_run_too() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, text(1, StopReason::Stop));
+    assert!(!turn.is_running(), "for the machine it is over");
+    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
+    let effects = step(&mut turn, store_failed(Some(vec![told]), Queue::default(), Vec::new()));
+    assert_eq!(effects[5..], ["tell agent_end Failed 1", "tell agent_settled"]);
+    let idle = step(&mut turn, store_failed(None, Queue::default(), Vec::new()));
+    assert!(!idle.contains(&"tell agent_settled".to_owned()), "{idle:?}");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    let mut waiting = Queue::default();
+    waiting.add(waiting_item("q", "logged"), UnixMs(5));
+    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
+    assert_eq!(
+        step(&mut turn, store_failed(Some(vec![told]), waiting, Vec::new())),
+        [
+            "stop stream",
+            "stop tools",
+            "stop compaction",
+            "tell warning",
+            "tell queue_update [logged (held)]",
+            "tell agent_end Failed 1",
+            "tell agent_settled"
+        ]
+    );
+    assert!(!turn.is_running());
+    assert!(turn.queue().items()[0].held);
+}
+
+#[test]
+fn abort_before_the_request_went_out_leaves_no_answer() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(step(&mut turn, abort(None)), lines(&[&one("stop stream"), &settled("Aborted", 1)]));
+    assert_eq!(turn.streaming(), None);
+}
+
+#[test]
+fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
+    let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
+    let mut turn = machine(TurnOptions::default());
+    let failed = store_failed(None, Queue::default(), vec![record]);
+    step(&mut turn, failed);
+    step(&mut turn, prompt("go"));
+    let effects = step(&mut turn, text(2, StopReason::Stop));
+    assert!(effects.contains(&"append bash ls".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    assert!(turn.awaits(&"w1".into()) && !turn.awaits(&"w2".into()));
+    step(&mut turn, abort(None));
+    assert!(!turn.awaits(&"w1".into()));
+}
+
+#[test]
+fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() {
+    let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, failed(1, retry())),
+        lines(&[
+            &answer("Error"),
+            &[
+                "tell turn_end 0".into(),
+                "tell agent_end to retry 2".into(),
+                "tell auto_retry_start 1 of 5 in 3000: busy".into(),
+                "sync".into(),
+                "sleep 1: 3 s".into()
+            ]
+        ])
+    );
+    assert!(turn.is_running() && turn.streaming().is_none());
+    assert_eq!(
+        step(&mut turn, Input::Awake { turn: 1 }),
+        lines(&[&one("tell agent_start"), &asked(2)]),
+        "the try doesn't count as a turn"
+    );
+    assert!(step(&mut turn, Input::Awake { turn: 2 }).is_empty(), "a late alarm is nothing");
+    step(&mut turn, failed(2, retry()));
+    step(&mut turn, Input::Awake { turn: 2 });
+    assert_eq!(turn.tries(), 2);
+    assert_eq!(
+        step(&mut turn, text(3, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &["tell auto_retry_end true 2 None".into(), "tell turn_end 0".into()],
+            &settled("Completed", 1)
+        ])
+    );
+    assert_eq!(turn.tries(), 0);
+}
+
+#[test]
+fn after_the_last_try_the_run_has_failed() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, retry()));
+    step(&mut turn, Input::Awake { turn: 1 });
+    assert_eq!(
+        step(&mut turn, failed(2, AfterFailure::GiveUp)),
+        lines(&[
+            &answer("Error"),
+            &["tell auto_retry_end false 1 Some(\"busy\")".into(), "tell turn_end 0".into()],
+            &settled("Failed", 1)
+        ])
+    );
+}
+
+#[test]
+fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
+    let waiting = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, retry()));
+        turn
+    };
+    let ended = |why: &str| format!("tell auto_retry_end false 1 Some({why:?})");
+    assert_eq!(
+        step(&mut waiting(), Input::CancelRetry),
+        lines(&[
+            &["stop stream".into(), ended("the next try was called off")],
+            &ended_after_a_pause("Failed")
+        ])
+    );
+    assert_eq!(
+        step(&mut waiting(), abort(None)),
+        lines(&[&["stop stream".into(), ended("stopped by the user")], &ended_after_a_pause("Aborted")])
+    );
+    let mut turn = waiting();
+    step(&mut turn, prompt("wait"));
+    assert_eq!(
+        step(&mut turn, Input::Awake { turn: 1 }),
+        lines(&[
+            &one("tell agent_start"),
+            &user("wait", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    let mut turn = waiting();
+    assert_eq!(
+        step(&mut turn, steer_now("hurry")),
+        lines(&[
+            &[
+                "append queue add hurry".into(),
+                "tell queue_update [hurry]".into(),
+                "stop stream".into(),
+                ended("the user steered"),
+                "tell agent_start".into()
+            ],
+            &user("hurry", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    assert!(step(&mut machine(TurnOptions::default()), Input::CancelRetry).is_empty());
+}
+
+fn steer_now(text: &str) -> Input {
+    let Input::Prompt(prompt) = prompt(text) else { unreachable!() };
+    Input::SteerNow { prompt: Some(prompt), so_far: of_answer(Some(AssistantMessage::default())) }
+}
+
+#[test]
+fn steering_at_once_stops_the_stream_and_takes_all_that_steers_along() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, prompt("a"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, steer_now("b")),
+        lines(&[
+            &["append queue add b".into(), "tell queue_update [a, later, b]".into(), "stop stream".into()],
+            &answer("Aborted"),
+            &one("tell turn_end 0"),
+            &user("a", " after 0 skipped 0"),
+            &user("b", " after 0 skipped 0"),
+            &one("tell queue_update [later]"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
+    let mut turn =
+        machine(TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
+    step(&mut turn, ended(1, "w1"));
+    step(&mut turn, prompt("now"));
+    assert_eq!(
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }),
+        lines(&[
+            &one("stop tools"),
+            &resulted("w2", "aborted: the user steered; it may have had effects"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 3"),
+            &user("now", " after 2 skipped 1"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+    assert!(
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        "nothing steers"
+    );
+}
+
+#[test]
+fn steering_at_once_begins_a_run_when_idle() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, steer_now("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
+}
+
+#[test]
+fn calls_wait_for_their_plan_and_have_results_when_stopped_before() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let [answered, planned] = calls(1, &["w1", "w2"]);
+    assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &one("plan 1: w1 w2")]));
+    assert_eq!(turn.planning(), Some(1));
+    assert_eq!(
+        step(&mut turn, abort(None)),
+        lines(&[
+            &one("stop tools"),
+            &unrun("w1", "not run: the user stopped the agent"),
+            &unrun("w2", "not run: the user stopped the agent"),
+            &one("tell turn_end 2"),
+            &settled("Aborted", 4)
+        ])
+    );
+    assert!(step(&mut turn, planned).is_empty(), "a late plan is dropped");
+}
+
+fn compaction(summary: &str) -> Compaction {
+    Compaction {
+        summary: summary.into(),
+        first_kept_entry_id: "kept".into(),
+        tokens_before: Tokens(9),
+        details: None,
+        usage: None,
+        made_by: None,
+    }
+}
+
+fn compacted(reason: CompactionReason) -> Input {
+    Input::Compacted { reason, compaction: compaction("short") }
+}
+
+fn shrunk(retry: bool) -> Vec<String> {
+    vec![
+        "append compaction short".into(),
+        format!("tell compaction_end Some(\"short\") aborted false retry {retry} None"),
+    ]
+}
+
+#[test]
+fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, failed(1, AfterFailure::Compact)),
+        lines(&[
+            &answer("Error"),
+            &["tell turn_end 0".into(), "tell agent_end to retry 2".into(), "sync".into(), "compact".into()]
+        ])
+    );
+    assert!(turn.is_compacting() && turn.has_compacted());
+    step(&mut turn, prompt("wait"));
+    assert!(
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        "it can't be hurried"
+    );
+    assert_eq!(
+        step(&mut turn, compacted(CompactionReason::Overflow)),
+        lines(&[
+            &shrunk(true),
+            &one("tell agent_start"),
+            &user("wait", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    assert!(turn.has_compacted(), "once is enough for one request");
+    step(&mut turn, text(2, StopReason::Stop));
+    assert!(!turn.has_compacted());
+}
+
+#[test]
+fn a_summary_that_was_made_while_the_request_was_out_is_enough_when_that_turns_out_too_long() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
+    assert_eq!(
+        step(&mut turn, failed(1, AfterFailure::Compact)),
+        lines(&[
+            &answer("Error"),
+            &one("tell turn_end 0"),
+            &shrunk(false),
+            &["tell agent_end to retry 2".into(), "tell agent_start".into()],
+            &asked(2)
+        ])
+    );
+    assert!(turn.has_compacted());
+}
+
+#[test]
+fn a_summary_that_comes_before_the_one_for_the_overflow_ends_the_wait_as_well() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, AfterFailure::Compact));
+    assert_eq!(
+        step(&mut turn, compacted(CompactionReason::Threshold)),
+        lines(&[&shrunk(true), &one("tell agent_start"), &asked(2)])
+    );
+}
+
+#[test]
+fn a_context_that_stays_too_long_ends_the_run() {
+    let too_long = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, AfterFailure::Compact));
+        turn
+    };
+    let why = NotCompacted::Failed("no".into());
+    let reason = CompactionReason::Overflow;
+    assert_eq!(
+        step(&mut too_long(), Input::NotCompacted { reason, why }),
+        lines(&[
+            &one("tell compaction_end None aborted false retry false Some(\"no\")"),
+            &ended_after_a_pause("Failed")
+        ])
+    );
+    assert_eq!(
+        step(&mut too_long(), abort(None)),
+        lines(&[
+            &["stop compaction".into(), "tell compaction_end None aborted true retry false None".into()],
+            &ended_after_a_pause("Aborted")
+        ])
+    );
+}
+
+#[test]
+fn a_summary_made_meanwhile_goes_in_between_two_turns_or_at_once_when_idle() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, compacted(CompactionReason::Manual)), shrunk(false));
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1"]));
+    assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &one("tell turn_end 1"), &shrunk(false), &asked(2)])
+    );
+}
+
+#[test]
+fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
+    let mut left = Queue::default();
+    left.add(waiting_item("q1", "one"), UnixMs(5));
+    left.add(waiting_item("q2", "two"), UnixMs(5));
+    left.hold_all();
+    let mut turn = Turn::new(TurnOptions::default(), left);
+    let release = |id: &str| Input::Release { id: id.into() };
+    assert_eq!(
+        step(&mut turn, release("q1")),
+        lines(&[&begun(), &user("one", ""), &asked(1), &one("tell queue_update [two (held)]")])
+    );
+    assert_eq!(step(&mut turn, release("q2")), ["tell queue_update [two]"]);
+    let effects = step(&mut turn, text(1, StopReason::Stop));
+    assert!(effects.contains(&"append user two".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1"]));
+    step(&mut turn, follow_up("later"));
+    let edit = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+    let effects = step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
+    assert_eq!(effects[0], "append queue edit q-later Steer later None");
+    assert!(effects.contains(&"append user later after 0 skipped 1".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed_back() {
+    let mut left = Queue::default();
+    left.add(waiting_item("q1", "old"), UnixMs(5));
+    left.hold_all();
+    let running = || {
+        let mut turn = Turn::new(TurnOptions::default(), left.clone());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, follow_up("new"));
+        turn
+    };
+    let appended = |effects: Vec<String>| -> Vec<String> {
+        effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
+    };
+    let mut turn = running();
+    let hold = Input::Abort { so_far: SoFar::default(), queue: QueueFate::Hold };
+    assert!(appended(step(&mut turn, hold)).is_empty());
+    assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
+    let mut turn = running();
+    assert_eq!(appended(step(&mut turn, abort(None))), ["append queue remove q-new"]);
+    assert_eq!(turn.queue().items().len(), 1);
+}
+
+#[test]
+fn a_bash_record_is_written_at_once_while_a_run_pauses() {
+    let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
+    for then in [retry(), AfterFailure::Compact] {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, then));
+        assert_eq!(step(&mut turn, Input::BashEnded(record.clone())), ["append bash ls"]);
+    }
+}
+
+#[test]
+fn tries_that_end_with_a_context_that_stays_too_long_have_an_end() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, retry()));
+    step(&mut turn, Input::Awake { turn: 1 });
+    step(&mut turn, failed(2, AfterFailure::Compact));
+    let why = NotCompacted::Failed("no".into());
+    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why });
+    assert!(effects.contains(&"tell auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn of_two_summaries_that_wait_for_the_gap_the_first_has_an_end_too() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, compacted(CompactionReason::Threshold));
+    let effects = step(&mut turn, compacted(CompactionReason::Manual));
+    assert_eq!(
+        effects,
+        ["tell compaction_end None aborted false retry false Some(\"another one came first\")"]
+    );
+}

@@ -1,0 +1,107 @@
+//! What the log says of a delivered message, and of one that was taken out and put back.
+
+use tiller_session::entry::{Receipt, Waited};
+
+use super::*;
+
+/// The receipts of the messages that these effects append.
+fn receipts(effects: &[Effect]) -> Vec<Receipt> {
+    let receipt = |effect: &Effect| match effect {
+        Effect::Append(EntryBody::Message(said)) => said.tiller_receipt.clone(),
+        _ => None,
+    };
+    effects.iter().filter_map(receipt).collect()
+}
+
+fn at_work(ids: &[&str]) -> Turn {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, ids));
+    turn
+}
+
+fn waited() -> Waited {
+    Waited { queued_at: Some(NOW), ..Waited::default() }
+}
+
+#[test]
+fn a_steering_message_says_what_was_over_and_what_it_skipped() {
+    let mut turn = at_work(&["w1", "w2", "w3"]);
+    step(&mut turn, prompt("wait"));
+    let effects = turn.step(ended(1, "w1"), NOW);
+    let expected = Receipt { after_calls: 1, skipped_calls: 2, waited: waited(), ..Receipt::default() };
+    assert_eq!(receipts(&effects), [expected]);
+}
+
+#[test]
+fn steering_at_once_says_what_it_stopped() {
+    let mut turn = at_work(&["r1", "r2", "w3"]);
+    step(&mut turn, ended(1, "r1"));
+    let effects = turn.step(steer_now("stop"), NOW);
+    let expected = Receipt {
+        after_calls: 2,
+        skipped_calls: 1,
+        stopped_calls: 1,
+        waited: waited(),
+        ..Receipt::default()
+    };
+    assert_eq!(receipts(&effects), [expected]);
+}
+
+#[test]
+fn steering_at_once_says_that_it_cut_the_answer_off() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let effects = turn.step(steer_now("stop"), NOW);
+    assert_eq!(receipts(&effects), [Receipt { cut_off: true, waited: waited(), ..Receipt::default() }]);
+}
+
+#[test]
+fn a_follow_up_says_since_when_it_waited_and_that_it_was_edited() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    let edit = QueueEdit { text: Some("much later".into()), ..QueueEdit::default() };
+    step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
+    let effects = turn.step(text(1, StopReason::Stop), UnixMs(9));
+    let waited = Waited { edited: true, ..waited() };
+    assert_eq!(receipts(&effects), [Receipt { kind: QueueKind::FollowUp, waited, ..Receipt::default() }]);
+}
+
+#[test]
+fn a_released_message_that_begins_a_run_overtakes_nothing_whatever_it_was_queued_as() {
+    let mut left = Queue::default();
+    left.add(QueueItem { kind: QueueKind::Steer, ..waiting_item("q1", "one") }, NOW);
+    left.hold_all();
+    let mut turn = Turn::new(TurnOptions::default(), left);
+    let effects = turn.step(Input::Release { id: "q1".into() }, UnixMs(9));
+    let waited = Waited { queued_as: Some(QueueKind::Steer), released: true, ..waited() };
+    assert_eq!(receipts(&effects), [Receipt { kind: QueueKind::FollowUp, waited, ..Receipt::default() }]);
+}
+
+#[test]
+fn a_message_that_was_taken_out_is_put_back_where_it_was() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    for text in ["one", "two"] {
+        step(&mut turn, follow_up(text));
+    }
+    let item = turn.queue().cloned(|_| true).remove(0);
+    step(&mut turn, Input::Unqueue(vec![item.id.clone()]));
+    let put_back = || Input::PutBack { item: item.clone(), place: 0 };
+    let expected =
+        ["append queue add one, queue edit q-one FollowUp one Some(0)", "tell queue_update [one, two]"];
+    assert_eq!(step(&mut turn, put_back()), expected);
+    assert!(step(&mut turn, put_back()).is_empty(), "it waits already");
+}
+
+#[test]
+fn what_is_put_back_while_nothing_runs_is_held_and_steering_put_back_answers_the_call_that_asks() {
+    let item = QueueItem { kind: QueueKind::Steer, ..waiting_item("q", "wait") };
+    let put_back = || Input::PutBack { item: item.clone(), place: 9 };
+    let mut idle = machine(TurnOptions::default());
+    assert_eq!(step(&mut idle, put_back())[1], "tell queue_update [wait (held)]");
+    let mut asking = at_work(&["?1"]);
+    let effects = step(&mut asking, put_back());
+    assert!(effects.contains(&"append user wait after 0 skipped 1".to_owned()), "{effects:?}");
+}

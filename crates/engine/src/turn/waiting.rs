@@ -1,0 +1,113 @@
+//! The queue: what waits goes in at its time, is changed, or is taken out.
+
+use std::sync::Arc;
+
+use tiller_core::event::{QueueItem, QueueKind};
+use tiller_core::id::QueueId;
+use tiller_core::message::{Message, UserMessage};
+use tiller_core::unit::UnixMs;
+use tiller_session::entry::{MessageEntry, Receipt};
+
+use super::effect::Out;
+use super::{Effect, Prompt, SteeringPoint, Turn};
+use crate::queue::{self, DeliveryMode, QueueEdit};
+
+impl Turn {
+    pub(super) fn enqueue(&mut self, prompt: Prompt, out: &mut Out) {
+        let kind = prompt.kind;
+        self.let_wait(prompt, out);
+        self.look_at_steering(kind, out);
+    }
+
+    pub(super) fn let_wait(&mut self, prompt: Prompt, out: &mut Out) {
+        let Prompt { text, typed, images, kind, id } = prompt;
+        let item = QueueItem { id, kind, text, typed, images: images.into(), held: false };
+        out.append(queue::added(&item));
+        self.queue.add(item, out.now);
+        out.emit(self.queue.update());
+    }
+
+    /// Lets a message wait again that was taken out; where nothing runs it is held.
+    pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Out) {
+        if self.queue.items().iter().any(|waiting| waiting.id == item.id) {
+            return;
+        }
+        let (id, kind) = (item.id.clone(), item.kind);
+        let added = queue::added(&item);
+        let held = item.held || !self.is_running();
+        self.queue.add(QueueItem { held, ..item }, out.now);
+        let moved = self.queue.edit(&id, QueueEdit { place: Some(place), ..QueueEdit::default() });
+        out.effects.push(Effect::AppendAll([added].into_iter().chain(moved).collect()));
+        out.emit(self.queue.update());
+        if !held {
+            self.look_at_steering(kind, out);
+        }
+    }
+
+    /// A steering message that waits now answers the call that asks.
+    fn look_at_steering(&mut self, kind: QueueKind, out: &mut Out) {
+        if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
+            self.steered_while_asking(out);
+        }
+    }
+
+    pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Out) {
+        let gone: Vec<&QueueId> = ids.iter().filter(|id| self.queue.remove(id).is_some()).collect();
+        if !gone.is_empty() {
+            out.effects.push(Effect::AppendAll(gone.into_iter().map(queue::removed).collect()));
+        }
+        out.emit(self.queue.update());
+    }
+
+    pub(super) fn edit_queued(&mut self, id: &QueueId, edit: QueueEdit, out: &mut Out) {
+        let promoted = edit.kind;
+        if let Some(entry) = self.queue.edit(id, edit) {
+            out.append(entry);
+            out.emit(self.queue.update());
+            if let Some(kind) = promoted.filter(|_| self.queue.waits(QueueKind::Steer)) {
+                self.look_at_steering(kind, out);
+            }
+        }
+    }
+
+    /// A message isn't delivered until it is released. Nothing of that is in the log: whatever waits there comes back held.
+    pub(super) fn hold(&mut self, id: &QueueId, out: &mut Out) {
+        self.queue.hold(id);
+        out.emit(self.queue.update());
+    }
+
+    /// A held message goes in at its time, or begins a run now.
+    pub(super) fn release(&mut self, id: &QueueId, out: &mut Out) {
+        if self.is_running() {
+            self.queue.release(id);
+            out.emit(self.queue.update());
+            let kind = self.queue.items().iter().find(|item| item.id == *id).map(|item| item.kind);
+            if let Some(kind) = kind {
+                self.look_at_steering(kind, out);
+            }
+        } else if let Some(item) = self.queue.find(id) {
+            // It overtakes nothing: whatever it was queued as, it begins.
+            let item = QueueItem { kind: QueueKind::FollowUp, ..item };
+            let waited = self.queue.waited(&item);
+            let receipt = Receipt { kind: item.kind, waited, ..Receipt::default() };
+            drop(self.queue.remove(id));
+            self.begin(delivery(item, receipt, out.now), out);
+            out.emit(self.queue.update());
+        }
+    }
+
+    /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
+    pub(super) fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode, receipt: &Receipt, out: &mut Out) {
+        for (item, waited) in self.queue.take(kind, mode) {
+            let receipt = Receipt { kind, waited, ..receipt.clone() };
+            self.say(delivery(item, receipt, out.now), out);
+        }
+        out.emit(self.queue.update());
+    }
+}
+
+fn delivery(item: QueueItem, receipt: Receipt, now: UnixMs) -> MessageEntry {
+    let said = UserMessage::with_images(item.text, &item.images, now).typed_as(item.typed);
+    let message = Arc::new(Message::User(said));
+    MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt: Some(receipt) }
+}

@@ -1,0 +1,180 @@
+//! Tells when one of some files or folders may have changed.
+//!
+//! Folders are watched, never files, because editors replace files; each one by itself, never with all that is beneath it,
+//! because nobody knows how much that is. What doesn't exist yet is waited for in the nearest folder that does. Nothing is
+//! read here, and several changes at once are told one by one: waiting until it is quiet is the caller's business.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tiller_files::resource::Problem;
+
+/// A watch can't be set up: too many are, or the system has none.
+#[derive(Debug, thiserror::Error)]
+#[error("changes of files can't be watched")]
+pub struct WatchError(#[from] notify::Error);
+
+/// A watch over files and folders; it ends when dropped.
+pub struct Watch {
+    watcher: RecommendedWatcher,
+    /// The folders that are watched.
+    folders: BTreeSet<PathBuf>,
+    followed: Arc<Mutex<Followed>>,
+}
+
+/// What somebody wants to know of; shared with the thread that hears of changes.
+#[derive(Debug, Default)]
+struct Followed {
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Followed {
+    /// Whether a change of this path concerns what is followed: that itself, something in it, or a folder on the way to it.
+    fn concerns(&self, changed: &Path) -> bool {
+        self.paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed))
+    }
+}
+
+impl Watch {
+    /// Begins to watch nothing; `changed` is called on a thread of the watch's own, and must not wait.
+    ///
+    /// # Errors
+    /// When the system has no watch to give.
+    pub fn start(changed: impl Fn() + Send + 'static) -> Result<Self, WatchError> {
+        let followed = Arc::new(Mutex::new(Followed::default()));
+        let known = Arc::clone(&followed);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
+            Ok(event) if is_change(&event, &known) => changed(),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "a change of a file may have been missed"),
+        })?;
+        Ok(Self { watcher, folders: BTreeSet::new(), followed })
+    }
+
+    /// Watches these absolute paths from now on, and nothing else. Answers with what can't be watched.
+    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Problem> {
+        let mut followed = BTreeSet::new();
+        for path in paths {
+            // Changes of what a link leads to are told by its real name.
+            followed.extend(path.canonicalize().ok());
+            followed.insert(path.clone());
+        }
+        let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| folders_of(path)).collect();
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
+        for gone in self.folders.difference(&folders) {
+            // A folder that was deleted isn't watched any more anyway.
+            let _ = self.watcher.unwatch(gone);
+        }
+        let mut problems = Vec::new();
+        // A folder that was replaced by another of its name is a new one, so that even known ones are asked for again.
+        for folder in &folders {
+            if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
+                problems.push(Problem::new(folder, format!("changes in it aren't noticed: {error}")));
+            }
+        }
+        self.folders = folders;
+        problems
+    }
+}
+
+fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
+    // Reading is no change; without this, reading what changed would be told as the next change.
+    if matches!(event.kind, EventKind::Access(_)) {
+        return false;
+    }
+    let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
+    event.need_rescan() || event.paths.iter().any(|path| followed.concerns(path))
+}
+
+/// The folders in which changes of a path show: itself if it is one, and the nearest above it, where it comes and goes.
+fn folders_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = path.is_dir().then(|| path.to_owned());
+    let above = path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_owned);
+    own.into_iter().chain(above)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Longest wait for a change to be told.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn watch(paths: &[&Path]) -> (Watch, Receiver<()>) {
+        let (sender, changes) = channel();
+        let mut watch = Watch::start(move || _ = sender.send(())).unwrap();
+        let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
+        assert_eq!(watch.follow(&paths), []);
+        (watch, changes)
+    }
+
+    #[test]
+    fn a_change_in_a_folder_is_told() {
+        let folder = TempDir::new().unwrap();
+        let (_watch, changes) = watch(&[folder.path()]);
+        fs::write(folder.path().join("file"), "x").unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_is_told_when_it_comes() {
+        let folder = TempDir::new().unwrap();
+        let (_watch, changes) = watch(&[&folder.path().join(".tiller/skills")]);
+        fs::create_dir(folder.path().join(".tiller")).unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn what_a_link_leads_to_is_told_too() {
+        let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (link, real) = (folder.path().join("AGENTS.md"), elsewhere.path().join("real.md"));
+        fs::write(&real, "x").unwrap();
+        symlink(&real, &link).unwrap();
+        let (_watch, changes) = watch(&[&link]);
+        fs::write(&real, "y").unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn reading_and_neighbours_are_no_change() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("AGENTS.md");
+        fs::write(&path, "x").unwrap();
+        let (_watch, changes) = watch(&[&path]);
+        fs::read(&path).unwrap();
+        fs::write(folder.path().join("other.md"), "x").unwrap();
+        fs::create_dir(folder.path().join("target")).unwrap();
+        // Changes come in their order: when the last one is told, the others would have been.
+        fs::write(&path, "y").unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+        let followed = Mutex::new(Followed { paths: [path.clone()].into() });
+        let event = |kind, path: &Path| Event::new(kind).add_path(path.to_owned());
+        let other = folder.path().join("other.md");
+        assert!(!is_change(&event(EventKind::Modify(notify::event::ModifyKind::Any), &other), &followed));
+        assert!(!is_change(&event(EventKind::Access(notify::event::AccessKind::Any), &path), &followed));
+        assert!(is_change(
+            &event(EventKind::Create(notify::event::CreateKind::Any), folder.path()),
+            &followed
+        ));
+    }
+
+    #[test]
+    fn what_is_no_longer_followed_is_not_told() {
+        let (old, new) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (mut watch, changes) = watch(&[old.path()]);
+        watch.follow(&[new.path().to_owned()]);
+        fs::write(old.path().join("file"), "x").unwrap();
+        fs::write(new.path().join("file"), "x").unwrap();
+        changes.recv_timeout(PATIENCE).unwrap();
+        assert!(!watch.folders.contains(old.path()) && watch.folders.contains(new.path()));
+    }
+}

@@ -1,0 +1,249 @@
+//! File access for everything that tiller reads by itself: configuration, ignore files, instructions, logs, prompts.
+//!
+//! A path may come from a repository that somebody cloned, so it may name a pipe, a device, a link out of the project or
+//! a file of gigabytes. The functions here open without blocking, look at the opened descriptor, and read up to a limit:
+//!
+//! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
+//! - [`read_within`] for files of a project: links may not lead out of its root.
+//! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
+//! - [`open_folder`] for folders that the user named.
+//! - [`create_private`] for files to write that the user named.
+//! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
+//!   folder without following links.
+//!
+//! `tests/engines/edges.rs` fails when other code opens such files by itself.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use nix::sys::stat::FileStat;
+
+pub mod git;
+pub mod open_beneath;
+pub mod resource;
+pub mod walk;
+
+/// Largest configuration or ignore file that is read, in bytes.
+pub const CONFIG_LIMIT: u64 = 1024 * 1024;
+
+/// A file's identity on this machine, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl From<&Metadata> for FileId {
+    fn from(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+impl From<&FileStat> for FileId {
+    fn from(facts: &FileStat) -> Self {
+        // The types differ between systems; on macOS a device is an i32.
+        #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "needed elsewhere")]
+        Self { device: facts.st_dev as u64, inode: facts.st_ino as u64 }
+    }
+}
+
+/// Opens a regular file for reading. Links are followed; pipes and devices are refused without waiting for them.
+///
+/// # Errors
+/// When it can't be opened, or isn't a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(path, OpenOptions::new().read(true))
+}
+
+/// Opens a regular file with these options, never waiting for the other end of a pipe.
+///
+/// # Errors
+/// When it can't be opened, or isn't a regular file.
+pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    // Opening alone makes some devices act, so the type is asked first; the descriptor has the last word.
+    require_regular(&path.metadata()?)?;
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = options.clone().custom_flags(flags.bits()).open(path)?;
+    require_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens a folder that the user named, to be walked. Links are followed.
+///
+/// # Errors
+/// When it can't be opened, or isn't a folder.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)
+}
+
+/// Reads a regular file of at most `limit` bytes. Links are followed.
+///
+/// # Errors
+/// When it can't be read, isn't a regular file, or is larger.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    if is_null_device(path) {
+        return Ok(Vec::new());
+    }
+    read_limited(open(path)?, limit)
+}
+
+/// Reads a regular UTF-8 file of at most `limit` bytes. Links are followed.
+///
+/// # Errors
+/// As [`read`], and when it isn't UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    into_text(read(path, limit)?)
+}
+
+/// Opens a regular file whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`open`], and when a link leads out of `root`.
+pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
+    let root = root.canonicalize()?;
+    let real = path.canonicalize()?;
+    let below = real.strip_prefix(&root).map_err(|_| io::Error::other(OUTSIDE))?;
+    let file = open_beneath::open(&root, below)?;
+    require_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The reason why a link out of the project isn't followed.
+pub const OUTSIDE: &str = "it lies outside of the project";
+
+/// Reads a regular file of at most `limit` bytes whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`read`], and when a link leads out of `root`.
+pub fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_limited(open_within(root, path)?, limit)
+}
+
+/// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`read_within`], and when it isn't UTF-8.
+pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
+    into_text(read_within(root, path, limit)?)
+}
+
+/// Reads a UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
+/// its writer is done.
+///
+/// # Errors
+/// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
+pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
+    if !path.metadata()?.file_type().is_fifo() {
+        return read_text(path, limit);
+    }
+    into_text(read_limited(OpenOptions::new().read(true).open(path)?, limit)?)
+}
+
+/// Tells `/dev/null`, by which people say that a file is empty, from other devices.
+fn is_null_device(path: &Path) -> bool {
+    let device =
+        |path: &Path| path.metadata().ok().filter(|it| it.file_type().is_char_device()).map(|it| it.rdev());
+    device(path).is_some_and(|found| device(Path::new("/dev/null")) == Some(found))
+}
+
+/// The rest of an opened file, at most `limit` bytes.
+///
+/// # Errors
+/// When it can't be read or is larger.
+pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    if length > limit {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
+}
+
+/// Lists what lies directly in folders of tiller's own and in their `extensions`; those that can't be read have nothing.
+pub fn list_own_entries(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    let folders = folders.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
+    folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path())
+}
+
+/// Returns the real path that a link leads to; `None` for anything else.
+#[must_use]
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    path.is_symlink().then(|| path.canonicalize().ok()).flatten()
+}
+
+/// Makes a folder of tiller's own, and the missing ones above it, for the user alone whatever the umask.
+///
+/// # Errors
+/// When it can't be made.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Creates a file that the user named, or empties the one that is there, for the user alone whatever the umask. Links are
+/// followed; pipes and devices are refused.
+///
+/// # Errors
+/// When it can't be created or emptied, or isn't a regular file.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    match path.metadata() {
+        Ok(there) => require_regular(&there)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    // Emptied only once it is known to be a file, and private.
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.bits());
+    let file = options.open(path)?;
+    require_regular(&file.metadata()?)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// Takes a file or folder of tiller's own from everybody but the user.
+///
+/// # Errors
+/// When its permissions can't be read or set.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    let permissions = path.metadata()?.permissions();
+    let mode = permissions.mode() & 0o700;
+    if permissions.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        fs::set_permissions(path, Permissions::from_mode(mode))
+    }
+}
+
+fn into_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
+}
+
+fn require_regular(metadata: &Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    let name = match () {
+        () if kind.is_file() => return Ok(()),
+        () if kind.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(io::Error::other(format!("not a regular file but {name}")))
+}
+
+fn too_large(limit: u64) -> io::Error {
+    let limit = match limit / (1024 * 1024) {
+        0 => format!("{} KiB", limit / 1024),
+        mebibytes => format!("{mebibytes} MiB"),
+    };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit}, which is the limit"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,602 @@
+//! From the Messages API's events to [`Part`]s.
+//!
+//! Types that the protocol doesn't have yet are ignored and traced. A known type whose shape doesn't fit, an event out of
+//! order and an end with open blocks are damage: the answer is broken off, so that none of its tool calls run.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tiller_core::id::CallId;
+use tiller_core::message::{StopReason, Usage};
+use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::unit::Tokens;
+
+use super::REDACTED;
+use crate::error::{Fault, classify, refusal_in};
+use crate::http::{Damage, Decode, incomplete, trace};
+use crate::sse::Event;
+use crate::{Failure, Part};
+
+#[derive(Deserialize)]
+struct EventType<'a> {
+    #[serde(borrow, rename = "type")]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct MessageStart {
+    message: Start,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct BlockStart<'a> {
+    index: usize,
+    #[serde(borrow)]
+    content_block: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct TextStart {
+    #[serde(default)]
+    text: Wtf8,
+}
+
+#[derive(Deserialize)]
+struct ThinkingStart {
+    #[serde(default)]
+    thinking: Wtf8,
+    #[serde(default)]
+    signature: String,
+}
+
+#[derive(Deserialize)]
+struct RedactedStart {
+    data: String,
+}
+
+#[derive(Deserialize)]
+struct ToolUseStart {
+    id: String,
+    name: String,
+    #[serde(default)]
+    input: Value,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta<'a> {
+    index: usize,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, rename = "type")]
+    name: Cow<'a, str>,
+    text: Option<Wtf8>,
+    thinking: Option<Wtf8>,
+    signature: Option<String>,
+    partial_json: Option<Wtf8>,
+}
+
+#[derive(Deserialize)]
+struct BlockStop {
+    index: usize,
+}
+
+#[derive(Deserialize)]
+struct MessageDelta {
+    delta: End,
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    stop_reason: Option<String>,
+    stop_details: Option<StopDetails>,
+}
+
+#[derive(Deserialize)]
+struct StopDetails {
+    explanation: Option<String>,
+}
+
+/// Tokens counted so far. Each count only grows; a later event may leave some out.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Counts {
+    fn merge(&mut self, later: Self) {
+        self.input_tokens = self.input_tokens.max(later.input_tokens);
+        self.output_tokens = self.output_tokens.max(later.output_tokens);
+        self.cache_read_input_tokens = self.cache_read_input_tokens.max(later.cache_read_input_tokens);
+        self.cache_creation_input_tokens =
+            self.cache_creation_input_tokens.max(later.cache_creation_input_tokens);
+    }
+
+    fn usage(self) -> Usage {
+        let tokens = |count: Option<u64>| Tokens(count.unwrap_or(0));
+        let usage = Usage {
+            input: tokens(self.input_tokens),
+            output: tokens(self.output_tokens),
+            cache_read: tokens(self.cache_read_input_tokens),
+            cache_write: tokens(self.cache_creation_input_tokens),
+            ..Usage::default()
+        };
+        Usage { total_tokens: usage.total(), ..usage }
+    }
+}
+
+/// Decodes one answer.
+#[derive(Default)]
+pub(super) struct Decoder {
+    has_begun: bool,
+    /// By the API's index.
+    blocks: Vec<Block>,
+    counts: Counts,
+    stop: Option<StopReason>,
+}
+
+/// A content block.
+struct Block {
+    kind: BlockKind,
+    is_open: bool,
+    joiner: Joiner,
+}
+
+/// The kind of a block, and its number in [`Part`]s: blocks of unknown kinds have none.
+#[derive(Clone, Copy)]
+enum BlockKind {
+    Text(usize),
+    Thinking(usize),
+    ToolUse(usize),
+    Unknown,
+}
+
+impl BlockKind {
+    fn number(self) -> Option<usize> {
+        match self {
+            Self::Text(number) | Self::Thinking(number) | Self::ToolUse(number) => Some(number),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// An event that is understood or, being of a type that the protocol doesn't have yet, ignored.
+enum Decoded {
+    Known,
+    Unknown,
+}
+
+impl Decode for Decoder {
+    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault> {
+        match self.decode(&event.data, parts) {
+            Ok(Ok(Decoded::Known)) => Ok(()),
+            Ok(Ok(Decoded::Unknown)) => {
+                parts.push(trace("unknown_event", event));
+                Ok(())
+            }
+            Ok(Err(fault)) => Err(fault),
+            Err(damage) => Err(damage.report(event, parts)),
+        }
+    }
+
+    /// An answer is complete only after `message_stop`, which ends the stream before this is called.
+    fn end(&mut self, _parts: &mut Vec<Part>) -> Result<(), Fault> {
+        Err(incomplete())
+    }
+}
+
+impl Decoder {
+    /// Decodes an event. The inner error is the provider's, the outer one damage.
+    fn decode(&mut self, data: &str, parts: &mut Vec<Part>) -> Result<Result<Decoded, Fault>, Damage> {
+        let EventType { name } = serde_json::from_str(data)?;
+        if matches!(&*name, "content_block_start" | "content_block_delta" | "content_block_stop")
+            && (!self.has_begun || self.stop.is_some())
+        {
+            return Err(Damage::Order("content outside of the message"));
+        }
+        let decoded = match &*name {
+            "message_start" => self.start_message(serde_json::from_str(data)?, parts)?,
+            "content_block_start" => self.start_block(&serde_json::from_str(data)?, parts)?,
+            "content_block_delta" => self.take_delta(serde_json::from_str(data)?, parts)?,
+            "content_block_stop" => self.stop_block(&serde_json::from_str(data)?, parts)?,
+            "message_delta" => {
+                let MessageDelta { delta, usage } = serde_json::from_str(data)?;
+                self.count(usage, parts);
+                return Ok(self.take_end(delta));
+            }
+            "message_stop" => {
+                parts.push(Part::Finished(self.stop_message()?));
+                Decoded::Known
+            }
+            "ping" => Decoded::Known,
+            "error" => return Ok(Err(classify(&refusal_in(0, data)))),
+            _ => Decoded::Unknown,
+        };
+        Ok(Ok(decoded))
+    }
+
+    fn start_message(&mut self, event: MessageStart, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Err(Damage::Order("a message began within another"));
+        }
+        self.count(event.message.usage, parts);
+        Ok(Decoded::Known)
+    }
+
+    fn start_block(&mut self, event: &BlockStart<'_>, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+        if event.index != self.blocks.len() {
+            return Err(Damage::Order("a content block is missing"));
+        }
+        let block = self.blocks.iter().filter(|block| block.kind.number().is_some()).count();
+        let mut joiner = Joiner::default();
+        let json = event.content_block.get();
+        let EventType { name } = serde_json::from_str(json)?;
+        let kind = match &*name {
+            "text" => {
+                let TextStart { text } = serde_json::from_str(json)?;
+                parts.push(Part::Text { block, text: joiner.push(text) });
+                BlockKind::Text(block)
+            }
+            "thinking" => {
+                let ThinkingStart { thinking, signature } = serde_json::from_str(json)?;
+                parts.push(Part::Thinking { block, text: joiner.push(thinking) });
+                if !signature.is_empty() {
+                    parts.push(Part::Signature { block, text: signature });
+                }
+                BlockKind::Thinking(block)
+            }
+            "redacted_thinking" => {
+                let RedactedStart { data } = serde_json::from_str(json)?;
+                parts.push(Part::Thinking { block, text: String::new() });
+                parts.push(Part::Signature { block, text: format!("{REDACTED}{data}") });
+                BlockKind::Thinking(block)
+            }
+            "tool_use" => {
+                let ToolUseStart { id, name, input } = parse_value(json)?;
+                if id.is_empty() || name.is_empty() {
+                    return Err(Damage::Order("a tool call has no id or no name"));
+                }
+                parts.push(Part::Call { block, id: CallId::new(id), name });
+                // The arguments stream after this; servers that imitate the API may put them here at once.
+                if input.as_object().is_some_and(|input| !input.is_empty()) {
+                    parts.push(Part::Arguments { block, json: input.to_string() });
+                }
+                BlockKind::ToolUse(block)
+            }
+            _ => BlockKind::Unknown,
+        };
+        self.blocks.push(Block { kind, is_open: true, joiner });
+        Ok(if kind.number().is_some() { Decoded::Known } else { Decoded::Unknown })
+    }
+
+    fn take_delta(&mut self, event: BlockDelta<'_>, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+        const MISFIT: Damage = Damage::Order("a delta does not fit its content block");
+        let Block { kind, joiner, .. } = self.open_block(event.index)?;
+        let Delta { name, text, thinking, signature, partial_json } = event.delta;
+        let part = match (*kind, &*name) {
+            (BlockKind::Text(block), "text_delta") => {
+                Part::Text { block, text: joiner.push(text.ok_or(MISFIT)?) }
+            }
+            (BlockKind::Thinking(block), "thinking_delta") => {
+                Part::Thinking { block, text: joiner.push(thinking.ok_or(MISFIT)?) }
+            }
+            (BlockKind::Thinking(block), "signature_delta") => {
+                Part::Signature { block, text: signature.ok_or(MISFIT)? }
+            }
+            (BlockKind::ToolUse(block), "input_json_delta") => {
+                Part::Arguments { block, json: joiner.push(partial_json.ok_or(MISFIT)?) }
+            }
+            (BlockKind::Text(_) | BlockKind::Thinking(_) | BlockKind::ToolUse(_), name)
+                if is_known_delta(name) =>
+            {
+                return Err(MISFIT);
+            }
+            (_, _) => return Ok(Decoded::Unknown),
+        };
+        parts.push(part);
+        Ok(Decoded::Known)
+    }
+
+    fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+        let block = self.open_block(event.index)?;
+        block.is_open = false;
+        let rest = block.joiner.finish();
+        match (block.kind, rest) {
+            (BlockKind::Text(block), Some(text)) => parts.push(Part::Text { block, text }),
+            (BlockKind::Thinking(block), Some(text)) => parts.push(Part::Thinking { block, text }),
+            (BlockKind::ToolUse(block), Some(json)) => parts.push(Part::Arguments { block, json }),
+            (BlockKind::Unknown, Some(_)) | (_, None) => {}
+        }
+        parts.extend(block.kind.number().map(|block| Part::End { block }));
+        Ok(Decoded::Known)
+    }
+
+    fn open_block(&mut self, index: usize) -> Result<&mut Block, Damage> {
+        let block = self.blocks.get_mut(index).filter(|block| block.is_open);
+        block.ok_or(Damage::Order("an event belongs to no open content block"))
+    }
+
+    fn stop_message(&self) -> Result<StopReason, Damage> {
+        if self.blocks.iter().any(|block| block.is_open) {
+            return Err(Damage::Order("the message ended within a content block"));
+        }
+        let has_calls = self.blocks.iter().any(|block| matches!(block.kind, BlockKind::ToolUse(_)));
+        match self.stop {
+            None => Err(Damage::Order("the message ended without a stop reason")),
+            Some(StopReason::ToolUse) if !has_calls => {
+                Err(Damage::Order("the message stopped for tool calls and has none"))
+            }
+            Some(stop) => Ok(stop),
+        }
+    }
+
+    fn count(&mut self, counts: Option<Counts>, parts: &mut Vec<Part>) {
+        if let Some(counts) = counts {
+            self.counts.merge(counts);
+            parts.push(Part::Usage(self.counts.usage()));
+        }
+    }
+
+    /// A refusal is an error: what was said up to it isn't to be built upon, and a person should see why.
+    fn take_end(&mut self, end: End) -> Result<Decoded, Fault> {
+        self.stop = match end.stop_reason.as_deref() {
+            None => self.stop,
+            Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
+            Some("tool_use") => Some(StopReason::ToolUse),
+            Some("refusal") => {
+                let why = end.stop_details.and_then(|details| details.explanation);
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let fault = Fault::new(Failure::Fatal, format!("the model declined to answer{why}"));
+                return Err(fault.with_hint("put it differently, or ask another model"));
+            }
+            // `pause_turn` comes only with tools that run at the provider, of which tiller asks for none.
+            Some("end_turn" | "stop_sequence" | "pause_turn") => Some(StopReason::Stop),
+            Some(_) => {
+                self.stop = Some(StopReason::Stop);
+                return Ok(Decoded::Unknown);
+            }
+        };
+        Ok(Decoded::Known)
+    }
+}
+
+fn is_known_delta(name: &str) -> bool {
+    matches!(name, "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta")
+}
+
+/// Parses JSON whose values may hold unpaired surrogates that no later event completes.
+fn parse_value<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|error| match tiller_core::surrogates::replace_lone(json) {
+        Some(json) => serde_json::from_str(&json),
+        None => Err(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: &str = r#"{"type":"message_start","message":{}}"#;
+    const STOP: &str = r#"{"type":"message_stop"}"#;
+
+    /// The parts of an answer's events behind `message_start`, and the error that ended it.
+    fn decode(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+        decode_all(&[&[START], datas].concat())
+    }
+
+    fn decode_all(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+        let mut decoder = Decoder::default();
+        let mut all = Vec::new();
+        for data in datas {
+            let event = Event { data: (*data).to_owned(), ..Event::default() };
+            let mut parts = Vec::new();
+            let taken = decoder.take(&event, &mut parts);
+            all.extend(parts.into_iter().map(Ok));
+            if let Err(fault) = taken {
+                all.push(Err(fault));
+                break;
+            }
+        }
+        all
+    }
+
+    fn end(reason: &str) -> String {
+        format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#)
+    }
+
+    fn stop(reason: &str) -> Vec<Result<Part, Fault>> {
+        decode(&[TOOL, INPUT, STOP_0, &end(reason), STOP]).split_off(3)
+    }
+
+    const TEXT: &str =
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    const TOOL: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"ls","input":{}}}"#;
+    const INPUT: &str =
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
+    const STOP_0: &str = r#"{"type":"content_block_stop","index":0}"#;
+
+    fn text(piece: &str) -> String {
+        format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{piece}"}}}}"#
+        )
+    }
+
+    #[test]
+    fn answer_with_damaged_or_misplaced_event_is_broken_off() {
+        let (hi, end_turn, tool_use) = (text("hi"), end("end_turn"), end("tool_use"));
+        let cases: &[&[&str]] = &[
+            &[TEXT, &hi, STOP_0, &end_turn, STOP],
+            &[START, START],
+            &[START, TEXT, &hi[..hi.len() - 9]],
+            &[START, TEXT, "{}"],
+            &[START, TEXT, "[]"],
+            &[START, TEXT, r#"{"type":"content_block_delta","index":0}"#],
+            &[START, TEXT, r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"}}"#],
+            &[
+                START,
+                TEXT,
+                r#"{"type":"content_block_delta","index":"0","delta":{"type":"text_delta","text":"a"}}"#,
+            ],
+            &[
+                START,
+                TEXT,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":7}}"#,
+            ],
+            &[START, TEXT, INPUT],
+            &[START, TOOL, &hi],
+            &[START, &hi],
+            &[START, STOP_0],
+            &[START, TEXT, STOP_0, STOP_0],
+            &[START, TEXT, STOP_0, &hi],
+            &[START, TEXT, TEXT],
+            &[START, r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#],
+            &[
+                START,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t"}}"#,
+            ],
+            &[
+                START,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"","name":"ls"}}"#,
+            ],
+            &[START, TEXT, &hi, &end_turn, STOP],
+            &[START, TEXT, &hi, STOP_0, STOP],
+            &[START, TEXT, &hi, STOP_0, &tool_use, STOP],
+            &[START, TEXT, &hi, STOP_0, &end_turn, TEXT],
+        ];
+        for case in cases {
+            let parts = decode_all(case);
+            let Some(Err(fault)) = parts.last() else { panic!("{case:?}: {parts:?}") };
+            assert_eq!(fault.failure, Failure::Interrupted, "{case:?}");
+            assert!(fault.message.starts_with("the answer is damaged: "), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn delta_halves_of_a_surrogate_pair_are_joined() {
+        let joined = |pieces: &[&str]| {
+            let pieces: Vec<String> = pieces.iter().map(|piece| text(piece)).collect();
+            let mut datas = vec![TEXT];
+            datas.extend(pieces.iter().map(String::as_str));
+            datas.push(STOP_0);
+            let parts = decode(&datas);
+            let texts = parts.into_iter().filter_map(|part| match part.unwrap() {
+                Part::Text { text, .. } => Some(text),
+                _ => None,
+            });
+            texts.collect::<String>()
+        };
+        assert_eq!(joined(&[r"a\ud83d", r"\ude00b"]), "a😀b");
+        assert_eq!(joined(&[r"a\ud83d", "b"]), "a\u{fffd}b");
+        assert_eq!(joined(&[r"a\ud83d"]), "a\u{fffd}");
+    }
+
+    #[test]
+    fn answer_without_message_stop_is_incomplete() {
+        let mut decoder = Decoder::default();
+        for data in [START, TEXT, &text("hi"), STOP_0, &end("end_turn")] {
+            let event = Event { data: data.to_owned(), ..Event::default() };
+            decoder.take(&event, &mut Vec::new()).unwrap();
+        }
+        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, Failure::Interrupted);
+    }
+
+    #[test]
+    fn every_stop_reason_has_its_meaning() {
+        let cases = [
+            ("end_turn", StopReason::Stop),
+            ("stop_sequence", StopReason::Stop),
+            ("pause_turn", StopReason::Stop),
+            ("max_tokens", StopReason::Length),
+            ("model_context_window_exceeded", StopReason::Length),
+            ("tool_use", StopReason::ToolUse),
+        ];
+        for (reason, meaning) in cases {
+            assert_eq!(stop(reason), [Ok(Part::Finished(meaning))], "{reason}");
+        }
+        assert!(matches!(
+            &stop("novelty")[..],
+            [Ok(Part::Trace { .. }), Ok(Part::Finished(StopReason::Stop))]
+        ));
+        let Err(refused) = &stop("refusal")[0] else { panic!("an error") };
+        assert_eq!(refused.failure, Failure::Fatal);
+    }
+
+    #[test]
+    fn counts_only_grow_and_are_told_whole() {
+        let parts = decode_all(&[
+            r#"{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":4,"cache_creation_input_tokens":3}}}"#,
+            r#"{"type":"message_delta","delta":{},"usage":{"input_tokens":0,"output_tokens":20}}"#,
+        ]);
+        let usage = |output, total| Usage {
+            input: Tokens(10),
+            output: Tokens(output),
+            cache_read: Tokens(4),
+            cache_write: Tokens(3),
+            total_tokens: Tokens(total),
+            ..Usage::default()
+        };
+        assert_eq!(parts, [Ok(Part::Usage(usage(1, 18))), Ok(Part::Usage(usage(20, 37)))]);
+    }
+
+    #[test]
+    fn blocks_of_unknown_kinds_are_traced_and_cost_no_number() {
+        let parts = decode(&[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"x"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}"#,
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"hi"}}"#,
+        ]);
+        let texts: Vec<_> = parts.iter().filter(|part| matches!(part, Ok(Part::Text { .. }))).collect();
+        assert_eq!(
+            texts,
+            [
+                &Ok(Part::Text { block: 0, text: String::new() }),
+                &Ok(Part::Text { block: 0, text: "hi".into() })
+            ]
+        );
+        assert_eq!(parts.len(), 5);
+    }
+
+    #[test]
+    fn a_hidden_thought_keeps_its_seal() {
+        let parts = decode(&[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"abc="}}"#,
+        ]);
+        assert_eq!(parts[1], Ok(Part::Signature { block: 0, text: "redacted:abc=".into() }));
+    }
+
+    #[test]
+    fn arguments_given_at_once_are_taken() {
+        let parts = decode(&[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"ls","input":{"path":"."}}}"#,
+        ]);
+        assert_eq!(parts[1], Ok(Part::Arguments { block: 0, json: r#"{"path":"."}"#.into() }));
+    }
+
+    #[test]
+    fn an_error_in_the_stream_is_classified() {
+        let parts =
+            decode(&[r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]);
+        let fault = Fault::new(Failure::Transient { retry_after: None }, "Overloaded")
+            .with_hint("wait a little, or ask another model (/model, --model)");
+        assert_eq!(parts, [Err(fault)]);
+    }
+}

@@ -1,0 +1,232 @@
+//! The built-in demo: a guided tour for somebody without a key.
+//!
+//! Offline and deterministic. What it says is canned and stands in `demo/*.md`; the tools it calls really run. It keeps no
+//! state: where the tour stands follows from the conversation in the request.
+
+use serde_json::{Map, Value, json};
+use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
+use tiller_core::unit::Tokens;
+
+use super::catalog::{ModelFacts, Sight};
+use super::scripted::{Answer, End, ScriptedCall, answers_in, facts, play, said};
+use super::{PartStream, Provider, Request};
+
+/// The name of the provider.
+pub const NAME: &str = "demo";
+
+/// The id of its only model.
+pub const MODEL: &str = "tour";
+
+/// Characters of one piece, and the pause before it: a fast, readable stream.
+const CHUNK: usize = 6;
+const PAUSE_MS: u64 = 45;
+
+/// Time that the answer takes during which somebody tries to queue and to steer.
+const LONG_ANSWER_MS: u64 = 30_000;
+
+/// Long enough to read two lines and type a third.
+const SLOW_COMMAND: &str = "sleep 7";
+
+/// What a call reads as when a steering message overtook it.
+const STEERED: &str = "the user steered";
+
+/// What a request for a summary begins with.
+const SUMMARY_WANTED: &str = "<conversation>";
+
+const WELCOME: &str = include_str!("demo/welcome.md");
+const STEERING: &str = include_str!("demo/steering.md");
+const STEERED_WELL: &str = include_str!("demo/steered.md");
+const UNSTEERED: &str = include_str!("demo/unsteered.md");
+const DENIED: &str = include_str!("demo/denied.md");
+const FOLLOW_UP: &str = include_str!("demo/follow-up.md");
+const TREE: &str = include_str!("demo/tree.md");
+const LOOKED: &str = include_str!("demo/looked.md");
+const SUMMARY: &str = include_str!("demo/summary.md");
+const FREE: &str = include_str!("demo/free.md");
+
+/// The demo.
+#[derive(Debug, Default)]
+pub struct Demo;
+
+impl Demo {
+    /// What is known of its model: it costs nothing, and doesn't look at images.
+    #[must_use]
+    pub fn facts() -> ModelFacts {
+        ModelFacts { sight: Sight::Blind, ..facts(NAME, MODEL) }
+    }
+}
+
+impl Provider for Demo {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn api(&self) -> &'static str {
+        "demo"
+    }
+
+    fn stream(&self, request: Request) -> PartStream {
+        let number = answers_in(&request).count();
+        let mut answer = next(&request);
+        let read: usize = request.messages.iter().map(|message| said(message).len()).sum();
+        let written = answer.text.len() / 4;
+        answer.usage = Usage {
+            input: Tokens(read as u64 / 4),
+            output: Tokens(written as u64),
+            total_tokens: Tokens((read / 4 + written) as u64),
+            ..Usage::default()
+        };
+        answer.chunk = Some(CHUNK);
+        if answer.delay_ms == 0 {
+            answer.delay_ms = PAUSE_MS;
+        }
+        play(answer.beats(NAME, number), End::Close)
+    }
+}
+
+/// Stations of the tour, in order. Each begins with an answer that no earlier answer of the conversation resembles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Station {
+    Welcome,
+    Steering,
+    FollowUp,
+    Tree,
+    Free,
+}
+
+/// What the demo says to a conversation.
+fn next(request: &Request) -> Answer {
+    let (results, user) = since_last_answer(request);
+    if user.starts_with(SUMMARY_WANTED) {
+        return answer(SUMMARY.to_owned(), Vec::new());
+    }
+    let station = station(request);
+    let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
+    let refused = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));
+    match station {
+        Station::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
+        Station::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
+        Station::Steering => {
+            let slow = || call("bash", &json!({"command": SLOW_COMMAND}));
+            let entries = counted(&results, "files", ["entry", "entries"]);
+            answer(STEERING.replace("{entries}", &entries), vec![slow(), slow(), slow()])
+        }
+        Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
+        Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
+        Station::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
+        Station::FollowUp => {
+            let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
+            let pieces = answer.text.chars().count().div_ceil(CHUNK) as u64;
+            Answer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
+        }
+        Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
+        Station::Free if !results.is_empty() => answer(
+            LOOKED.replace("{matches}", &counted(&results, "matches", ["match", "matches"])),
+            Vec::new(),
+        ),
+        Station::Free => {
+            let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();
+            let look = json!({"pattern": word, "literal": true, "limit": 20});
+            answer(FREE.replace("{word}", &word), vec![call("grep", &look)])
+        }
+    }
+}
+
+/// A count of the details of results, in the words in which their calls show it.
+fn counted(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
+    let count =
+        |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
+    match results.iter().filter_map(|result| count(result)).sum::<u64>() {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
+/// Where the tour stands: after the last station that an answer of the conversation belongs to.
+fn station(request: &Request) -> Station {
+    let answers: Vec<&AssistantMessage> = answers_in(request).collect();
+    let past = |text: &str| answers.iter().any(|answer| answer.joined_text().starts_with(opening(text)));
+    let steering_is_over = past(STEERED_WELL) || past(UNSTEERED) || past(DENIED);
+    if past(TREE) {
+        Station::Free
+    } else if past(FOLLOW_UP) {
+        Station::Tree
+    } else if past(STEERING) || steering_is_over {
+        Station::FollowUp
+    } else if past(WELCOME) {
+        Station::Steering
+    } else {
+        Station::Welcome
+    }
+}
+
+/// The first line of a text up to its first gap to fill: what its answers begin with.
+fn opening(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.split('{').next().unwrap_or_default()
+}
+
+/// The results since the newest answer, and what the user said last.
+fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
+    let newest =
+        || request.messages.iter().rev().take_while(|message| !matches!(***message, Message::Assistant(_)));
+    let mut results: Vec<&ToolResultMessage> = newest()
+        .filter_map(|message| match &**message {
+            Message::ToolResult(result) => Some(result),
+            _ => None,
+        })
+        .collect();
+    results.reverse();
+    let user = newest().find(|message| matches!(***message, Message::User(_)));
+    (results, user.map(|message| said(message)).unwrap_or_default())
+}
+
+fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
+    let skipped = results.iter().filter(|result| text_of(result).contains(STEERED)).count();
+    let ran = results.len() - skipped;
+    STEERED_WELL
+        .replace("{ran}", &ran.to_string())
+        .replace("{skipped}", &skipped.to_string())
+        .replace("{said}", &quoted(user))
+}
+
+fn text_of(result: &ToolResultMessage) -> String {
+    tiller_core::message::joined_text(&result.content)
+}
+
+fn quoted(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(60).collect();
+    if short.len() < line.len() { format!("{short}…") } else { short }
+}
+
+fn answer(text: String, calls: Vec<ScriptedCall>) -> Answer {
+    Answer { text: text.trim_end().to_owned(), calls, ..Answer::default() }
+}
+
+fn call(name: &str, arguments: &Value) -> ScriptedCall {
+    let arguments = arguments.as_object().cloned().unwrap_or_else(Map::new);
+    ScriptedCall { id: None, name: name.to_owned(), arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::message::UserBlock;
+    use tiller_core::unit::UnixMs;
+
+    use super::*;
+
+    #[test]
+    fn counted_is_what_the_call_shows() {
+        let result = |matches: u64| ToolResultMessage {
+            tool_call_id: "c".into(),
+            tool_name: "grep".into(),
+            content: vec![UserBlock::Text { text: "[no matches]".into() }],
+            details: Some(json!({ "matches": matches })),
+            is_error: false,
+            timestamp: UnixMs(0),
+        };
+        let told = |matches| counted(&[&result(matches)], "matches", ["match", "matches"]);
+        assert_eq!([0, 1, 2].map(told), ["0 matches", "1 match", "2 matches"]);
+    }
+}

@@ -1,0 +1,549 @@
+//! From what a provider answered to the kind of failure it is.
+//!
+//! Providers tell overflow and quota by text only, so texts are looked at, and before the status: a used-up quota
+//! comes as 429, an overflow as 400, 413 or 500. A text about rates is never an overflow, though it may speak of "too
+//! many tokens". Addresses in a text are no part of it: they lead to pages on billing and on rate limits whatever happened.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::spoken_wait::spoken_wait;
+use super::{Failure, Fault, advice, one_line};
+
+/// Most characters of a body that is no JSON: enough to tell a proxy's error page by.
+const MAX_RAW_CHARS: usize = 200;
+
+/// An answer that isn't one: what the provider said instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The HTTP status; 0 when it came inside a stream.
+    pub status: u16,
+    /// Its machine-readable type and code: `rate_limit_error`, `insufficient_quota`.
+    pub kind: String,
+    /// Its words; may be empty.
+    pub message: String,
+    /// What it asked to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// Texts of too high a rate, in lower case.
+const RATE: &[&str] = &[
+    "rate limit",
+    "rate_limit",
+    "ratelimit",
+    "rate-limit",
+    "too many requests",
+    "per minute",
+    "per second",
+    "per day",
+    "throttl",
+    "overloaded",
+    "service unavailable",
+];
+
+/// Texts of a used-up quota or credit, in lower case.
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "insufficient quota",
+    "exceeded your current quota",
+    "billing",
+    "credit balance",
+    "insufficient credit",
+    "insufficient balance",
+    "insufficient funds",
+    "out of credits",
+    "spending limit",
+    "usage limit",
+    "payment required",
+];
+
+/// Texts of a wrong key that comes as a bad request (xAI, Gemini), in lower case.
+const AUTH: &[&str] =
+    &["incorrect api key", "invalid api key", "api key not valid", "api_key_invalid", "wrong_api_key"];
+
+/// Texts of a server that lacks what no other try gives it (Ollama), in lower case.
+const HOPELESS: &[&str] = &["requires more system memory"];
+
+/// Texts of a request that is alone over what may be sent in a minute (Groq), in lower case: only a smaller one can pass.
+const TOO_LARGE: &[&str] = &["request too large for model"];
+
+/// Texts of a conversation longer than the window, in lower case. The families that agents have met in the wild:
+/// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
+const OVERFLOW: &[&str] = &[
+    "prompt is too long",
+    "prompt too long",
+    "request_too_large",
+    "input is too long",
+    "exceeds the context window",
+    "maximum context length",
+    "maximum prompt length",
+    "reduce the length of the messages",
+    "exceeds the available context size",
+    "greater than the context length",
+    "context window exceeds limit",
+    "exceeded model token limit",
+    "context_length_exceeded",
+    "too many tokens",
+    "exceed context limit",
+    "prompt exceeds max length",
+    "context size has been exceeded",
+    "when context the overflows",
+];
+
+/// The kind of failure that `refusal` is, with a message to show.
+pub(crate) fn classify(refusal: &Refusal) -> Fault {
+    let failure = failure_of(refusal);
+    let message = match (refusal.message.as_str(), refusal.status) {
+        ("", 0) if refusal.kind.is_empty() => "an error without a message".to_owned(),
+        ("", 0) => refusal.kind.clone(),
+        ("", status) => format!("HTTP status {status}"),
+        (message, 0) => message.to_owned(),
+        (message, status) => format!("{message} (HTTP status {status})"),
+    };
+    let fault = Fault::new(failure, one_line(&message));
+    match advice::of_refusal(failure, refusal.status) {
+        Some(hint) => fault.with_hint(hint),
+        None => fault,
+    }
+}
+
+fn failure_of(refusal: &Refusal) -> Failure {
+    let text = without_addresses(&format!("{} {}", refusal.kind, refusal.message).to_lowercase());
+    let says = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
+    let spoken = spoken_wait(&text);
+    let transient = Failure::Transient { retry_after: refusal.retry_after.or(spoken) };
+    // Gemini calls every limit a quota; one that comes back says when, and one of nothing never does.
+    let comes_back = spoken.is_some() && !text.contains("limit: 0");
+    if refusal.status == 402 || (says(QUOTA) && !comes_back) {
+        return Failure::Quota;
+    }
+    if says(AUTH) {
+        return Failure::Auth;
+    }
+    if says(TOO_LARGE) {
+        return Failure::Overflow;
+    }
+    if says(HOPELESS) {
+        return Failure::Fatal;
+    }
+    if says(RATE) || comes_back {
+        return transient;
+    }
+    if says(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(refusal) {
+        return Failure::Overflow;
+    }
+    match refusal.status {
+        401 | 403 => Failure::Auth,
+        408 | 425 | 429 | 500.. => transient,
+        0 => failure_of_kind(&refusal.kind, transient),
+        _ => Failure::Fatal,
+    }
+}
+
+/// The words of a text that don't begin an address.
+fn without_addresses(text: &str) -> String {
+    let words = text.split_whitespace().filter(|word| !word.contains("://"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Gemini's "The input token count (1200000) exceeds the maximum number of tokens allowed".
+fn is_token_count_overflow(text: &str) -> bool {
+    text.contains("input token count") && text.contains("exceeds the maximum")
+}
+
+/// Cerebras tells of overflow by the bare status.
+fn is_silent_overflow(refusal: &Refusal) -> bool {
+    matches!(refusal.status, 400 | 413) && refusal.message.is_empty()
+}
+
+/// Inside a stream there is no status; Anthropic's error types say the same
+/// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code.
+fn failure_of_kind(kind: &str, transient: Failure) -> Failure {
+    let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
+    if is(&["authentication_error", "permission_error", "401", "403"]) {
+        return Failure::Auth;
+    }
+    if is(&["invalid_request_error", "not_found_error", "invalid_prompt", "400", "404", "422"]) {
+        return Failure::Fatal;
+    }
+    transient
+}
+
+/// Reads what a body says: JSON in the shapes that providers use, a web page's title, or plain text.
+pub(crate) fn refusal_in(status: u16, body: &str) -> Refusal {
+    let body = body.trim();
+    let (kind, message) = match serde_json::from_str::<Value>(body) {
+        Ok(value) => read_json(&value),
+        Err(_) if body.starts_with('<') => (String::new(), page_title(body)),
+        Err(_) => (String::new(), body.chars().take(MAX_RAW_CHARS).collect()),
+    };
+    Refusal { status, kind, message, retry_after: None }
+}
+
+fn read_json(value: &Value) -> (String, String) {
+    let inner = value.get(0).unwrap_or(value);
+    let error = inner.get("error").or_else(|| inner.pointer("/errors/0")).unwrap_or(inner);
+    let text = |key: &str| error.get(key).map(plain).filter(|text| !text.is_empty());
+    let kinds: Vec<String> = [text("type"), text("code"), text("status")].into_iter().flatten().collect();
+    let message = text("message").or_else(|| text("detail")).or_else(|| error.as_str().map(str::to_owned));
+    let message = message.or_else(|| inner.get("message").map(plain)).unwrap_or_default();
+    // OpenRouter wraps the real provider's words.
+    let message = match error.pointer("/metadata/raw").and_then(Value::as_str) {
+        Some(raw) => format!("{message}: {}", raw.chars().take(MAX_RAW_CHARS).collect::<String>()),
+        None => message,
+    };
+    (kinds.join(" "), message)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string().chars().take(MAX_RAW_CHARS).collect(),
+    }
+}
+
+fn page_title(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|start| {
+        let from = start + lower[start..].find('>')? + 1;
+        Some(page[from..from + lower[from..].find("</title")?].trim())
+    });
+    title.filter(|title| !title.is_empty()).map_or_else(
+        || "a web page".to_owned(),
+        |title| format!("a web page: {}", title.chars().take(MAX_RAW_CHARS).collect::<String>()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+
+    /// Status, body, and what it means.
+    const ANSWERS: &[(u16, &str, Failure)] = &[
+        (
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit of 40,000 input tokens per minute"}}"#,
+            TRANSIENT,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Too many tokens, please wait before trying again. Rate limit."}}"#,
+            TRANSIENT,
+        ),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, TRANSIENT),
+        (500, "<html><head><TITLE>Bad gateway</TITLE></head></html>", TRANSIENT),
+        (408, "", TRANSIENT),
+        (503, "upstream connect error", TRANSIENT),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            Failure::Quota,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+            Failure::Quota,
+        ),
+        (402, "", Failure::Quota),
+        (
+            401,
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            Failure::Auth,
+        ),
+        (403, r#"{"message":"Forbidden"}"#, Failure::Auth),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]"#,
+            Failure::Overflow,
+        ),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
+            Failure::Overflow,
+        ),
+        (400, "", Failure::Overflow),
+        (413, "", Failure::Overflow),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: roles must alternate"}}"#,
+            Failure::Fatal,
+        ),
+        (404, r#"{"error":"model 'x' not found"}"#, Failure::Fatal),
+        (307, "", Failure::Fatal),
+    ];
+
+    /// What each provider was seen to answer, by name.
+    const BY_PROVIDER: &[(&str, u16, &str, Failure)] = &[
+        (
+            "anthropic: window",
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 198214 + 8192 > 200000, decrease input length or `max_tokens` and try again"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            "openai: rate",
+            429,
+            r#"{"error":{"message":"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 30000, Used 14567, Requested 24754. Please try again in 18.5s. Visit https://platform.openai.com/account/rate-limits to learn more.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            waits(18_500),
+        ),
+        (
+            "openai: server",
+            500,
+            r#"{"error":{"message":"The server had an error while processing your request","type":"server_error"}}"#,
+            TRANSIENT,
+        ),
+        (
+            "openrouter: credits",
+            402,
+            r#"{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 30104.","code":402,"metadata":{"provider_name":null}}}"#,
+            Failure::Quota,
+        ),
+        (
+            "openrouter: upstream",
+            429,
+            r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"some/model is temporarily rate-limited upstream","provider_name":"X"}}}"#,
+            TRANSIENT,
+        ),
+        (
+            "openrouter: window",
+            400,
+            r#"{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens","code":400}}"#,
+            Failure::Overflow,
+        ),
+        (
+            "groq: rate, with a link to billing",
+            429,
+            r#"{"error":{"message":"Rate limit reached for model `llama-3.3-70b-versatile` on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.5s. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            waits(4_500),
+        ),
+        (
+            "groq: more than a minute's worth",
+            413,
+            r#"{"error":{"message":"Request too large for model `llama-3.1-8b-instant` on tokens per minute (TPM): Limit 6000, Requested 14368, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            "groq: window",
+            400,
+            r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            "cerebras: rate",
+            429,
+            r#"{"message":"Tokens per minute limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}"#,
+            TRANSIENT,
+        ),
+        (
+            "cerebras: queue",
+            429,
+            r#"{"message":"Requests per second limit exceeded - too many requests sent.","type":"too_many_requests_error","param":"quota","code":"request_quota_exceeded"}"#,
+            TRANSIENT,
+        ),
+        (
+            "cerebras: window",
+            400,
+            r#"{"message":"Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000","type":"invalid_request_error","code":"context_length_exceeded"}"#,
+            Failure::Overflow,
+        ),
+        (
+            "cerebras: key",
+            401,
+            r#"{"message":"Wrong API Key","type":"invalid_request_error","param":"api_key","code":"wrong_api_key"}"#,
+            Failure::Auth,
+        ),
+        (
+            "mistral: capacity",
+            429,
+            r#"{"object":"error","message":"Service tier capacity exceeded for this model.","type":"invalid_request_error","code":null}"#,
+            TRANSIENT,
+        ),
+        (
+            "mistral: window",
+            400,
+            r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":"3051"}"#,
+            Failure::Overflow,
+        ),
+        ("mistral: key", 401, r#"{"message":"Unauthorized","request_id":"x"}"#, Failure::Auth),
+        (
+            "xai: rate",
+            429,
+            r#"{"code":"Some resource has been exhausted","error":"Too many tokens for team x and model grok-4. Your team's rate limit is - Tokens per Minute (actual/limit): 65605/16000."}"#,
+            TRANSIENT,
+        ),
+        (
+            "xai: window",
+            400,
+            r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}"#,
+            Failure::Overflow,
+        ),
+        (
+            "xai: key, as a bad request",
+            400,
+            r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: na***ys. You can obtain an API key from https://console.x.ai."}"#,
+            Failure::Auth,
+        ),
+        (
+            "gemini: a minute's quota",
+            429,
+            r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. For more information head to: https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 10, model: gemini-2.5-pro\nPlease retry in 20.25s.","status":"RESOURCE_EXHAUSTED"}}]"#,
+            waits(20_250),
+        ),
+        (
+            "gemini: no quota at all",
+            429,
+            r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro\nPlease retry in 20.25s.","status":"RESOURCE_EXHAUSTED"}}]"#,
+            Failure::Quota,
+        ),
+        (
+            "gemini: overloaded",
+            503,
+            r#"[{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}]"#,
+            TRANSIENT,
+        ),
+        (
+            "gemini: key, as a bad request",
+            400,
+            r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
+            Failure::Auth,
+        ),
+        (
+            "ollama: memory",
+            500,
+            r#"{"error":{"message":"model requires more system memory (2.7 GiB) than is available (2.3 GiB)","type":"api_error"}}"#,
+            Failure::Fatal,
+        ),
+        (
+            "ollama: model",
+            404,
+            r#"{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}"#,
+            Failure::Fatal,
+        ),
+        (
+            "llama.cpp: loading",
+            503,
+            r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#,
+            TRANSIENT,
+        ),
+        (
+            "llama.cpp: window",
+            400,
+            r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            "lm studio: window",
+            400,
+            r#"{"error":"Trying to keep the first 15857 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}"#,
+            Failure::Overflow,
+        ),
+        ("lm studio: window, mlx", 400, r#"{"error":"Context size has been exceeded."}"#, Failure::Overflow),
+        (
+            "lm studio: crash",
+            500,
+            r#"{"error":"The model has crashed without additional information."}"#,
+            TRANSIENT,
+        ),
+        (
+            "deepseek: balance",
+            402,
+            r#"{"error":{"message":"Insufficient Balance","type":"unknown_error"}}"#,
+            Failure::Quota,
+        ),
+        (
+            "zai: window",
+            400,
+            r#"{"error":{"code":"1261","message":"Prompt exceeds max length"}}"#,
+            Failure::Overflow,
+        ),
+    ];
+
+    const fn waits(ms: u64) -> Failure {
+        Failure::Transient { retry_after: Some(Duration::from_millis(ms)) }
+    }
+
+    #[test]
+    fn every_provider_is_understood_in_its_own_words() {
+        for (name, status, body, failure) in BY_PROVIDER {
+            assert_eq!(classify(&refusal_in(*status, body)).failure, *failure, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_answer_has_its_kind_of_failure() {
+        for (status, body, failure) in ANSWERS {
+            assert_eq!(classify(&refusal_in(*status, body)).failure, *failure, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn the_providers_own_words_are_shown() {
+        let cases = [
+            (400, r#"{"error":{"message":"bad\n thing"}}"#, "bad thing (HTTP status 400)"),
+            (404, r#"{"error":"model 'x' not found"}"#, "model 'x' not found (HTTP status 404)"),
+            (422, r#"{"detail":"no such field"}"#, "no such field (HTTP status 422)"),
+            (400, r#"{"message":"nope","error":null}"#, "nope (HTTP status 400)"),
+            (
+                502,
+                "<!doctype html><html><title> Bad gateway </title>…",
+                "a web page: Bad gateway (HTTP status 502)",
+            ),
+            (502, "<html>", "a web page (HTTP status 502)"),
+            (503, "no healthy upstream", "no healthy upstream (HTTP status 503)"),
+            (500, "", "HTTP status 500"),
+            (
+                429,
+                r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"slow down"}}}"#,
+                "Provider returned error: slow down (HTTP status 429)",
+            ),
+        ];
+        for (status, body, message) in cases {
+            assert_eq!(classify(&refusal_in(status, body)).message, message);
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_cut() {
+        assert!(classify(&refusal_in(500, &"word ".repeat(10_000))).message.chars().count() < 300);
+        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "é".repeat(10_000));
+        assert!(classify(&refusal_in(400, &long)).message.chars().count() <= 501);
+    }
+
+    #[test]
+    fn inside_a_stream_the_type_decides() {
+        let failure = |kind: &str| {
+            failure_of(&Refusal { kind: kind.into(), message: "oh".into(), ..Refusal::default() })
+        };
+        assert_eq!(failure("overloaded_error"), TRANSIENT);
+        assert_eq!(failure("api_error"), TRANSIENT);
+        assert_eq!(failure("server_error 502"), TRANSIENT);
+        assert_eq!(failure("authentication_error"), Failure::Auth);
+        assert_eq!(failure("invalid_request_error"), Failure::Fatal);
+    }
+
+    #[test]
+    fn a_wait_goes_with_the_failure() {
+        let retry_after = Some(Duration::from_secs(7));
+        let refusal = Refusal { retry_after, ..refusal_in(429, "") };
+        assert_eq!(classify(&refusal).failure, Failure::Transient { retry_after });
+    }
+}

@@ -1,0 +1,234 @@
+//! Connection failures in plain words, from an error chain of reqwest, hyper, rustls and std.
+//!
+//! The libraries' own texts go to tiller's log only.
+
+use std::error::Error;
+use std::io;
+
+use rustls::CertificateError;
+
+/// Texts of hyper for an answer that is not HTTP; its error type can't be named here.
+const NOT_HTTP: [&str; 2] = ["invalid HTTP", "invalid content-length"];
+
+/// Texts of hyper for a connection that was closed too early.
+const CLOSED: [&str; 3] = ["unexpected EOF", "connection closed", "end of file before message length"];
+
+/// The cause of a connection failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionFailure {
+    /// The host's name has no address.
+    UnknownHost,
+    /// Nothing listens on the port.
+    Refused,
+    /// No route to the host.
+    Unreachable,
+    /// The other side reset the connection.
+    Reset,
+    /// The other side closed the connection.
+    Closed,
+    TimedOut,
+    /// A proxy didn't pass the connection on.
+    Proxy,
+    /// The server's certificate, and the reason why it is not valid.
+    Certificate(String),
+    /// The TLS handshake failed for another reason.
+    Tls,
+    /// The other side doesn't speak HTTP.
+    NotHttp,
+    Other,
+}
+
+/// The stage at which a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before any of the answer came.
+    BeforeAnswer,
+    /// Within the answer.
+    WithinAnswer,
+}
+
+impl ConnectionFailure {
+    /// Finds the cause in an error and its sources.
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
+        let chain = chain(error);
+        let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
+        let says = |words: &str| texts.iter().any(|text| text.contains(words));
+        if says("tunnel error") || says("proxy") {
+            return Self::Proxy;
+        }
+        if says("dns error") || says("failed to lookup address") {
+            return Self::UnknownHost;
+        }
+        if let Some(error) = chain.iter().find_map(|error| error.downcast_ref::<rustls::Error>()) {
+            return Self::of_tls(error);
+        }
+        // The deepest error knows most.
+        let known =
+            chain.iter().rev().filter_map(|error| error.downcast_ref::<io::Error>()).find_map(of_kind);
+        if let Some(failure) = known {
+            return failure;
+        }
+        if says("timed out") || says("deadline has elapsed") {
+            Self::TimedOut
+        } else if CLOSED.into_iter().any(says) {
+            Self::Closed
+        } else if NOT_HTTP.into_iter().any(says) {
+            Self::NotHttp
+        } else {
+            Self::Other
+        }
+    }
+
+    fn of_tls(error: &rustls::Error) -> Self {
+        match error {
+            rustls::Error::InvalidCertificate(why) => Self::Certificate(reason(why)),
+            _ => Self::Tls,
+        }
+    }
+
+    /// Says what happened; `host` has its port where the URL has one.
+    pub(crate) fn message(&self, host: &str, stage: Stage) -> String {
+        let within = stage == Stage::WithinAnswer;
+        match self {
+            Self::UnknownHost => format!("cannot find the host {} (no network?)", without_port(host)),
+            Self::Refused => format!("nothing listens at {host} (is the server running?)"),
+            Self::Unreachable => format!("cannot reach {host} (no network?)"),
+            Self::Reset if within => "connection reset in the middle of the answer".to_owned(),
+            Self::Reset => format!("{host} reset the connection"),
+            Self::Closed if within => "connection closed in the middle of the answer".to_owned(),
+            Self::Closed => format!("{host} closed the connection without an answer"),
+            Self::TimedOut if within => "connection timed out in the middle of the answer".to_owned(),
+            Self::TimedOut => format!("the connection to {host} timed out"),
+            Self::Proxy => format!("the proxy on the way to {host} did not connect"),
+            Self::Certificate(why) => {
+                format!("the certificate of {} is not valid: {why}", without_port(host))
+            }
+            Self::Tls => format!("no secure connection to {host} (does it speak https?)"),
+            Self::NotHttp => format!("{host} does not answer in HTTP"),
+            Self::Other if within => "connection failed in the middle of the answer".to_owned(),
+            Self::Other => format!("the connection to {host} failed"),
+        }
+    }
+}
+
+/// An error and its sources. An `io::Error` hides the error that it wraps from its sources.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
+    let mut chain = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        chain.push(error);
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source());
+    }
+    chain
+}
+
+fn of_kind(error: &io::Error) -> Option<ConnectionFailure> {
+    use ConnectionFailure::{Closed, Refused, Reset, TimedOut, Unreachable};
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Some(Refused),
+        io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable
+        | io::ErrorKind::NetworkDown
+        | io::ErrorKind::AddrNotAvailable => Some(Unreachable),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => Some(Reset),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected => {
+            Some(Closed)
+        }
+        io::ErrorKind::TimedOut => Some(TimedOut),
+        _ => None,
+    }
+}
+
+/// The reason why a certificate is not valid.
+fn reason(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet (is this machine's clock right?)".to_owned()
+        }
+        CertificateError::Revoked => "it was revoked".to_owned(),
+        CertificateError::UnknownIssuer => "this machine does not know its issuer".to_owned(),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another host".to_owned()
+        }
+        _ => "it cannot be verified".to_owned(),
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error of a library, with its source.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Outer {
+        text: &'static str,
+        source: io::Error,
+    }
+
+    fn chained(text: &'static str, source: io::Error) -> ConnectionFailure {
+        ConnectionFailure::of(&Outer {
+            text: "client error (Connect)",
+            source: io::Error::other(Outer { text, source }),
+        })
+    }
+
+    #[test]
+    fn connection_failure_is_found_in_the_chain() {
+        use io::ErrorKind as Kind;
+        let tls = |why| io::Error::new(Kind::InvalidData, rustls::Error::InvalidCertificate(why));
+        let cases = [
+            (
+                "tcp connect error",
+                Kind::ConnectionRefused.into(),
+                "nothing listens at h:1 (is the server running?)",
+            ),
+            (
+                "dns error",
+                io::Error::other("failed to lookup address"),
+                "cannot find the host h (no network?)",
+            ),
+            ("tcp connect error", Kind::NetworkUnreachable.into(), "cannot reach h:1 (no network?)"),
+            ("connection error", Kind::ConnectionReset.into(), "h:1 reset the connection"),
+            ("x", Kind::TimedOut.into(), "the connection to h:1 timed out"),
+            ("x", Kind::UnexpectedEof.into(), "h:1 closed the connection without an answer"),
+            (
+                "tunnel error: io",
+                Kind::ConnectionRefused.into(),
+                "the proxy on the way to h:1 did not connect",
+            ),
+            ("x", tls(CertificateError::Expired), "the certificate of h is not valid: it has expired"),
+            (
+                "x",
+                tls(CertificateError::NotValidForName),
+                "the certificate of h is not valid: it is for another host",
+            ),
+            ("x", io::Error::other("secret of the library"), "the connection to h:1 failed"),
+        ];
+        for (text, source, expected) in cases {
+            assert_eq!(chained(text, source).message("h:1", Stage::BeforeAnswer), expected);
+        }
+    }
+
+    #[test]
+    fn connection_failure_within_an_answer_says_so() {
+        let message = |kind: io::ErrorKind| chained("x", kind.into()).message("h:1", Stage::WithinAnswer);
+        assert_eq!(message(io::ErrorKind::UnexpectedEof), "connection closed in the middle of the answer");
+        assert_eq!(message(io::ErrorKind::ConnectionReset), "connection reset in the middle of the answer");
+        assert_eq!(message(io::ErrorKind::TimedOut), "connection timed out in the middle of the answer");
+    }
+
+    #[test]
+    fn host_with_a_port_loses_it() {
+        assert_eq!(["a.b:80", "a.b", "[::1]:8", "[::1]"].map(without_port), ["a.b", "a.b", "[::1]", "[::1]"]);
+    }
+}

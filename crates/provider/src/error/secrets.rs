@@ -1,0 +1,191 @@
+//! Takes secrets out of texts that others wrote: providers quote the key that they refuse.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+/// What keys of the providers tiller knows begin with.
+const KEY_PREFIX: &str = "sk-";
+
+/// Fewest characters of a key, its prefix aside: `sk-learn` is none, nor is the `x` that local servers are given.
+const SHORTEST_KEY: usize = 8;
+
+/// Replaces `key` itself, and whatever else looks like a key, by `[key]`.
+///
+/// The key is found in base64 too, standard or URL-safe, also in the middle of a longer text; and any of its characters may
+/// be percent-encoded or escaped as in JSON, repeatedly.
+pub(crate) fn without_secrets(text: &str, key: Option<&str>) -> String {
+    let text = match key.map(str::trim).filter(|key| key.len() >= SHORTEST_KEY) {
+        Some(key) => without_key(text, key),
+        None => text.to_owned(),
+    };
+    without_lookalikes(&text)
+}
+
+fn without_key(text: &str, key: &str) -> String {
+    let needles = needles(key);
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        match needles.iter().find_map(|needle| strip_encoded(rest, needle)) {
+            Some(after) => {
+                clean.push_str("[key]");
+                rest = after;
+            }
+            None => {
+                clean.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    clean
+}
+
+/// The key and its forms in base64, the longest of those that begin alike first.
+fn needles(key: &str) -> Vec<String> {
+    let mut needles = vec![key.to_owned()];
+    for engine in [STANDARD, URL_SAFE] {
+        let padded = engine.encode(key);
+        needles.extend([padded.clone(), padded.trim_end_matches('=').to_owned()]);
+        for before in 0..3_usize {
+            // The characters that hold nothing but bits of the key, when so many bytes stand before it.
+            let encoded = engine.encode([&[0; 2][..before], key.as_bytes()].concat());
+            let (start, end) = ((before * 8).div_ceil(6), (before + key.len()) * 8 / 6);
+            needles.push(encoded[start..end].to_owned());
+        }
+    }
+    needles
+}
+
+/// The rest of a text behind `needle`, each of whose characters may be encoded.
+fn strip_encoded<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
+    needle.chars().try_fold(text, |rest, c| {
+        rest.strip_prefix(c).or_else(|| strip_escaped(rest, c)).or_else(|| strip_percent(rest, c))
+    })
+}
+
+/// The rest behind `c` as `\uXXXX` or behind a backslash, doubled as often as the text was encoded.
+fn strip_escaped(text: &str, c: char) -> Option<&str> {
+    let escape = text.trim_start_matches('\\');
+    if escape.len() == text.len() {
+        return None;
+    }
+    if let Some(rest) = escape.strip_prefix(c) {
+        return Some(rest);
+    }
+    let unit = format!("{:04x}", u32::from(c));
+    let digits = escape.strip_prefix('u')?;
+    let is_it = digits.get(..unit.len())?.eq_ignore_ascii_case(&unit);
+    is_it.then(|| &digits[unit.len()..])
+}
+
+/// The rest behind `c` as `%XX`; a percent sign that was encoded again is `%25`.
+fn strip_percent(text: &str, c: char) -> Option<&str> {
+    let mut utf_8 = [0; 4];
+    c.encode_utf8(&mut utf_8).bytes().try_fold(text, |rest, byte| {
+        let mut digits = rest.strip_prefix('%')?;
+        let hex = format!("{byte:02x}");
+        loop {
+            let found = digits.get(..hex.len())?;
+            if found.eq_ignore_ascii_case(&hex) {
+                return Some(&digits[hex.len()..]);
+            }
+            digits = digits.strip_prefix("25")?;
+        }
+    })
+}
+
+fn without_lookalikes(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(KEY_PREFIX) {
+        let (before, found) = rest.split_at(start);
+        let end = found.find(|c: char| !is_key_char(c)).unwrap_or(found.len());
+        let begins_word = !before.ends_with(is_key_char);
+        clean.push_str(before);
+        clean.push_str(if begins_word && end >= KEY_PREFIX.len() + SHORTEST_KEY {
+            "[key]"
+        } else {
+            &found[..end]
+        });
+        rest = &found[end..];
+    }
+    clean + rest
+}
+
+/// Keys are quoted shortened too: `sk-abc***********xyz`.
+fn is_key_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_in_every_encoding_is_replaced() {
+        let key = "sk-ant/Ab+9?~_x-é";
+        let base64 = |text: &str| STANDARD.encode(text);
+        let url_safe = |text: &str| URL_SAFE.encode(text);
+        for encoded in [
+            key.to_owned(),
+            base64(key),
+            base64(key).trim_end_matches('=').to_owned(),
+            url_safe(key),
+            url_safe(key).trim_end_matches('=').to_owned(),
+            base64(key).replace('+', "%2B").replace('/', "%2f").replace('=', "%3D"),
+            base64(key).replace('/', "\\/"),
+            "sk-ant%2FAb%2B9%3F~_x-%C3%A9".to_owned(),
+            "sk-ant%252FAb%252b9%253F~_x-%25c3%25a9".to_owned(),
+            key.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+            "sk\\u002dant\\/Ab\\u002B9?~_x-\\u00e9".to_owned(),
+            "sk\\\\u002Dant\\\\/Ab+9?~_x-\\\\u00E9".to_owned(),
+            key.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect(),
+        ] {
+            let text = format!("refused `{encoded}`, {encoded}");
+            assert_eq!(without_secrets(&text, Some(key)), "refused `[key]`, [key]", "{encoded}");
+        }
+    }
+
+    #[test]
+    fn key_within_longer_base64_is_replaced() {
+        let key = "secret-key-0123456789";
+        for before in ["", "a", "ab", "abc", "user:"] {
+            for after in ["", "z", "zz"] {
+                for engine in [STANDARD, URL_SAFE] {
+                    let encoded = engine.encode(format!("{before}{key}{after}"));
+                    let clean = without_secrets(&format!("Basic {encoded} refused"), Some(key));
+                    assert!(clean.contains("[key]") && clean.len() < 35, "{before} {after}: {clean}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_only_resembles_the_key_stays() {
+        for text in ["secret%2Dkey%2", "c2VjcmV0LWtleS0wMTIz", "\\u0073ecret-key", "100%25 %2", "é%C3", "\\"]
+        {
+            assert_eq!(without_secrets(text, Some("secret-key-0123456789")), text);
+        }
+    }
+
+    #[test]
+    fn keys_are_replaced_and_words_are_not() {
+        let cases = [
+            (
+                "Incorrect API key provided: sk-proj-ab****************wxyz.",
+                "Incorrect API key provided: [key].",
+            ),
+            ("(sk-ant-api03-AbC_dEf-123)", "([key])"),
+            ("use sk-learn on the task-management-board", "use sk-learn on the task-management-board"),
+            ("key my+own/key= refused, my+own/key=", "key [key] refused, [key]"),
+            ("sk-", "sk-"),
+            ("", ""),
+        ];
+        for (text, clean) in cases {
+            assert_eq!(without_secrets(text, Some(" my+own/key=\n")), clean);
+        }
+        assert_eq!(without_secrets("nothing here", Some("")), "nothing here");
+        assert_eq!(without_secrets("a short key in context", Some("x")), "a short key in context");
+        assert_eq!(without_secrets("nothing here", None), "nothing here");
+    }
+}

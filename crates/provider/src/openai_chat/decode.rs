@@ -1,0 +1,610 @@
+//! From Chat Completions' chunks to [`Part`]s.
+//!
+//! Servers differ: some give a call no id or no index, some the index 0 to every call, some end with `stop` though
+//! they called, some without `[DONE]`. What makes sense is taken. A chunk that can't be parsed, a call without a name and an
+//! end without a finish reason are damage: the answer is broken off, so that none of its tool calls run.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tiller_core::id::CallId;
+use tiller_core::message::{StopReason, Usage};
+use tiller_core::surrogates::{Joiner, Wtf8};
+use tiller_core::unit::Tokens;
+
+use crate::error::{Fault, classify, refusal_in};
+use crate::http::{Damage, Decode, incomplete, trace};
+use crate::sse::Event;
+use crate::{Failure, Part};
+
+/// The data of the event behind the last chunk.
+const DONE: &str = "[DONE]";
+
+/// The `object` of a chunk that has choices.
+const CHUNK: &str = "chat.completion.chunk";
+
+/// Most bytes of arguments that wait for the names of their calls: 1 MiB.
+const MAX_UNNAMED_BYTES: usize = 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    /// Servers vary, and it is no content: counts that can't be parsed are left out.
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Delta<'a> {
+    content: Option<Wtf8>,
+    /// A refusal in words; shown as the answer it is.
+    refusal: Option<Wtf8>,
+    /// DeepSeek's, llama.cpp's and vLLM's name for thoughts.
+    reasoning_content: Option<Wtf8>,
+    /// OpenRouter's, Ollama's and Groq's name for them.
+    reasoning: Option<Wtf8>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CallDelta<'a> {
+    index: Option<u64>,
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FunctionDelta<'a> {
+    name: Option<String>,
+    /// A string; some servers forget to make one of the object.
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Counts {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptCounts>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptCounts {
+    cached_tokens: Option<u64>,
+    /// Where writing to the cache is billed.
+    cache_write_tokens: Option<u64>,
+}
+
+impl Counts {
+    /// `prompt_tokens` includes what the cache had.
+    fn usage(&self) -> Usage {
+        let (prompt, output) = (self.prompt_tokens.unwrap_or(0), self.completion_tokens.unwrap_or(0));
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens).unwrap_or(0).min(prompt);
+        let written =
+            details.and_then(|details| details.cache_write_tokens).unwrap_or(0).min(prompt - cached);
+        Usage {
+            input: Tokens(prompt - cached - written),
+            output: Tokens(output),
+            cache_read: Tokens(cached),
+            cache_write: Tokens(written),
+            total_tokens: Tokens(self.total_tokens.unwrap_or(prompt.saturating_add(output))),
+            ..Usage::default()
+        }
+    }
+}
+
+/// Decodes one answer.
+pub(super) struct Decoder {
+    /// Goes into the ids of calls that come without.
+    stamp: String,
+    /// How many blocks have begun.
+    blocks: usize,
+    /// The block of prose being written.
+    prose: Option<ProseBlock>,
+    calls: Vec<Call>,
+    /// Bytes of arguments that wait for the names of their calls, and 1 KiB for each call.
+    unnamed_bytes: usize,
+    has_calls: bool,
+    stop: Option<StopReason>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prose {
+    Text,
+    Thinking,
+}
+
+impl Prose {
+    fn part(self, block: usize, text: String) -> Part {
+        match self {
+            Self::Text => Part::Text { block, text },
+            Self::Thinking => Part::Thinking { block, text },
+        }
+    }
+}
+
+/// A block of text or thinking.
+struct ProseBlock {
+    kind: Prose,
+    number: usize,
+    joiner: Joiner,
+}
+
+/// A call as far as it has come.
+struct Call {
+    index: Option<u64>,
+    id: String,
+    begun: Begun,
+    joiner: Joiner,
+}
+
+/// A call begins when its name is known.
+enum Begun {
+    /// Not yet; its arguments so far.
+    No(String),
+    /// As this block.
+    As(usize),
+}
+
+impl Decode for Decoder {
+    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault> {
+        if event.data.trim() == DONE {
+            return self.finish(parts).map_err(|damage| damage.report(event, parts));
+        }
+        let chunk = match serde_json::from_str::<Chunk<'_>>(&event.data) {
+            Ok(chunk) => chunk,
+            Err(error) => return Err(Damage::from(error).report(event, parts)),
+        };
+        if chunk.error.is_some() {
+            return Err(classify(&refusal_in(0, &event.data)));
+        }
+        if chunk.choices.is_none() && chunk.usage.is_none() {
+            let is_chunk =
+                chunk.object.and_then(|object| serde_json::from_str::<Cow<'_, str>>(object.get()).ok());
+            if is_chunk.is_some_and(|object| object == CHUNK) {
+                return Err(Damage::Order("a chunk has no choices").report(event, parts));
+            }
+            parts.push(trace("unknown_event", event));
+            return Ok(());
+        }
+        match self.take_chunk(chunk, parts) {
+            Ok(reason) => self.take_reason(reason.as_deref().unwrap_or_default()),
+            Err(damage) => Err(damage.report(event, parts)),
+        }
+    }
+
+    fn end(&mut self, parts: &mut Vec<Part>) -> Result<(), Fault> {
+        self.finish(parts).map_err(|_| incomplete())
+    }
+}
+
+impl Decoder {
+    pub(super) fn new(stamp: String) -> Self {
+        Self {
+            stamp,
+            blocks: 0,
+            prose: None,
+            calls: Vec::new(),
+            unnamed_bytes: 0,
+            has_calls: false,
+            stop: None,
+        }
+    }
+
+    /// Decodes a chunk and returns its finish reason, if it has one.
+    fn take_chunk<'a>(
+        &mut self,
+        chunk: Chunk<'a>,
+        parts: &mut Vec<Part>,
+    ) -> Result<Option<Cow<'a, str>>, Damage> {
+        let mut reason = None;
+        // Only one choice is ever asked for. Usage comes with none.
+        for choice in chunk.choices.into_iter().flatten().take(1) {
+            let delta = choice.delta.unwrap_or_default();
+            self.write(Prose::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
+            self.write(Prose::Text, delta.content, parts);
+            self.write(Prose::Text, delta.refusal, parts);
+            for call in delta.tool_calls.into_iter().flatten() {
+                self.take_call(call, parts)?;
+            }
+            reason = choice.finish_reason.filter(|reason| !reason.is_empty());
+            if reason.is_some() {
+                self.end_blocks(parts)?;
+            }
+        }
+        let counts = chunk.usage.and_then(|usage| serde_json::from_str::<Counts>(usage.get()).ok());
+        parts.extend(counts.map(|counts| Part::Usage(counts.usage())));
+        Ok(reason)
+    }
+
+    fn next_block(&mut self) -> usize {
+        self.blocks += 1;
+        self.blocks - 1
+    }
+
+    fn write(&mut self, kind: Prose, text: Option<Wtf8>, parts: &mut Vec<Part>) {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+        if self.prose.as_ref().is_none_or(|prose| prose.kind != kind) {
+            self.end_prose(parts);
+            let number = self.next_block();
+            self.prose = Some(ProseBlock { kind, number, joiner: Joiner::default() });
+        }
+        parts.extend(self.prose.as_mut().map(|prose| kind.part(prose.number, prose.joiner.push(text))));
+    }
+
+    fn end_prose(&mut self, parts: &mut Vec<Part>) {
+        if let Some(mut prose) = self.prose.take() {
+            parts.extend(prose.joiner.finish().map(|text| prose.kind.part(prose.number, text)));
+            parts.push(Part::End { block: prose.number });
+        }
+    }
+
+    fn take_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        let at = self.call_of(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
+        let function = delta.function.unwrap_or_default();
+        let name = function.name.filter(|name| !name.is_empty());
+        let call = &mut self.calls[at];
+        let mut arguments = match function.arguments {
+            None => String::new(),
+            Some(json) if json.get().starts_with('"') => call.joiner.push(Wtf8::parse(json)?),
+            Some(object) => object.get().to_owned(),
+        };
+        if let (Begun::No(held), Some(name)) = (&mut call.begun, name) {
+            arguments.insert_str(0, held);
+            let block = self.blocks;
+            self.blocks += 1;
+            call.begun = Begun::As(block);
+            parts.push(Part::Call { block, id: CallId::new(&call.id), name });
+        }
+        match &mut call.begun {
+            Begun::No(held) => {
+                self.unnamed_bytes += arguments.len();
+                held.push_str(&arguments);
+                if self.unnamed_bytes > MAX_UNNAMED_BYTES {
+                    return Err(Damage::Order("too many arguments came before the name of their call"));
+                }
+            }
+            Begun::As(_) if arguments.is_empty() => {}
+            Begun::As(block) => parts.push(Part::Arguments { block: *block, json: arguments }),
+        }
+        Ok(())
+    }
+
+    fn add_call(&mut self, delta: &CallDelta<'_>, parts: &mut Vec<Part>) -> usize {
+        self.end_prose(parts);
+        self.unnamed_bytes += 1024;
+        let id = delta.id.clone().filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
+        let begun = Begun::No(String::new());
+        self.calls.push(Call { index: delta.index, id, begun, joiner: Joiner::default() });
+        self.calls.len() - 1
+    }
+
+    /// The call that a delta goes on with: the last of its index, of its id, or of all. A new id together with a name
+    /// begins another, whatever the index.
+    fn call_of(&self, delta: &CallDelta<'_>) -> Option<usize> {
+        let id = delta.id.as_deref().filter(|id| !id.is_empty());
+        let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
+        let begins = names.is_some_and(|name| !name.is_empty());
+        let at = match (delta.index, id) {
+            (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
+            (None, None) if begins => None,
+            (None, None) => self.calls.len().checked_sub(1),
+        }?;
+        let is_other = begins && id.is_some_and(|id| id != self.calls[at].id);
+        (!is_other).then_some(at)
+    }
+
+    /// Ends what is open. A call that never got a name is damage: its first delta was lost.
+    fn end_blocks(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        self.end_prose(parts);
+        for mut call in std::mem::take(&mut self.calls) {
+            let Begun::As(block) = call.begun else {
+                return Err(Damage::Order("a tool call has no name"));
+            };
+            parts.extend(call.joiner.finish().map(|json| Part::Arguments { block, json }));
+            parts.push(Part::End { block });
+            self.has_calls = true;
+        }
+        Ok(())
+    }
+
+    fn take_reason(&mut self, reason: &str) -> Result<(), Fault> {
+        self.stop = match reason {
+            "" => self.stop,
+            "length" | "max_tokens" => Some(StopReason::Length),
+            "tool_calls" | "function_call" => Some(StopReason::ToolUse),
+            "content_filter" => {
+                let fault = Fault::new(Failure::Fatal, "the provider's content filter stopped the answer");
+                return Err(fault.with_hint("put it differently, or ask another model"));
+            }
+            "error" => return Err(Fault::new(Failure::Interrupted, "the provider broke off the answer")),
+            _ => Some(StopReason::Stop),
+        };
+        Ok(())
+    }
+
+    /// Completes the answer.
+    fn finish(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        self.end_blocks(parts)?;
+        let reason = match (self.stop, self.has_calls) {
+            (None, _) => return Err(Damage::Order("the answer ended without a finish reason")),
+            (Some(StopReason::ToolUse), false) => {
+                return Err(Damage::Order("the answer stopped for tool calls and has none"));
+            }
+            (Some(StopReason::Stop), true) => StopReason::ToolUse,
+            (Some(reason), _) => reason,
+        };
+        parts.push(Part::Finished(reason));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+        let mut decoder = Decoder::new("T".into());
+        let mut all = Vec::new();
+        for data in datas {
+            let event = Event { data: (*data).to_owned(), ..Event::default() };
+            let mut parts = Vec::new();
+            let taken = decoder.take(&event, &mut parts);
+            all.extend(parts.into_iter().map(Ok));
+            if let Err(fault) = taken {
+                all.push(Err(fault));
+                break;
+            }
+        }
+        all
+    }
+
+    const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    const TOOL_CALLS: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
+
+    fn text(piece: &str) -> String {
+        format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#)
+    }
+
+    #[test]
+    fn answer_with_damaged_or_misplaced_chunk_is_broken_off() {
+        let nameless =
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#;
+        let long = format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":"{}"}}}}]}}}}]}}"#,
+            "x".repeat(MAX_UNNAMED_BYTES)
+        );
+        let hi = text("hi");
+        let cases: &[&[&str]] = &[
+            &[&hi, &hi[..hi.len() - 4]],
+            &[&hi, ""],
+            &[&hi, "[]"],
+            &[&hi, r#"{"choices":[{"delta":{"content":7}}]}"#],
+            &[&hi, r#"{"choices":{}}"#],
+            &[&hi, r#"{"object":"chat.completion.chunk","choicez":[]}"#],
+            &[&hi, "[DONE]"],
+            &["[DONE]"],
+            &[&hi, TOOL_CALLS, "[DONE]"],
+            &[nameless, STOP],
+            &[nameless, "[DONE]"],
+            &[STOP, nameless, "[DONE]"],
+            &[&long],
+        ];
+        for case in cases {
+            let parts = decode(case);
+            let Some(Err(fault)) = parts.last() else { panic!("{case:?}: {parts:?}") };
+            assert_eq!(fault.failure, Failure::Interrupted, "{case:?}");
+            assert!(fault.message.starts_with("the answer is damaged: "), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn delta_halves_of_a_surrogate_pair_are_joined() {
+        for key in ["content", "reasoning", "refusal"] {
+            let half = |half: &str| text(half).replace("content", key);
+            let parts = decode(&[&half(r"a\ud83d"), &half(r"\ude00b\ud83d"), STOP]);
+            let texts = parts.into_iter().filter_map(|part| match part.unwrap() {
+                Part::Text { text, .. } | Part::Thinking { text, .. } => Some(text),
+                _ => None,
+            });
+            assert_eq!(texts.collect::<String>(), "a😀b\u{fffd}", "{key}");
+        }
+        let call = |json: &str, name: &str| {
+            format!(
+                r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"{name}","arguments":"{json}"}}}}]}}}}]}}"#
+            )
+        };
+        let parts = decode(&[&call(r#"{\"a\":\"\ud83d"#, ""), &call(r#"\ude00\"}"#, "ls"), TOOL_CALLS]);
+        assert_eq!(parts[1], arguments(0, r#"{"a":"😀"}"#));
+    }
+
+    fn call(block: usize, id: &str, name: &str) -> Result<Part, Fault> {
+        Ok(Part::Call { block, id: id.into(), name: name.into() })
+    }
+
+    fn arguments(block: usize, json: &str) -> Result<Part, Fault> {
+        Ok(Part::Arguments { block, json: json.into() })
+    }
+
+    const END_0: Result<Part, Fault> = Ok(Part::End { block: 0 });
+    const END_1: Result<Part, Fault> = Ok(Part::End { block: 1 });
+
+    #[test]
+    fn calls_are_told_apart_by_index() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":""}},{"index":1,"id":"b","function":{"name":"rg","arguments":"{"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+            "[DONE]",
+        ]);
+        assert_eq!(
+            parts,
+            [
+                call(0, "a", "ls"),
+                call(1, "b", "rg"),
+                arguments(1, "{"),
+                arguments(1, "}"),
+                arguments(0, "{}"),
+                END_0,
+                END_1,
+                Ok(Part::Finished(StopReason::ToolUse)),
+            ]
+        );
+    }
+
+    #[test]
+    fn calls_without_index_or_with_the_same_one_are_told_apart_by_id() {
+        for index in ["", r#""index":0,"#] {
+            let delta = |id: &str, name: &str| {
+                format!(
+                    r#"{{"choices":[{{"delta":{{"tool_calls":[{{{index}"id":"{id}","function":{{"name":"{name}","arguments":"{{}}"}}}}]}}}}]}}"#
+                )
+            };
+            let parts = decode(&[&delta("a", "ls"), &delta("b", "rg"), STOP, "[DONE]"]);
+            let expected = [
+                call(0, "a", "ls"),
+                arguments(0, "{}"),
+                call(1, "b", "rg"),
+                arguments(1, "{}"),
+                END_0,
+                END_1,
+            ];
+            assert_eq!(parts[..6], expected);
+            assert_eq!(parts[6], Ok(Part::Finished(StopReason::ToolUse)));
+        }
+    }
+
+    #[test]
+    fn a_call_without_id_gets_one_that_no_other_answer_has() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"ls","arguments":"{"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"rg"}}]}}]}"#,
+        ]);
+        let expected =
+            [call(0, "call_T_0", "ls"), arguments(0, "{"), arguments(0, "}"), call(1, "call_T_1", "rg")];
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn a_name_may_come_late() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{\"x\""}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":":1}"}}]}}]}"#,
+            STOP,
+            "[DONE]",
+        ]);
+        let expected =
+            [call(0, "a", "ls"), arguments(0, r#"{"x":1}"#), END_0, Ok(Part::Finished(StopReason::ToolUse))];
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn arguments_that_are_an_object_are_taken_as_its_text() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":{"path":"."}}}]}}]}"#,
+        ]);
+        assert_eq!(parts, [call(0, "a", "ls"), arguments(0, r#"{"path":"."}"#)]);
+    }
+
+    #[test]
+    fn thoughts_come_under_two_names() {
+        for name in ["reasoning", "reasoning_content"] {
+            let thought = format!(r#"{{"choices":[{{"delta":{{"{name}":"hm","content":null}}}}]}}"#);
+            let parts = decode(&[&thought, r#"{"choices":[{"delta":{"content":"yes"}}]}"#]);
+            assert_eq!(
+                parts,
+                [
+                    Ok(Part::Thinking { block: 0, text: "hm".into() }),
+                    END_0,
+                    Ok(Part::Text { block: 1, text: "yes".into() }),
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn usage_is_told_without_what_the_cache_had() {
+        let parts = decode(&[
+            r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}"#,
+        ]);
+        let usage = |counts: [u64; 5]| {
+            let [input, output, cache_read, cache_write, total_tokens] = counts.map(Tokens);
+            Ok(Part::Usage(Usage {
+                input,
+                output,
+                cache_read,
+                cache_write,
+                total_tokens,
+                ..Usage::default()
+            }))
+        };
+        assert_eq!(parts, [usage([10, 7, 60, 30, 107]), usage([5, 1, 0, 0, 6])]);
+    }
+
+    #[test]
+    fn every_finish_reason_has_its_meaning() {
+        let finish = |reason: &str| {
+            let call = r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":"{}"}}]}}]}"#;
+            let chunk = format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#);
+            let first = if reason == "tool_calls" { call } else { r#"{"choices":[]}"# };
+            decode(&[first, &chunk, "[DONE]"]).pop().unwrap()
+        };
+        assert_eq!(finish("stop"), Ok(Part::Finished(StopReason::Stop)));
+        assert_eq!(finish("length"), Ok(Part::Finished(StopReason::Length)));
+        assert_eq!(finish("tool_calls"), Ok(Part::Finished(StopReason::ToolUse)));
+        assert_eq!(finish("content_filter").unwrap_err().failure, Failure::Fatal);
+        assert_eq!(finish("error").unwrap_err().failure, Failure::Interrupted);
+    }
+
+    #[test]
+    fn an_end_without_done_is_one_if_the_reason_was_told() {
+        let mut decoder = Decoder::new("T".into());
+        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, Failure::Interrupted);
+        let data = r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#.to_owned();
+        decoder.take(&Event { data, ..Event::default() }, &mut Vec::new()).unwrap();
+        let mut parts = Vec::new();
+        decoder.end(&mut parts).unwrap();
+        assert_eq!(parts, [Part::Finished(StopReason::Length)]);
+    }
+
+    #[test]
+    fn errors_and_oddities_in_the_stream() {
+        let parts = decode(&[
+            r#"{"object":"keep-alive"}"#,
+            r#"{"choices":[{"delta":null}],"usage":"none","error":null}"#,
+            r#"{"error":{"message":"Rate limit reached","code":429}}"#,
+        ]);
+        assert!(matches!(&parts[0], Ok(Part::Trace { name: "unknown_event", .. })));
+        let Err(fault) = &parts[1] else { panic!("an error: {parts:?}") };
+        assert_eq!(fault.failure, Failure::Transient { retry_after: None });
+    }
+}

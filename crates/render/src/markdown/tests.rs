@@ -1,0 +1,150 @@
+use super::*;
+use crate::{Manner, texts};
+
+fn shown(text: &str, width: usize) -> Vec<String> {
+    texts(&markdown(text, width))
+}
+
+#[test]
+fn blocks_stand_one_line_apart() {
+    assert_eq!(
+        shown("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
+        ["Title", "", "text", "", "────────────────────", "", "│ quoted more", "│", "│ end"]
+    );
+}
+
+#[test]
+fn lists_nest_and_number_and_wrap_beneath_their_text() {
+    let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
+    assert_eq!(
+        shown(text, 11),
+        ["intro", "", "• one two", "  three", "  1. first", "  2. second", "☑ done", "☐ open", "", "after"]
+    );
+}
+
+#[test]
+fn what_stands_apart_in_a_list_does_so_on_the_screen() {
+    assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "", "• c"]);
+    assert_eq!(
+        shown("- a\n  b\n\n- c\n- d", 20),
+        ["• a b", "", "• c", "• d"],
+        "whatever the parser calls loose"
+    );
+    let code = "- a\n  ```\n  x\n  ```\n\n- b\n  - c\n\n- d\n\ne";
+    assert_eq!(shown(code, 20), ["• a", "    x", "", "• b", "  • c", "", "• d", "", "e"]);
+    assert_eq!(shown("> - a\n>\n> - b", 20), ["│ • a", "│", "│ • b"]);
+}
+
+#[test]
+fn a_code_block_names_its_language_and_keeps_its_spaces_and_marks_rows_that_go_on() {
+    assert_eq!(shown("```\nlet a = b;\n```", 8), ["  let a", "↳ = b;"]);
+    assert_eq!(
+        shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
+        ["do", "", "  rust", "  fn x() {", "", "      let  a;", "  }", "", "end"]
+    );
+}
+
+#[test]
+fn code_in_an_item_stands_beneath_the_items_text() {
+    assert_eq!(shown("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
+}
+
+#[test]
+fn styles_add_up() {
+    let lines = markdown("**bold *both* `code`** [site](http://a.b) <http://c.d>", 80);
+    assert_eq!(lines[0].text(), "bold both code site (http://a.b) http://c.d");
+    let style = |text: &str| lines[0].spans.iter().find(|span| span.text == text).unwrap().style;
+    assert_eq!(style("both").emphasis, Emphasis::BOLD.and(Emphasis::ITALIC));
+    assert_eq!(style("code"), Style::from(Role::Code).with(Emphasis::BOLD));
+    assert_eq!(style("site").role, Role::Link);
+}
+
+#[test]
+fn a_table_has_columns_and_wraps_in_them() {
+    let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
+    assert_eq!(
+        shown(text, 30),
+        [" name           n", "──────────────────", " a long name    1", " b            200"]
+    );
+    assert_eq!(
+        shown(text, 14),
+        [" name       n", "──────────────", " a long     1", " name", " b        200"]
+    );
+}
+
+#[test]
+fn a_table_that_is_too_narrow_for_columns_is_a_list() {
+    let text = "| a | b | c |\n|---|---|---|\n| 12345678 | 12345678 | 12345678 |\n";
+    assert_eq!(shown(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
+}
+
+#[test]
+fn nothing_escapes_through_markdown() {
+    let lines = shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
+    assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
+}
+
+/// Of everything something, in a hundred lines.
+const EVERYTHING: &str = include_str!("everything.md");
+
+#[test]
+fn everything_there_is_in_markdown_looks_right_on_narrow_and_wide_pages() {
+    for width in [40, 100] {
+        let lines = markdown(EVERYTHING, width);
+        assert!(lines.iter().all(|line| line.width() <= width), "{lines:?}");
+        insta::assert_snapshot!(format!("markdown_{width}"), texts(&lines).join("\n"));
+    }
+}
+
+#[test]
+fn all_levels_of_headings_are_told_apart_without_colour() {
+    let looks: Vec<(String, Emphasis)> = (1..=6)
+        .map(|level| {
+            let line = markdown(&format!("{} T", "#".repeat(level)), 40).remove(0);
+            (line.text(), line.spans.last().unwrap().style.emphasis)
+        })
+        .collect();
+    for (at, look) in looks.iter().enumerate() {
+        assert!(!looks[at + 1..].contains(look), "{look:?}");
+    }
+}
+
+#[test]
+fn a_link_is_spelled_out_unless_it_is_live_and_honest() {
+    let live = Page { width: 80, manner: Manner { links: Links::Live, ..Manner::default() } };
+    let both = |text: &str| [live, 80.into()].map(|page: Page| markdown(text, page)[0].text());
+    assert_eq!(both("[site](https://a.b)"), ["site", "site (https://a.b)"]);
+    assert_eq!(both("<https://a.b>"), ["https://a.b", "https://a.b"]);
+    assert_eq!(both("[x](docs/a.md)"), ["x (docs/a.md)", "x (docs/a.md)"]);
+    assert_eq!(both("[good.example](https://evil.example)")[0], "good.example (https://evil.example)");
+    assert_eq!(both("[](https://a.b)")[0], " (https://a.b)");
+    assert_eq!(both("[![alt](https://a.b/i.png)](https://a.b)")[0], "▣ alt");
+}
+
+#[test]
+fn a_link_leads_there_on_every_line_of_its_text() {
+    let lines = markdown("[some words that wrap](https://a.b)", 10);
+    let links = lines.iter().flat_map(|line| &line.spans).filter(|span| span.style.role == Role::Link);
+    assert!(
+        links.clone().count() == 2 && links.clone().all(|span| span.link.as_deref() == Some("https://a.b"))
+    );
+    assert_eq!(markdown("[x](javascript:alert(1))", 40)[0].spans[0].link, None);
+}
+
+#[test]
+fn on_a_wide_page_prose_is_no_wider_than_one_can_read_and_code_is() {
+    let text = format!("{}\n\n```text\n{}\n```", "word ".repeat(60), "code".repeat(45));
+    let widths: Vec<usize> = markdown(&text, 200).iter().map(Line::width).collect();
+    assert_eq!(widths.iter().filter(|width| (100..=120).contains(*width)).count(), 2, "{widths:?}");
+    assert_eq!(widths.iter().filter(|width| **width > 180).count(), 1, "{widths:?}");
+}
+
+#[test]
+fn blocks_of_an_item_stand_apart_where_they_do_in_the_source_whatever_other_items_do() {
+    let tight = "- one\n  ```\n  code\n  ```\n  - deep\n";
+    for text in [tight.to_owned(), format!("{tight}\n- two")] {
+        assert_eq!(shown(&text, 30)[..3], ["• one", "    code", "  • deep"], "{text}");
+    }
+    let apart = "> - one\n>\n>   more\n>   > said\n";
+    assert_eq!(shown(apart, 30), ["│ • one", "│", "│   more", "│   │ said"]);
+}

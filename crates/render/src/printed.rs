@@ -1,0 +1,78 @@
+//! What a command printed, as styled lines: its colours kept, and nothing in it that could act on a terminal.
+//!
+//! What carriage returns and escape sequences do was done before, by [`ansi`](tiller_core::ansi).
+
+use tiller_core::ansi::{Pen, Printed, Stroke, TAB};
+
+use super::clean::spelled;
+use super::{Line, Span, Stands, Style};
+
+/// The lines of what a command printed, in `style` where it chose nothing else; not wrapped.
+#[must_use]
+pub fn printed(printed: &Printed, style: impl Into<Style>) -> Vec<Line> {
+    let ground = style.into();
+    let (mut strokes, mut at) = (printed.strokes.as_slice(), 0);
+    let mut lines = Vec::new();
+    for text in printed.text.split_terminator('\n') {
+        lines.push(coloured(spelled(text, ground, TAB), strokes, at).into());
+        at += text.chars().count() + 1;
+        let over = strokes.iter().take_while(|stroke| stroke.end() <= at).count();
+        strokes = &strokes[over..];
+    }
+    lines
+}
+
+/// The same as one text without styles.
+pub(super) fn bare(text: &str) -> String {
+    let lines: Vec<String> = printed(&Printed::of(text), Style::default()).iter().map(Line::text).collect();
+    let mut out = lines.join("\n");
+    if text.ends_with('\n') {
+        out.push('\n');
+    }
+    out
+}
+
+/// The pieces of a line, whose first character is number `at`, in the colours of their strokes.
+fn coloured(pieces: Vec<Span>, strokes: &[Stroke], mut at: usize) -> Vec<Span> {
+    if strokes.is_empty() {
+        return pieces;
+    }
+    let mut strokes = strokes.iter().peekable();
+    let (mut out, mut pen) = (Vec::new(), Pen::default());
+    for piece in pieces {
+        let mut rest = piece.text.as_str();
+        while !rest.is_empty() {
+            while strokes.next_if(|stroke| stroke.end() <= at).is_some() {}
+            let length = match piece.style.stands {
+                Stands::ForNothing => usize::MAX,
+                Stands::ForItself | Stands::For(_) => match strokes.peek() {
+                    Some(stroke) if stroke.start <= at => {
+                        pen = stroke.pen;
+                        stroke.end() - at
+                    }
+                    next => {
+                        pen = Pen::default();
+                        next.map_or(usize::MAX, |stroke| stroke.start - at)
+                    }
+                },
+            };
+            let cut = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
+            out.push(Span::new(&rest[..cut], inked(piece.style, pen)));
+            at += match piece.style.stands {
+                Stands::ForItself => rest[..cut].chars().count(),
+                Stands::For(_) => 1,
+                Stands::ForNothing => 0,
+            };
+            rest = &rest[cut..];
+        }
+    }
+    out
+}
+
+fn inked(ground: Style, pen: Pen) -> Style {
+    let Pen { emphasis, fg, bg } = pen;
+    Style { fg: fg.or(ground.fg), bg: bg.or(ground.bg), ..ground }.with(emphasis)
+}
+
+#[cfg(test)]
+mod tests;

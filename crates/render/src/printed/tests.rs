@@ -1,0 +1,150 @@
+use proptest::prelude::*;
+use tiller_core::ansi::Ansi;
+
+use super::*;
+use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
+
+fn shown(text: &str) -> Vec<String> {
+    texts(&printed(&Printed::of(text), Role::Muted))
+}
+
+fn styles(text: &str) -> Vec<(String, Style)> {
+    let lines = printed(&Printed::of(text), Role::Muted);
+    lines.into_iter().flat_map(|line| line.spans).map(|span| (span.text, span.style)).collect()
+}
+
+fn muted() -> Style {
+    Role::Muted.into()
+}
+
+#[test]
+fn colours_and_emphasis_are_kept() {
+    let text = "\u{1b}[1;31mred\u{1b}[22m thin\u{1b}[0m plain \u{1b}[38;5;208mo\u{1b}[48;2;1;2;3mrgb\u{1b}[39;49;9ms\u{1b}[m.";
+    let red = Style { fg: Some(Ansi::Basic(1)), ..muted() };
+    let orange = Style { fg: Some(Ansi::Indexed(208)), ..muted() };
+    assert_eq!(
+        styles(text),
+        [
+            ("red".into(), red.with(Emphasis::BOLD)),
+            (" thin".into(), red),
+            (" plain ".into(), muted()),
+            ("o".into(), orange),
+            ("rgb".into(), Style { bg: Some(Ansi::Rgb(1, 2, 3)), ..orange }),
+            ("s".into(), muted().with(Emphasis::STRIKE)),
+            (".".into(), muted()),
+        ]
+    );
+}
+
+#[test]
+fn colours_in_their_other_spellings_are_understood() {
+    let fg = |text: &str| styles(text)[0].1.fg;
+    assert_eq!(fg("\u{1b}[38:2::9:8:7mx"), Some(Ansi::Rgb(9, 8, 7)));
+    assert_eq!(fg("\u{1b}[38:2:9:8:7mx"), Some(Ansi::Rgb(9, 8, 7)));
+    assert_eq!(fg("\u{1b}[38:5:3mx"), Some(Ansi::Basic(3)));
+    assert_eq!(fg("\u{1b}[97mx"), Some(Ansi::Basic(15)));
+    assert_eq!(
+        fg("\u{1b}[58;5;3;31mx"),
+        Some(Ansi::Basic(1)),
+        "an underline's colour takes its numbers along"
+    );
+    assert_eq!(fg("\u{1b}[38;5;999mx"), None);
+}
+
+#[test]
+fn a_style_goes_on_over_line_ends() {
+    let lines = printed(&Printed::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1].spans[0].style.fg, Some(Ansi::Basic(2)));
+    assert_eq!(lines[2].spans[0].style.fg, None);
+}
+
+#[test]
+fn a_progress_bar_shows_its_last_state_as_a_terminal_would() {
+    assert_eq!(shown("[#  ] 10%\r[## ] 20%\r\nend"), ["[## ] 20%", "end"]);
+    assert_eq!(shown("downloading\rok"), ["okwnloading"], "what isn't written over stays");
+    assert_eq!(shown("downloading\r\u{1b}[Kok"), ["ok"]);
+    assert_eq!(shown("downloading\u{1b}[2K\u{1b}[1Gok"), ["ok"]);
+    assert_eq!(shown("- \u{8}\u{8}\\ \u{8}\u{8}| done"), ["| done"]);
+    assert_eq!(shown("日本\rab"), ["ab本"]);
+    assert_eq!(shown("日本\ra"), ["a 本"], "half a character is none");
+    assert_eq!(shown("日本\r\u{1b}[31m.\u{1b}[K"), ["."]);
+}
+
+#[test]
+fn everything_else_that_is_said_to_a_terminal_is_left_out() {
+    let text = "a\u{1b}[2J\u{1b}[3;4Hb\u{1b}]0;title\u{7}c\u{1b}]8;;http://x\u{1b}\\d\u{1b}(Be\u{1b}Pq\u{1b}\\f\u{1b}=g\u{9b}1Ah\u{1b}[?25li";
+    assert_eq!(shown(text), ["abcdefghi"]);
+}
+
+#[test]
+fn a_sequence_cut_off_swallows_no_more_than_its_line() {
+    assert_eq!(shown("a\u{1b}]0;title\nb\u{1b}[1\nc\u{1b}"), ["a", "b", "c"]);
+    assert_eq!(shown("a\u{1b}[1;ü"), ["aü"]);
+}
+
+#[test]
+fn tabs_go_to_every_eighth_column_and_what_is_hidden_is_named() {
+    assert_eq!(shown("a\tb\n日\tc"), ["a       b", "日      c"]);
+    assert_eq!(shown("x\u{202e}y\u{7}\u{0}"), ["x<U+202E>y"]);
+}
+
+#[test]
+fn a_mark_belongs_to_what_stands_before_it_whatever_is_between() {
+    assert_eq!(shown("e\u{1b}[31m\u{301}"), ["e\u{301}"]);
+    assert_eq!(shown("👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"), ["👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"]);
+}
+
+#[test]
+fn a_stroke_colours_tabs_and_what_is_named_and_no_more_than_its_characters() {
+    let stroke =
+        |start, length| Stroke { start, length, pen: Pen { fg: Some(Ansi::Basic(1)), ..Pen::default() } };
+    let text = Printed { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
+    let red = |style: Style| style.fg.is_some();
+    let lines = printed(&text, Role::Text);
+    let pieces = |line: &Line| -> Vec<(String, bool)> {
+        let chunks = line.spans.chunk_by(|one, next| red(one.style) == red(next.style));
+        chunks
+            .map(|chunk| (chunk.iter().map(|span| span.text.as_str()).collect(), red(chunk[0].style)))
+            .collect()
+    };
+    assert_eq!(
+        pieces(&lines[0]),
+        [("a".into(), false), ("       <U+202E>".into(), true), ("b".into(), false)]
+    );
+    assert_eq!(pieces(&lines[1]), [("c".into(), false)]);
+    assert_eq!(pieces(&lines[2]), [("de".into(), true)]);
+}
+
+/// Bytes that mean something to a terminal, and some that don't.
+fn noise() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("\u{1b}[".to_owned()),
+        Just("\u{1b}]8;;".to_owned()),
+        Just("\r".to_owned()),
+        Just("\u{8}\u{8}".to_owned()),
+        Just("\t".to_owned()),
+        Just("\n".to_owned()),
+        Just("\u{1b}[2K".to_owned()),
+        Just("\u{1b}[31;4m".to_owned()),
+        Just("日👨\u{200d}👩🇩🇪e\u{301}".to_owned()),
+        Just("\u{202e}\u{200d}\u{fe0f}\u{e0041}".to_owned()),
+        proptest::collection::vec(any::<u8>(), 0..12)
+            .prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        any::<String>(),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_printed_no_control_gets_through_and_no_line_is_too_wide(text in noise(), width in 8_usize..40) {
+        for line in printed(&Printed::of(&text), Role::Text) {
+            prop_assert!(!line.text().contains(char::is_control), "{line:?}");
+            prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");
+            for row in wrap(&line.spans, width, &Indent::default(), Breaks::Anywhere) {
+                prop_assert!(row.width() <= width, "{row:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,441 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Manner, Role, markdown, texts};
+
+const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
+
+fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
+    stream.settle();
+    stream.lines().cloned().collect()
+}
+
+#[test]
+fn however_it_is_cut_the_end_is_the_same() {
+    let whole = texts(&markdown(TEXT, 30));
+    for size in [1, 2, 3, 7, 50] {
+        let mut stream = MarkdownStream::new(30);
+        let chars: Vec<char> = TEXT.chars().collect();
+        for piece in chars.chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            stream.settle();
+        }
+        assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
+    }
+}
+
+#[test]
+fn however_code_is_cut_its_words_are_the_same() {
+    let whole = markdown(TEXT, 30);
+    for size in [1, 3, 40] {
+        let mut stream = MarkdownStream::new(30);
+        let chars: Vec<char> = TEXT.chars().collect();
+        for piece in chars.chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            stream.settle();
+        }
+        let code = |lines: Vec<Line>| {
+            let is_code = |line: &Line| line.text().contains("fn a()");
+            lines.into_iter().find(is_code).map(|line| line.spans)
+        };
+        assert_eq!(code(lines(&mut stream)), code(whole.clone()), "pieces of {size}");
+    }
+}
+
+#[test]
+fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("```rust\nlet a = 1;\nlet");
+    let shown = lines(&mut stream);
+    assert_eq!(shown[1].spans[1], Span::new("let", Role::Keyword));
+    assert_eq!(shown[2].spans[1], Span::new("let", Role::Text));
+    stream.push(" b;\n");
+    let then = lines(&mut stream);
+    assert_eq!(then[..2], shown[..2]);
+    assert_eq!(then[2].spans[1], Span::new("let", Role::Keyword));
+}
+
+#[test]
+fn of_a_very_long_answer_the_same_code_is_told_apart_however_it_comes() {
+    let piece = "```rust\nlet a = 1;\n```\n\n- in a list\n  ```rust\n  let b;\n  ```\n\n";
+    let text = piece.repeat(code::MOST_OF_AN_ANSWER / 15);
+    let mut stream = MarkdownStream::new(30);
+    for at in (0..text.len()).step_by(997) {
+        stream.push(&text[at..text.len().min(at + 997)]);
+        stream.settle();
+    }
+    stream.push("end\n");
+    let (told, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
+    assert!(told == whole);
+    let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
+    assert_eq!(keywords.count(), code::MOST_OF_AN_ANSWER / (11 + 7) * 2);
+}
+
+#[test]
+fn lines_once_shown_are_not_taken_away() {
+    let mut stream = MarkdownStream::new(30);
+    let mut most = 0;
+    for c in TEXT.chars() {
+        stream.push(&c.to_string());
+        let count = lines(&mut stream).len();
+        assert!(count >= most, "{most} lines became {count} after {:?}", stream.text());
+        most = count;
+    }
+}
+
+#[test]
+fn marks_of_things_to_come_are_not_shown() {
+    let mut stream = MarkdownStream::new(30);
+    let mut shown = Vec::new();
+    for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
+        stream.push(&c.to_string());
+        shown.extend(texts(&lines(&mut stream)));
+    }
+    assert!(shown.iter().all(|line| !line.contains(['*', '`'])), "{shown:?}");
+}
+
+#[test]
+fn a_finished_block_is_not_looked_at_again() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("one\n\ntwo\n\nthree\nfo");
+    stream.settle();
+    assert_eq!(&stream.text()[stream.from..], "three\nfo");
+    stream.push("ur\n\n```\na\nb\nc");
+    stream.settle();
+    assert_eq!(&stream.text()[stream.from..], "c");
+}
+
+#[test]
+fn a_block_without_end_is_finished_by_force() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..20 {
+        stream.push(&"- another item of a list\n".repeat(100));
+        stream.settle();
+        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
+    }
+    assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
+}
+
+#[test]
+fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..200 {
+        stream.push("some **words** of a paragraph\n");
+        stream.settle();
+        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK + 30);
+    }
+    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
+    stream.push("\n| a | b |\n|---|---|\n");
+    for _ in 0..50 {
+        stream.push(&"| one | two |\n".repeat(10));
+        stream.settle();
+    }
+    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == " one  two").count(), 500);
+}
+
+#[test]
+fn a_long_text_without_any_line_end_is_finished_too() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..500 {
+        stream.push(&"again and ".repeat(10));
+        stream.settle();
+    }
+    assert!(stream.text.len() - stream.from <= LARGEST_LINE);
+}
+
+#[test]
+fn of_a_lot_of_text_a_part_is_read_at_once_and_the_rest_when_the_lines_are_asked_for_again() {
+    let text = format!("{TEXT}\n\n").repeat(3 * MOST_AT_ONCE / TEXT.len());
+    let mut stream = MarkdownStream::new(30);
+    stream.push(&text);
+    let (mut from, mut shown, mut times) = (0, Vec::new(), 0);
+    while times == 0 || stream.lags() {
+        let now = texts(&lines(&mut stream));
+        assert!(now.starts_with(&shown[..shown.len().saturating_sub(1)]));
+        assert!(from < stream.from && stream.from <= from + MOST_AT_ONCE);
+        (from, shown, times) = (stream.from, now, times + 1);
+    }
+    assert!(times >= 3, "{times}");
+    assert!(shown == texts(&markdown(&text, 30)));
+}
+
+#[test]
+fn a_line_of_code_longer_than_what_is_read_at_once_holds_nothing_up() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push(&format!("```\n{}\n```\n\nend", "x".repeat(2 * MOST_AT_ONCE)));
+    for _ in 0..3 {
+        lines(&mut stream);
+    }
+    assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "end");
+    assert!(!stream.lags());
+}
+
+#[test]
+fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
+    for (piece, width) in [("0123456789abcdef", 80), ("数字 {\"k\": 1}, ", 31), ("a\tb\u{1b}[0m", 40)] {
+        let mut stream = MarkdownStream::new(width);
+        let mut text = "```json\n[\n".to_owned();
+        stream.push(&text);
+        for _ in 0..300 {
+            let more = piece.repeat(40);
+            stream.push(&more);
+            text.push_str(&more);
+            stream.settle();
+            let unfinished = stream.text.len() - stream.from;
+            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
+            let rows = stream.tail.len();
+            assert!(rows <= LARGEST_LINE / 20, "{rows}");
+        }
+        let mark = "```".repeat(100) + "\n]\n```\n\nend";
+        stream.push(&mark);
+        text.push_str(&mark);
+        let shown = lines(&mut stream);
+        let whole = markdown(&text, width);
+        if !piece.contains('\t') {
+            assert_eq!(texts(&shown), texts(&whole));
+        }
+        assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
+        let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Joint::Begins).count();
+        assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
+    }
+}
+
+#[test]
+fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
+    for (piece, width) in [("0123456789abcdef", 80), ("*数字_", 31), ("a\tb\u{1b}[0m", 40)] {
+        let mut stream = MarkdownStream::new(width);
+        stream.push("here: ");
+        for _ in 0..300 {
+            stream.push(&piece.repeat(40));
+            stream.settle();
+            let unfinished = stream.text.len() - stream.from;
+            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
+            assert!(stream.tail.len() <= LARGEST_LINE / 20, "{}", stream.tail.len());
+        }
+        let rows = lines(&mut stream);
+        let goes_on = |line: &&Line| matches!(line.joint, Joint::GoesOn { .. });
+        assert!(rows.iter().filter(goes_on).count() + 2 == rows.len(), "copied it is one word");
+        let word: String = texts(&rows[1..]).concat();
+        assert!(piece.contains('\t') || word == piece.repeat(12_000), "nothing is lost");
+        stream.push(" **more**\n");
+        assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "more");
+        stream.push("\n- item");
+        let end = texts(&lines(&mut stream));
+        assert_eq!(end[end.len() - 3..], ["more", "", "• item"]);
+    }
+}
+
+#[test]
+fn another_width_wraps_everything_anew() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("one two three\n\nfour five");
+    stream.settle();
+    stream.set_page(8);
+    assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
+}
+
+/// Parts of Markdown that open something, and some that close it.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("```rust\nfn x() {}\n"),
+        Just("```\n"),
+        Just("| a | b |\n|---|---|\n"),
+        Just("| 1 | 2 |\n"),
+        Just("- item\n"),
+        Just("  - deep\n"),
+        Just("1. one\n\n"),
+        Just("> quote\n"),
+        Just("\n"),
+        Just("words **bold** "),
+        Just("`code` and [a link](http://a.b) "),
+        Just("# Title\n"),
+        Just("---\n"),
+        Just("text\n"),
+        Just("<b>html</b>\n"),
+        Just("日本 👨\u{200d}👩\u{200d}👧 "),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn what_is_finished_stays_whatever_comes_after_it(text in pieces(), width in 8_usize..60) {
+        let mut stream = MarkdownStream::new(width);
+        let mut finished: Vec<Line> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            stream.settle();
+            prop_assert!(stream.finished.starts_with(&finished), "after {:?}", stream.text());
+            finished.clone_from(&stream.finished);
+            prop_assert!(stream.lines().all(|line| line.width() <= width), "after {:?}", stream.text());
+        }
+    }
+}
+
+#[test]
+fn a_long_paragraph_breaks_where_a_fresh_layout_breaks_it_whatever_the_widths_before() {
+    let line = |from: usize, count: usize| {
+        let word = |at: usize| ["word", "*slanted*", "`code`", "a", "considerably"][at % 5];
+        (from..from + count).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let lines_of_source: String = (0..150).map(|at| format!("{}\n", line(at, 7 + at % 3))).collect();
+    let broken_on_purpose: String = (0..150).map(|at| format!("{}  \n", line(at, 9))).collect();
+    for text in [
+        format!("{lines_of_source}\nThen {}\n\nand more", line(0, 40)),
+        format!("{}\n\n- item", line(0, 2_000)),
+        format!("{lines_of_source}# Title\n\nend"),
+        format!("{lines_of_source}- item\n- another\n\nend"),
+        format!("{lines_of_source}```\ncode\n```\nend"),
+        format!("{broken_on_purpose}end"),
+    ] {
+        for (size, widths) in [(61, &[40][..]), (97, &[34, 57]), (700, &[30, 80, 33])] {
+            let mut stream = MarkdownStream::new(30);
+            let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+            for (piece, width) in pieces.zip(widths.iter().cycle()) {
+                stream.push(piece);
+                stream.set_page(*width);
+                assert!(lines(&mut stream).iter().all(|line| line.width() <= *width));
+                assert!(stream.text.len() - stream.from <= LARGEST_WHOLE, "it is finished by and by");
+            }
+            let width = stream.page.width;
+            assert_eq!(texts(&lines(&mut stream)), texts(&markdown(&text, width)), "{size} {widths:?}");
+        }
+    }
+}
+
+#[test]
+fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
+    for text in [
+        "before\n\n```sh\nls -l\n# done\n```\nafter",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nafter",
+        "some **bold words** and *more of them* and `code` end",
+        "see [the docs](https://docs.example/a) and [more](https://b.example) end",
+        "- in a list\n  ```rust\n  let a = [1, 2]; // *not* `marked`\n\n  let b = \"**\";\n  ```\n- next",
+        "> quoted\n> ```\n> ls *.rs `which ls`\n> ```\n> and **more**\n\nafter",
+        "1. one\n\n   ~~~~\n   ``` of [another\n   ~~~~\n2. two\n",
+        "- [ ] to do\n- [x] done, *all* of it\n* [a link](https://a.b) in an item\n1. [x] counted\n",
+        "    indented *code*\n    [of two lines\n\n- a list\n- behind it\n",
+        "prose\n\n    let a = *b;\n\n    // and `more`\n\nafter",
+        "> | a | b |\n> |---|---|\n> | 1 | 2 |\n\nafter",
+        "said\n| a | b |\n|---|---|\n| 1 | 2 |\n\nafter",
+        "code with marks: `co``de`, `` `a` `` and `[` and \\[ x \\] and `*` end",
+    ] {
+        let mut stream = MarkdownStream::new(80);
+        let mut shown: Vec<String> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            let now = texts(&lines(&mut stream));
+            // All but the last line is there again, and the last one goes on.
+            let stable = shown.len().saturating_sub(1);
+            assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+                assert!(after.starts_with(before.as_str()), "{before:?} became {after:?}");
+            }
+            shown = now;
+        }
+    }
+}
+
+fn is_told(lines: &[Line]) -> bool {
+    lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
+}
+
+fn tell() {
+    code::tell_waiting(&mut code::Here::default(), || std::ops::ControlFlow::Continue(()));
+}
+
+#[test]
+fn a_line_of_code_is_plain_until_its_words_are_told_beside_and_so_is_the_answer_that_it_becomes() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 40, manner };
+    let mut stream = MarkdownStream::new(page);
+    stream.push("```kotlin\nval stream = 1\nval");
+    assert!(!is_told(&lines(&mut stream)));
+    tell();
+    // Nothing new came, and it is asked again.
+    let told = lines(&mut stream);
+    assert!(is_told(&told[..2]) && !is_told(&told[2..]), "{told:?}");
+    // On another page it is told at once.
+    stream.set_page(page.of_width(30));
+    assert_eq!(lines(&mut stream), told);
+    stream.push(" late = 2\n```\n\nend");
+    let late = lines(&mut stream);
+    assert!(is_told(&late[..2]) && !is_told(&late[2..]));
+    tell();
+    let told = lines(&mut stream);
+    assert!(is_told(&told[2..]));
+    assert_eq!(markdown(stream.text(), page.of_width(30)), told);
+}
+
+#[test]
+fn an_answer_that_ends_with_its_code_keeps_the_colours_it_has() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 40, manner };
+    let mut stream = MarkdownStream::new(page);
+    stream.push("```kotlin\nval last = 1\n```");
+    lines(&mut stream);
+    tell();
+    let (text, told) = (stream.text().to_owned(), lines(&mut stream));
+    drop(stream);
+    assert!(is_told(&told));
+    assert_eq!(markdown(&text, page), told);
+}
+
+#[test]
+fn words_told_late_find_the_rows_of_their_line_among_others() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 20, manner };
+    let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
+    let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
+    let mut stream = MarkdownStream::new(page);
+    stream.push(&text);
+    let plain = texts(&lines(&mut stream));
+    tell();
+    let told = lines(&mut stream);
+    assert_eq!(texts(&told), plain);
+    assert_eq!(told, markdown(&text, page));
+}
+
+/// Parts of well-formed Markdown, among them blocks in others.
+fn nested() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("```rust\nfn x() {}\n\nlet y;\n```\n"),
+        Just("  ```\n  a `b` *c\n  ```\n"),
+        Just("> ```\n> a **b\n> ```\n"),
+        Just("- item `c` **d**\n"),
+        Just("  - deep\n"),
+        Just("- [ ] task\n"),
+        Just("1. one\n"),
+        Just("   more of it\n"),
+        Just("    code *x*\n"),
+        Just("> quote **b**\n"),
+        Just("\n"),
+        Just("words **bold**\n"),
+        Just("`code` and [a link](http://a.b)\n"),
+        Just("## Title\n"),
+        Just("text\n"),
+        Just("\n\n"),
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_shown_goes_on_and_is_not_taken_away(text in nested()) {
+        let mut stream = MarkdownStream::new(70);
+        let mut shown: Vec<String> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            let now = texts(&lines(&mut stream));
+            let stable = shown.len().saturating_sub(1);
+            prop_assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+                // The last word may have to go on a row of its own.
+                let before = &before[..before.rfind(' ').unwrap_or(0)];
+                prop_assert!(after.starts_with(before), "{:?} became {:?} after {:?}", before, after, stream.text());
+            }
+            shown = now;
+        }
+    }
+}

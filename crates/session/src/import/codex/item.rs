@@ -1,0 +1,172 @@
+//! What the items of the model's history say. Pure.
+
+use serde_json::{Map, Value};
+use tiller_core::message::{AssistantBlock, ToolCall, UserBlock};
+
+use super::super::blocks;
+use super::super::note::Notes;
+use super::super::source::{Span, items, text};
+
+/// How texts begin that the program puts in the user's mouth.
+const INJECTED: [&str; 8] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+    "<permissions instructions>",
+    "<turn_aborted>",
+    "<skill>",
+    "<subagent_notification>",
+];
+
+/// An item of the model's history.
+pub(super) enum Item {
+    /// Something the user said.
+    Prompt(Vec<UserBlock>),
+    /// A part of an answer.
+    Answer(AssistantBlock),
+    /// What a call came to.
+    Output { call: String, content: Vec<UserBlock>, is_error: bool },
+    /// Nothing that is imported.
+    Nothing,
+}
+
+/// Reads an item; what it can't carry over is noted.
+pub(super) fn read(item: &Value, span: Span, notes: &mut Notes) -> Vec<Item> {
+    match text(item, "type").unwrap_or_default() {
+        "message" => message(item, span, notes),
+        "reasoning" => vec![reasoning(item)],
+        "function_call" | "custom_tool_call" | "local_shell_call" => vec![call(item, span, notes)],
+        "function_call_output" | "custom_tool_call_output" => vec![output(item, span, notes)],
+        "web_search_call" => {
+            notes.add(span.number, "web searches as text");
+            vec![Item::Answer(said(format!("[web search: {}]", searched(item))))]
+        }
+        // Notes of Codex to itself.
+        "ghost_snapshot" => Vec::new(),
+        kind => {
+            notes.add(span.number, format!("items left out ({kind})"));
+            Vec::new()
+        }
+    }
+}
+
+fn said(text: String) -> AssistantBlock {
+    AssistantBlock::Text { text }
+}
+
+fn message(item: &Value, span: Span, notes: &mut Notes) -> Vec<Item> {
+    let parts = items(item, "content");
+    match text(item, "role").unwrap_or_default() {
+        "assistant" => {
+            let texts = parts.iter().filter_map(|part| text(part, "text")).filter(|text| !text.is_empty());
+            texts.map(|text| Item::Answer(said(text.to_owned()))).collect()
+        }
+        "user" if !is_injected(item) => vec![Item::Prompt(content(parts, span, notes))],
+        _ => {
+            notes.add(span.number, "injected texts left out");
+            Vec::new()
+        }
+    }
+}
+
+/// Whether a message of the user's is the program's.
+fn is_injected(item: &Value) -> bool {
+    let kinds = item.pointer("/internal_chat_message_metadata_passthrough/content_item_kinds");
+    if let Some(kinds) = kinds.and_then(Value::as_array).filter(|kinds| !kinds.is_empty()) {
+        let is_users =
+            |kind: &Value| kind.as_str().is_none_or(|kind| kind.starts_with("user") || kind == "unknown");
+        if !kinds.iter().any(is_users) {
+            return true;
+        }
+    }
+    let first = items(item, "content").iter().find_map(|part| text(part, "text")).unwrap_or_default();
+    INJECTED.iter().any(|beginning| first.trim_start().starts_with(beginning))
+}
+
+/// What a user or a tool said, in parts.
+fn content(parts: &[Value], span: Span, notes: &mut Notes) -> Vec<UserBlock> {
+    let mut blocks = Vec::new();
+    for part in parts {
+        match text(part, "type").unwrap_or_default() {
+            "input_text" | "output_text" | "text" => {
+                let said = text(part, "text").filter(|said| !said.is_empty());
+                blocks.extend(said.map(|said| UserBlock::Text { text: said.to_owned() }));
+            }
+            "input_image" => {
+                let url = text(part, "image_url").unwrap_or_default();
+                blocks.extend(blocks::image_url(url, span, notes));
+            }
+            kind => notes.add(span.number, format!("blocks left out ({kind})")),
+        }
+    }
+    blocks
+}
+
+/// The thought's summary, or its text; the whole item is its seal, as the log's format has it for this provider.
+fn reasoning(item: &Value) -> Item {
+    let texts =
+        |key: &str| -> Vec<&str> { items(item, key).iter().filter_map(|part| text(part, "text")).collect() };
+    let (summary, whole) = (texts("summary"), texts("content"));
+    let thinking = if summary.is_empty() { whole.join("\n\n") } else { summary.join("\n\n") };
+    let thinking_signature = text(item, "encrypted_content").map(|_| {
+        let keys = ["type", "id", "summary", "encrypted_content"];
+        let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
+        Value::Object(kept.collect::<Map<_, _>>()).to_string()
+    });
+    if thinking.is_empty() && thinking_signature.is_none() {
+        return Item::Nothing;
+    }
+    Item::Answer(AssistantBlock::Thinking { thinking, thinking_signature })
+}
+
+fn call(item: &Value, span: Span, notes: &mut Notes) -> Item {
+    let id = text(item, "call_id").or_else(|| text(item, "id"));
+    let (name, arguments) = match text(item, "type") {
+        Some("custom_tool_call") => {
+            let input = item.get("input").cloned().unwrap_or(Value::Null);
+            (text(item, "name"), Value::Object(Map::from_iter([("input".to_owned(), input)])))
+        }
+        Some("local_shell_call") => (Some("local_shell"), item.get("action").cloned().unwrap_or(Value::Null)),
+        _ => (text(item, "name"), item.get("arguments").cloned().unwrap_or(Value::Null)),
+    };
+    let call: Option<ToolCall> = blocks::call(id, name, arguments, span, notes);
+    call.map_or(Item::Nothing, |call| Item::Answer(AssistantBlock::ToolCall(call)))
+}
+
+fn output(item: &Value, span: Span, notes: &mut Notes) -> Item {
+    let output = item.get("output").unwrap_or(&Value::Null);
+    let content = match output {
+        Value::String(text) => vec![UserBlock::Text { text: text.clone() }],
+        Value::Array(parts) => content(parts, span, notes),
+        // Older versions wrote an object.
+        other => match other.get("content") {
+            Some(Value::String(text)) => vec![UserBlock::Text { text: text.clone() }],
+            _ => content(items(other, "content_items"), span, notes),
+        },
+    };
+    let is_error = output.get("success") == Some(&Value::Bool(false));
+    Item::Output { call: text(item, "call_id").unwrap_or_default().to_owned(), content, is_error }
+}
+
+/// What a web search was for.
+fn searched(item: &Value) -> String {
+    let action = item.get("action").unwrap_or(&Value::Null);
+    let what = ["query", "url", "pattern"].into_iter().find_map(|key| text(action, key));
+    what.unwrap_or("?").to_owned()
+}
+
+/// The texts of a compaction's new history: what the user had said, and the summary, which comes last.
+pub(super) fn replacement(history: &[Value]) -> Vec<String> {
+    let users = history.iter().filter(|item| {
+        text(item, "type") == Some("message") && text(item, "role") == Some("user") && !is_injected(item)
+    });
+    users
+        .map(|item| {
+            let texts: Vec<&str> =
+                items(item, "content").iter().filter_map(|part| text(part, "text")).collect();
+            texts.join("\n")
+        })
+        .filter(|text| !text.trim().is_empty())
+        .collect()
+}

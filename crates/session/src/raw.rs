@@ -1,0 +1,66 @@
+//! Entries as they stand in the file: with the keys that tiller doesn't know, spelt as they were.
+
+use serde_json::value::RawValue;
+use tiller_core::id::EntryId;
+
+use super::entry::{self, EntryBody};
+use super::error::SessionError;
+use super::index::EntryKind;
+use super::reader::Reader;
+use super::tree::Tree;
+
+impl Reader {
+    /// Visits the lines of the entries at these positions, without their line ends. A line that is no JSON comes as
+    /// `None`.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn raw_lines(
+        &self,
+        positions: impl IntoIterator<Item = usize>,
+        mut visitor: impl FnMut(usize, Option<&RawValue>),
+    ) -> Result<(), SessionError> {
+        for position in positions {
+            let line = self.line_at(position)?;
+            visitor(position, serde_json::from_slice(line.trim_ascii()).ok());
+        }
+        Ok(())
+    }
+
+    /// The line of the entry at a position, without its line end.
+    ///
+    /// # Errors
+    /// When there is none, or the file can't be read.
+    pub fn raw_line(&self, position: usize) -> Result<Vec<u8>, SessionError> {
+        self.line_at(position)
+    }
+
+    /// Positions of the entries that may label others or hide them, in order.
+    pub(super) fn marking(&self, tree: &Tree) -> Vec<usize> {
+        let count = tree.nodes().len();
+        let is_of = |kind: EntryKind| move |at: &usize| tree.nodes()[*at].kind == kind;
+        let own: Vec<usize> = self.shared.index().own().iter().map(|at| *at as usize).collect();
+        let hides = own.into_iter().filter(|at| *at < count).filter(is_of(EntryKind::Custom));
+        let mut all: Vec<usize> = (0..count).filter(is_of(EntryKind::Label)).chain(hides).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// What the entry at a position says, if it can be read.
+    pub(super) fn body_at(&self, tree: &Tree, position: usize) -> Option<EntryBody> {
+        let node = tree.nodes().get(position)?;
+        entry::parse_body(node.kind, node.role, &self.line_at(position).ok()?).ok()
+    }
+
+    fn line_at(&self, position: usize) -> Result<Vec<u8>, SessionError> {
+        let (offset, length) = {
+            let index = self.shared.index();
+            let entry = index
+                .entries()
+                .at(position)
+                .ok_or_else(|| SessionError::NoEntry(EntryId::new(position.to_string())))?;
+            (entry.stored, entry.length)
+        };
+        self.shared.log.read_at(offset, length)
+    }
+}

@@ -1,0 +1,52 @@
+//! A path piece by piece, for those who must not hold all of its ids.
+
+use tiller_core::id::EntryId;
+
+use super::Reader;
+use crate::error::SessionError;
+
+/// A stretch of a path, by where it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its last entry.
+    pub last: EntryId,
+    /// How many entries it has; at least 1.
+    pub count: usize,
+}
+
+impl Reader {
+    /// The path from the root to `leaf` in sections of `size` entries; the last one may have fewer.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`.
+    pub fn sections(&self, leaf: &EntryId, size: usize) -> Result<Vec<Section>, SessionError> {
+        let (index, size) = (self.shared.index(), size.max(1));
+        let leaf = index.position_of(leaf)?;
+        let mut end = index.ancestry(leaf).count();
+        let mut sections = Vec::with_capacity(end.div_ceil(size));
+        let mut ancestry = index.ancestry(leaf);
+        while let Some(last) = ancestry.next().and_then(|at| index.entries().id(at)) {
+            let count = (end - 1) % size + 1;
+            sections.push(Section { last, count });
+            end -= count;
+            if count > 1 {
+                ancestry.nth(count - 2);
+            }
+        }
+        sections.reverse();
+        Ok(sections)
+    }
+
+    /// Ids of a section, oldest first.
+    ///
+    /// # Errors
+    /// When its last entry is no longer there.
+    pub fn ids(&self, section: &Section) -> Result<Vec<EntryId>, SessionError> {
+        let index = self.shared.index();
+        let last = index.position_of(&section.last)?;
+        let ids = index.ancestry(last).take(section.count).filter_map(|at| index.entries().id(at));
+        let mut ids: Vec<EntryId> = ids.collect();
+        ids.reverse();
+        Ok(ids)
+    }
+}

@@ -1,0 +1,463 @@
+//! May this call run? Allow, ask, or deny: decided from the tool's own declaration, what the command is, the mode, and
+//! what the user has allowed for the session.
+//!
+//! Pure: it looks at nothing but its arguments. It is advice to a careful user and no prison: a command that is let through
+//! can do whatever the user can. Paths are the workspace's business.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tiller_core::message::{Access, ToolSpec};
+use tiller_core::protected_path::{ProtectedPaths, Protection};
+
+mod git_config;
+mod pattern;
+mod reading;
+mod risk;
+mod rule;
+mod shell;
+
+pub use git_config::is_harmless as is_harmless_git_config;
+pub use pattern::{CommandPattern, CoveredCommand};
+pub use rule::{FolderAccess, Rule, SessionRules};
+
+use risk::CommandFolders;
+
+/// Tools that search a folder.
+const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
+
+/// The mode: the calls that ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Commands ask, and writing to a [protected path](tiller_core::protected_path); reading, and writing elsewhere in the working
+    /// directory and in folders that were added to it for that, don't.
+    #[default]
+    Ask,
+    /// Only commands that look dangerous ask, and writing to a protected path.
+    Auto,
+    /// Nothing that changes anything runs.
+    ReadOnly,
+}
+
+impl Mode {
+    /// All modes, in the order they are offered.
+    pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
+
+    /// The mode's name, as typed and shown.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Auto => "auto",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// The mode of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// The answer where the policy would ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asking {
+    /// The user is asked.
+    #[default]
+    User,
+    /// The answer is yes (`--yes`).
+    Yes,
+}
+
+/// The decision on a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// It may run, because a question about it was answered beforehand.
+    Granted(Grant),
+    /// Somebody has to say yes first.
+    Ask {
+        /// The reason, for the user.
+        reason: String,
+        /// The calls that "always" allows for the rest of the session; its `Display` is the text to show.
+        rule: Rule,
+    },
+    /// It may not run.
+    Deny {
+        /// The reason, for the model.
+        reason: String,
+    },
+}
+
+/// The answer to a question that was given before it came up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// A rule of the session covers the call.
+    Rule(Rule),
+    /// `--yes`.
+    Yes,
+}
+
+impl Verdict {
+    /// Checks whether the call runs without a question.
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        matches!(self, Self::Allow | Self::Granted(_))
+    }
+}
+
+/// What is known of the repository whose `.git` lies in the working directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repository {
+    /// There is none, nobody looked, or git may run something there: files that a tool wrote could pass for a repository, and git
+    /// runs what its configuration names.
+    #[default]
+    Unknown,
+    /// It is a real one whose configuration runs nothing.
+    Harmless,
+}
+
+/// The policy of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// The mode: the calls that ask.
+    pub mode: Mode,
+    /// The answer where it would ask.
+    pub asking: Asking,
+    /// The working directory; deleting beneath it is less of a risk than elsewhere.
+    pub root: PathBuf,
+    /// The home directory and tiller's own folders; without them nothing is known to be a startup file or tiller's.
+    pub protected: ProtectedPaths,
+    /// Folders beside the working directory that may be written to, without links.
+    pub writable: Vec<PathBuf>,
+}
+
+impl Policy {
+    /// Decides on a call of the tool with that spec.
+    #[must_use]
+    pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> Verdict {
+        match (self.mode, spec.access) {
+            (_, Access::Reads) => self.judge_named_read(&spec.name, arguments, rules),
+            (Mode::Ask | Mode::Auto, Access::Writes) => self.judge_writing(&spec.name, arguments, rules),
+            (Mode::ReadOnly, Access::Writes | Access::Executes) => Verdict::Deny {
+                reason: format!("{} may change things, and the mode is read-only", spec.name),
+            },
+            (Mode::Ask | Mode::Auto, Access::Executes) => self.judge_execution(&spec.name, arguments, rules),
+        }
+    }
+
+    /// Decides on a call that reads, as far as its argument `path` tells where; tools that search begin in the working directory
+    /// without one.
+    fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let path = arguments.get("path").and_then(Value::as_str);
+        let path = path.or_else(|| SEARCHING_TOOLS.contains(&tool).then_some("."));
+        let Some(path) = path else { return Verdict::Allow };
+        let real = self.folders().resolve_path(path);
+        self.judge_reading(tool, path, &real, rules)
+    }
+
+    /// Decides on a call that reads a path, and what is beneath it; `real` is where the path leads.
+    #[must_use]
+    pub fn judge_reading(&self, tool: &str, path: &str, real: &Path, rules: &SessionRules) -> Verdict {
+        if !self.protected.is_credential(real) && !self.protected.holds_credentials(real) {
+            return Verdict::Allow;
+        }
+        if self.mode == Mode::ReadOnly {
+            return Verdict::Deny { reason: format!("{tool} {}", risk::READS_CREDENTIALS) };
+        }
+        if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
+            return Verdict::Granted(grant);
+        }
+        Verdict::Ask { reason: risk::READS_CREDENTIALS.into(), rule: Rule::for_call(tool, Some(path), None) }
+    }
+
+    /// Decides on a call that writes, as far as its argument `path` tells where.
+    fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let path = arguments.get("path").and_then(Value::as_str);
+        let protected = path.and_then(|path| Some((path, self.folders().protection(path)?)));
+        // The workspace refuses tiller's own files, so there is nothing to ask.
+        let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
+            return Verdict::Allow;
+        };
+        if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
+            return Verdict::Granted(grant);
+        }
+        Verdict::Ask { reason: protection.reason().into(), rule: Rule::for_call(tool, Some(path), None) }
+    }
+
+    fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let command = arguments.get("command").and_then(Value::as_str);
+        let risk = command.and_then(|line| risk::of(line, self.folders()));
+        let is_free = self.mode == Mode::Auto && risk.is_none();
+        let pattern =
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
+        if is_free {
+            return Verdict::Allow;
+        }
+        if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
+            return Verdict::Granted(grant);
+        }
+        let rule = Rule::for_call(tool, command, pattern);
+        let reason = risk.unwrap_or_else(|| match command {
+            Some(_) => "runs a command".into(),
+            None => format!("{tool} may do anything"),
+        });
+        Verdict::Ask { reason, rule }
+    }
+
+    /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
+    /// workspace; `None` for any other command, and for one that isn't understood. `repository` is called for git's commands alone.
+    #[must_use]
+    pub fn list_read_paths(
+        &self,
+        line: &str,
+        repository: impl FnOnce() -> Repository,
+    ) -> Option<Vec<String>> {
+        // Whatever lies there may be a secret.
+        let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
+        (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()
+    }
+
+    fn find_grant(&self, rule: Option<&Rule>) -> Option<Grant> {
+        let yes = (self.asking == Asking::Yes).then_some(Grant::Yes);
+        rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
+    }
+
+    fn folders(&self) -> CommandFolders<'_> {
+        CommandFolders::new(&self.root, &self.protected).with_writable(&self.writable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn at_home() -> ProtectedPaths {
+        ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() }
+    }
+
+    fn spec(name: &str, access: Access) -> ToolSpec {
+        ToolSpec { name: name.into(), description: String::new(), parameters: Arc::new(json!({})), access }
+    }
+
+    /// `allow`, `deny` or `ask RULE: REASON`.
+    fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
+        match policy.judge(&spec(name, access), arguments, rules) {
+            Verdict::Allow | Verdict::Granted(_) => "allow".into(),
+            Verdict::Deny { .. } => "deny".into(),
+            Verdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
+        }
+    }
+
+    #[test]
+    fn each_mode_has_its_say_on_each_kind_of_tool() {
+        let (read, write) = (("read_file", Access::Reads, ""), ("edit_file", Access::Writes, ""));
+        let (test, sudo) = (("bash", Access::Executes, "cargo test"), ("bash", Access::Executes, "sudo ls"));
+        for (mode, asking, (name, access, command), expected) in [
+            (Mode::Ask, Asking::User, read, "allow"),
+            (Mode::Ask, Asking::User, write, "allow"),
+            (Mode::Ask, Asking::User, test, "ask cargo test [any arguments, safe options]: runs a command"),
+            (Mode::Ask, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
+            (Mode::Ask, Asking::Yes, sudo, "allow"),
+            (Mode::Auto, Asking::User, write, "allow"),
+            (Mode::Auto, Asking::User, test, "allow"),
+            (Mode::Auto, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
+            (Mode::Auto, Asking::Yes, sudo, "allow"),
+            (Mode::ReadOnly, Asking::User, read, "allow"),
+            (Mode::ReadOnly, Asking::User, write, "deny"),
+            (Mode::ReadOnly, Asking::Yes, test, "deny"),
+        ] {
+            let policy = Policy { mode, asking, root: "/work".into(), ..Policy::default() };
+            let verdict =
+                judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
+            assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
+        }
+    }
+
+    #[test]
+    fn writing_where_git_keeps_what_it_runs_asks_and_is_allowed_file_by_file() {
+        let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
+            let policy = Policy { mode, asking, root: root.into(), ..Policy::default() };
+            let arguments = json!({ "path": path });
+            judge(&policy, "write_file", Access::Writes, &arguments, rules)
+        };
+        let mut rules = SessionRules::default();
+        for mode in [Mode::Ask, Mode::Auto] {
+            for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
+                let expected = format!("ask exactly `{path}`: writes in .git, and git runs what is there");
+                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), expected);
+                assert_eq!(asks(path, mode, Asking::Yes, "/work", &rules), "allow");
+            }
+            for path in [".gitignore", ".github/workflows/ci.yml", "src/git/hooks", ""] {
+                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), "allow", "{path}");
+            }
+            assert!(asks("hooks/pre-commit", mode, Asking::User, "/work/.git", &rules).starts_with("ask"));
+        }
+        assert_eq!(asks(".git/config", Mode::ReadOnly, Asking::User, "/work", &rules), "deny");
+        rules.add(Rule::for_call("write_file", Some(".git/config"), None));
+        assert_eq!(asks(".git/config", Mode::Ask, Asking::User, "/work", &rules), "allow");
+        assert!(asks(".git/hooks/x", Mode::Ask, Asking::User, "/work", &rules).starts_with("ask"));
+    }
+
+    #[test]
+    fn write_to_home_startup_file_asks_in_every_mode() {
+        for (path, root) in [
+            (".bashrc", "/home/me"),
+            ("../.bashrc", "/home/me/work"),
+            ("/home/me/.ssh/config", "/home/me/work"),
+            ("~/.zshrc", "/work"),
+            ("x/../.config/fish/config.fish", "/home/me"),
+            ("init.lua", "/home/me/.config/nvim"),
+        ] {
+            for (mode, asking, expected) in [
+                (Mode::Ask, Asking::User, "ask"),
+                (Mode::Auto, Asking::User, "ask"),
+                (Mode::Auto, Asking::Yes, "allow"),
+                (Mode::ReadOnly, Asking::User, "deny"),
+            ] {
+                let policy =
+                    Policy { mode, asking, root: root.into(), protected: at_home(), ..Policy::default() };
+                let arguments = json!({ "path": path });
+                let verdict =
+                    judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
+                let reason = "changes startup or credential files in your home directory";
+                let expected = match expected {
+                    "ask" => format!("ask exactly `{path}`: {reason}"),
+                    other => other.to_owned(),
+                };
+                assert_eq!(verdict, expected, "{mode:?} {asking:?} {path}");
+            }
+        }
+        let policy = Policy { root: "/home/me/work".into(), protected: at_home(), ..Policy::default() };
+        for path in [".npmrc", ".config/x", "bin/x", ".bashrc", "src/lib.rs"] {
+            let arguments = json!({ "path": path });
+            let verdict = judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
+            assert_eq!(verdict, "allow", "{path}");
+        }
+    }
+
+    #[test]
+    fn reading_credentials_with_a_tool_asks() {
+        let judge = |mode, root: &str, tool: &str, arguments: Value| {
+            let policy = Policy { mode, root: root.into(), protected: at_home(), ..Policy::default() };
+            judge(&policy, tool, Access::Reads, &arguments, &SessionRules::default())
+        };
+        let asks =
+            |path: &str| format!("ask exactly `{path}`: reaches keys or passwords in your home directory");
+        for mode in [Mode::Ask, Mode::Auto, Mode::ReadOnly] {
+            for (root, tool, path) in [
+                ("/home/me", "read_file", ".ssh/id_rsa"),
+                ("/home/me/work", "read_file", "../.ssh/id_rsa"),
+                ("/work", "read_file", "~/.netrc"),
+                ("/home/me", "list_files", ".ssh"),
+                ("/home/me", "grep", "."),
+                ("/home/me/work", "grep", ".."),
+                ("/work", "grep", "/home/me/.config"),
+            ] {
+                let expected = if mode == Mode::ReadOnly { "deny".to_owned() } else { asks(path) };
+                assert_eq!(
+                    judge(mode, root, tool, json!({ "path": path })),
+                    expected,
+                    "{root} {tool} {path}"
+                );
+            }
+            for (root, path) in [
+                ("/home/me/work", "."),
+                ("/home/me/work", "src/a.rs"),
+                ("/home/me/work", ".ssh/x"),
+                ("/home/me", ".bashrc"),
+                ("/home/me", ".ssh/id_rsa.pub"),
+            ] {
+                assert_eq!(judge(mode, root, "read_file", json!({ "path": path })), "allow", "{root} {path}");
+            }
+        }
+        assert_eq!(judge(Mode::Auto, "/home/me", "grep", json!({})), asks("."));
+        assert_eq!(judge(Mode::Auto, "/home/me/work", "grep", json!({})), "allow");
+        assert_eq!(judge(Mode::Auto, "/home/me", "web_search", json!({})), "allow");
+    }
+
+    #[test]
+    fn command_that_writes_protected_paths_asks_in_every_mode() {
+        for mode in [Mode::Ask, Mode::Auto] {
+            for (line, protection) in [
+                ("x >| .git/config", Protection::Git),
+                ("git log -1 --output=.git/hooks/pre-commit", Protection::Git),
+                ("echo x >> ~/.bashrc", Protection::Home),
+            ] {
+                let policy =
+                    Policy { mode, root: "/home/me/work".into(), protected: at_home(), ..Policy::default() };
+                let mut rules = SessionRules::default();
+                let arguments = json!({ "command": line });
+                let expected = format!("ask exactly `{line}`: {}", protection.reason());
+                assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
+                for other in ["git log -1", "echo x", "x"] {
+                    rules.add(Rule::for_call(
+                        "bash",
+                        Some(other),
+                        CommandPattern::find(other, policy.folders()),
+                    ));
+                }
+                assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_without_a_command_is_allowed_as_a_whole() {
+        let policy = Policy::default();
+        let mut rules = SessionRules::default();
+        let Verdict::Ask { rule, .. } = policy.judge(&spec("deploy", Access::Executes), &json!({}), &rules)
+        else {
+            panic!("it asks")
+        };
+        assert_eq!(rule.to_string(), "every call of deploy");
+        rules.add(rule);
+        assert_eq!(judge(&policy, "deploy", Access::Executes, &json!({"x": 1}), &rules), "allow");
+        assert_ne!(judge(&policy, "bash", Access::Executes, &json!({"command": "ls"}), &rules), "allow");
+    }
+
+    #[test]
+    fn a_session_rule_covers_its_program_and_nothing_smuggled_in_beside_it() {
+        let policy = Policy { root: "/work".into(), ..Policy::default() };
+        for (allowed, command, expected) in [
+            ("cargo test", "cargo test parse -- --nocapture", true),
+            ("cargo test", "cargo build", false),
+            ("cargo test", "cargo testify", false),
+            ("cargo test", "./cargo test", false),
+            ("cargo test", "cargo test; rm -rf /", false),
+            ("cargo test", "cargo test && rm -rf src", false),
+            ("cargo test", "cargo test | sh", false),
+            ("cargo test", "cargo test > src/lib.rs", false),
+            ("cargo test", "cargo test $(rm -rf src)", false),
+            ("cargo test", "cargo test `rm -rf src`", false),
+            ("cargo test", "cargo test\nrm -rf src", false),
+            ("cargo test", "cargo test & rm x", false),
+            ("cargo test", "RUSTC_WRAPPER=./evil cargo test", false),
+            ("git push", "git push origin main", false),
+            ("git push", "git push --force", false),
+            ("grep -n x y", "grep -rn other src", true),
+            ("rm old", "rm src/lib.rs", false),
+            ("rm old", "rm old", true),
+            ("make && ./run", "make && ./run", true),
+            ("make && ./run", "make && ./run -x", false),
+            ("sudo ls", "sudo ls", true),
+            ("sudo ls", "sudo rm", false),
+        ] {
+            let bash = spec("bash", Access::Executes);
+            let mut rules = SessionRules::default();
+            let Verdict::Ask { rule, .. } = policy.judge(&bash, &json!({ "command": allowed }), &rules)
+            else {
+                panic!("{allowed} asks")
+            };
+            rules.add(rule);
+            let verdict = policy.judge(&bash, &json!({ "command": command }), &rules);
+            assert_eq!(verdict.runs(), expected, "{allowed} then {command}");
+        }
+    }
+}

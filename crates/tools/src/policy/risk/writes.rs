@@ -1,0 +1,513 @@
+//! Finds the paths that a program writes or links to, as far as its arguments tell.
+
+use std::path::Path;
+
+use tiller_core::protected_path::Protection;
+
+use super::{CommandFolders, base_name, has_flag, loss, targets};
+
+/// Actions of find with a file to write in the next word (GNU findutils 4.10).
+const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
+
+/// The reason why what a program writes to needs a question.
+pub(super) fn protection(
+    name: &str,
+    arguments: &[String],
+    folders: CommandFolders<'_>,
+) -> Option<Protection> {
+    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| folders.protection(path))
+}
+
+const LINKS_OUT: &str = "makes a link that leads out of the working directory";
+
+/// Finds out why the source of a link that a program makes needs a question: a command may write or read through the link.
+pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
+    let sources = list_link_sources(name, arguments);
+    let protection = sources.iter().find_map(|path| folders.protection(path));
+    protection.map(|it| it.reason().to_owned()).or_else(|| {
+        let leads_out = sources.iter().any(|path| folders.leads_out(path));
+        leads_out.then(|| LINKS_OUT.to_owned())
+    })
+}
+
+/// Lists the paths that the links lead to which a program makes. The target of a symbolic link is relative to the folder of the
+/// link, be it the last operand or the one that holds it.
+fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
+    let is_symbolic = match name {
+        "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
+        "cp" if has_flag(arguments, 's', "symbolic-link") || has_flag(arguments, 'l', "link") => false,
+        _ => return Vec::new(),
+    };
+    let operands: Vec<&String> = targets(arguments).collect();
+    let folders = list_target_folders(arguments);
+    let (sources, last) = match operands.as_slice() {
+        [sources @ .., last] if !sources.is_empty() && folders.is_empty() => (sources, last.as_str()),
+        all => (all, ""),
+    };
+    let parent = last.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let bases: Vec<&str> = [last, parent].into_iter().chain(folders).collect();
+    let led = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
+        true => bases.iter().map(|base| Path::new(base).join(source).display().to_string()).collect(),
+        false => vec![source.to_owned()],
+    };
+    sources.iter().flat_map(|source| led(source)).collect()
+}
+
+/// The paths that a program changes, an empty one for the folder that it runs in.
+pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
+    let named = |short, long| values(arguments, short, long).map(str::to_owned);
+    let operands = || targets(arguments).cloned();
+    let here = || std::iter::once(String::new());
+    match name {
+        "cp" | "install" | "ln" => list_copies(&collect_sources(arguments), &list_target_folders(arguments)),
+        "mv" => operands()
+            .chain(list_copies(&collect_sources(arguments), &list_target_folders(arguments)))
+            .collect(),
+        "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
+        "chgrp" | "chmod" | "chown" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch"
+        | "truncate" | "unlink" => operands().collect(),
+        "perl" | "sed" if edits_in_place(arguments) => operands().collect(),
+        "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
+        "sort" | "tree" => named('o', "output").collect(),
+        "ssh-keygen" => named('f', "").collect(),
+        "find" => {
+            let outputs = arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0].as_str()));
+            outputs.map(|pair| pair[1].clone()).collect()
+        }
+        "git" => list_written_by_git(arguments),
+        // It writes where it stands, and so do the members that are named.
+        "tar" | "bsdtar" if extracts(arguments) => {
+            here().chain(operands()).chain(named('C', "directory")).collect()
+        }
+        "unzip" if !arguments.iter().any(|word| ["-l", "-p", "-t", "-v", "-Z"].contains(&word.as_str())) => {
+            here().chain(operands()).chain(named('d', "")).collect()
+        }
+        "curl" => {
+            let keeps_its_name =
+                has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all");
+            let outputs = named('o', "output").chain(named('o', "output-dir"));
+            outputs.chain(here().filter(|_| keeps_its_name)).collect()
+        }
+        "wget" => {
+            let outputs: Vec<String> = named('O', "output-document").collect();
+            let is_here = outputs.is_empty();
+            let folders = named('P', "directory-prefix");
+            outputs.into_iter().chain(folders).chain(here().filter(|_| is_here)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The operands of a program to which a folder is the same with a slash behind it; to rsync that is all in it.
+fn collect_sources(arguments: &[String]) -> Vec<&str> {
+    targets(arguments).map(|path| path.trim_end_matches('/')).collect()
+}
+
+/// The folders that options of cp, install, ln and mv name.
+fn list_target_folders(arguments: &[String]) -> Vec<&str> {
+    values(arguments, 't', "target-directory").collect()
+}
+
+/// Lists the files that a program makes which copies, moves or links: the last operand, or in that folder files with the names of the others.
+/// The first operand is read; the value of a flag may stand behind the last.
+fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
+    let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
+    // `ln FILE` makes a link in the folder where it runs.
+    let here = if operands.len() == 1 { "." } else { "" };
+    let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
+    let last = last.chain(Some(here).filter(|here| !here.is_empty()));
+    let within =
+        last.flat_map(|folder| operands.iter().map(move |name| format!("{folder}/{}", copied_name(name))));
+    made.map(str::to_owned).chain(within).collect()
+}
+
+/// The last name of a path, which may be on another machine: `host:x/y`.
+fn copied_name(path: &str) -> &str {
+    let name = base_name(path);
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+fn edits_in_place(arguments: &[String]) -> bool {
+    let in_place = |word: &String| word.starts_with("--in-place") || word.starts_with("-i");
+    arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
+}
+
+/// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), the
+/// folder of a clone, and the file of a configuration that it changes. `-C` changes the folder first.
+fn list_written_by_git(arguments: &[String]) -> Vec<String> {
+    let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
+        true => format!("{next}/"),
+        false => format!("{folder}{next}/"),
+    });
+    let mut paths: Vec<&str> = values(arguments, 'o', "output-directory").collect();
+    if let Some(at) = arguments.iter().position(|word| word == "clone") {
+        paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
+    }
+    if let Some(("config", rest)) = loss::command(arguments)
+        && !reads_config(rest)
+    {
+        paths.extend(values(rest, 'f', "file"));
+        let is_global = rest.iter().any(|word| is_cut(word, "--global"));
+        paths.extend(is_global.then_some("~/.gitconfig"));
+    }
+    let led = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
+    paths.iter().map(|path| (*path).to_owned()).chain(led).collect()
+}
+
+/// Options of `git config` that change something without a value (git 2.51).
+const CONFIG_CHANGES: &[&str] =
+    &["-e", "--edit", "--remove-section", "--rename-section", "--unset", "--unset-all"];
+
+/// Options of `git config` with a value in the next word (git 2.51).
+const CONFIG_VALUES: &[&str] = &["--blob", "--comment", "--default", "--file", "--type", "--url", "--value"];
+
+/// Checks whether git writes the configuration of all users.
+pub(super) fn changes_system_config(arguments: &[String]) -> bool {
+    loss::command(arguments).is_some_and(|(command, rest)| {
+        command == "config" && !reads_config(rest) && rest.iter().any(|word| is_cut(word, "--system"))
+    })
+}
+
+/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because a key stands alone.
+fn reads_config(arguments: &[String]) -> bool {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let mut operands = Vec::new();
+    let mut changes = false;
+    let mut words = arguments[..end].iter();
+    while let Some(word) = words.next() {
+        let is_valued = |option: &&str| is_cut(word, option);
+        match word.as_str() {
+            "--list" | "-l" => return true,
+            word if word.starts_with("--get") => return true,
+            "-f" => drop(words.next()),
+            word if word.starts_with("--") && CONFIG_VALUES.iter().any(is_valued) => drop(words.next()),
+            word if word.starts_with('-') => changes |= CONFIG_CHANGES.iter().any(|it| is_cut(word, it)),
+            word => operands.push(word),
+        }
+    }
+    operands.extend(arguments[end..].iter().skip(1).map(String::as_str));
+    match operands.as_slice() {
+        ["get" | "list", ..] => true,
+        ["edit", ..] => false,
+        [_] => !changes,
+        _ => false,
+    }
+}
+
+/// Checks whether a word is a long option, which may be cut.
+fn is_cut(word: &str, option: &str) -> bool {
+    word == option || (word.len() > 3 && word.starts_with("--") && option.starts_with(word))
+}
+
+/// Checks whether tar takes files out of an archive; its first word may be flags without a dash.
+pub(super) fn extracts(arguments: &[String]) -> bool {
+    let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
+    is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))
+}
+
+/// The values of a flag, in any of the ways to write it; its long name may be cut.
+pub(super) fn values<'a>(
+    arguments: &'a [String],
+    short: char,
+    long: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    arguments.iter().enumerate().filter_map(move |(at, word)| {
+        let behind = match word.strip_prefix("--") {
+            Some(word) => {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                (long.starts_with(name) && !name.is_empty()).then_some(value)?
+            }
+            None => word.strip_prefix('-')?.split_once(short)?.1,
+        };
+        if behind.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(behind) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::protected_path::Protection;
+
+    use super::super::risk_in_work;
+    use super::LINKS_OUT;
+
+    #[test]
+    fn command_that_writes_in_git_asks() {
+        for line in [
+            "echo make > .git/hooks/pre-commit",
+            "cp hook .git/hooks/pre-commit",
+            "cp -t .git/hooks hook",
+            "cp --target-directory=.git/hooks hook",
+            "cp --target-directory .git/hooks hook",
+            "cp -at .git/hooks hook",
+            "cp -t.git/hooks hook",
+            "install hook .git/hooks/pre-commit -m 755",
+            "cd .git/hooks && cp x y",
+            "cd .git; sh -c 'cd hooks && make > pre-commit'",
+            "echo x | tee -a .git/config",
+            "cd sub && mv hook ../.git/hooks/",
+            "sed -i s/a/b/ .git/config",
+            "chmod +x .git/hooks/pre-commit",
+            "rm -rf .git",
+            "ln -s ../x .git/hooks/x",
+            "dd if=x of=.git/config",
+            "sh -c 'touch .git/hooks/x'",
+            "x 2>> .git/config",
+            "x > .git$(y)/config",
+            "cp x $(y) .git/hooks",
+            "cd .git; touch hooks/x $(cd ..; ls)",
+            "touch {.git/hooks/x,y}",
+            "scp host:hook .git/hooks/pre-commit",
+            "sort x -o .git/config",
+            "tar -xzf hooks.tgz -C .git",
+            "tar xf hooks.tar -C.git",
+            "tar xzC .git -f hooks.tgz",
+            "cat hooks.tar | tar --extract --directory=.git/hooks",
+            "tar --get --directory .git/hooks -f hooks.tar",
+            "tar xf hooks.tar .git/hooks/pre-commit",
+            "cd .git && tar xf /tmp/hooks.tar",
+            "unzip -o hooks.zip -d .git/hooks",
+            "unzip hooks.zip -d.git/hooks",
+            "cd .git/hooks && unzip /tmp/hooks.zip",
+            "curl -fsSLo .git/hooks/pre-commit https://x",
+            "curl https://x --output .git/config",
+            "curl --output-dir .git/hooks -O https://x/pre-commit",
+            "cd .git/hooks && curl -sO https://x/pre-commit",
+            "wget -qO .git/hooks/pre-commit https://x",
+            "ln -s .git/hooks h && cp x h/pre-commit",
+            "ln -s ../.git/hooks sub/h",
+            "ln .git/config c",
+            "cp -rs .git h",
+            "git config -f .git/config user.name x",
+            "echo x > $'.git/hooks/pre-commit'",
+            "echo x > $'.g\\x69t/hooks/pre-commit'",
+            "echo x > $\".git/hooks/pre-commit\"",
+            "wget --output-document=.git/config https://x",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn link_out_of_the_working_directory_asks() {
+        for line in [
+            "ln -s ~ h; cat h/.config/x",
+            "ln -s .. h",
+            "ln -s ../x y",
+            "ln -s / h",
+            "ln -sf /etc etc",
+            "ln -s $X h",
+            "ln /home/me/notes n",
+            "ln -sr ../x sub/y",
+            "cp -as /etc e",
+            "cp --link ../x y",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(LINKS_OUT), "{line}");
+        }
+    }
+
+    #[test]
+    fn redirection_into_git_asks() {
+        for line in [
+            "x >| .git/config",
+            "x >|.git/config",
+            "x 2>|.git/config",
+            "x >& .git/config",
+            "x >&.git/config",
+            "x 2>&.git/config",
+            "x &> .git/config",
+            "x &>>.git/config",
+            "x <> .git/config",
+            "x 1<>.git/config",
+            "x {fd}>|.git/config",
+            "x>|.git/config y",
+            "cd .git && x >|config",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_output_into_git_asks() {
+        for line in [
+            "git log --output=.git/hooks/pre-commit",
+            "git log -1 --output .git/hooks/pre-commit",
+            "git log --outp=.git/hooks/pre-commit",
+            "git diff --output=.git/config",
+            "git archive -o .git/hooks/x HEAD",
+            "git archive -o.git/hooks/x HEAD",
+            "git format-patch -o .git/hooks -1",
+            "git format-patch --output-directory=.git/hooks -1",
+            "git -C .git log --output=hooks/pre-commit",
+            "git -C .git -C hooks log --output=pre-commit",
+            "git -C src show --output=../.git/x",
+            "cd .git/hooks; git log --output=pre-commit",
+            "git clone ../evil .git/hooks",
+            "cp -r sub/.git .",
+            "find . -fprint .git/hooks/pre-commit",
+            "wget -P .git/hooks https://x/pre-commit",
+            "cd .git/hooks && wget https://x/pre-commit",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_reads_in_git_is_free() {
+        for line in [
+            "git status > .gitignore",
+            "cp .git/config /tmp/config",
+            "cp -t /tmp config",
+            "rsync -rt .git/ /tmp/copy",
+            "cd .git && cat HEAD > /tmp/head",
+            "cd .git/hooks && ls && cd ../.. && touch x",
+            "cd .git && ls; cd - && touch x",
+            "sed -n 1p .git/config",
+            "cp x .github/workflows/ci.yml",
+            "cat .git/HEAD | tee head.txt",
+            "git config -f .git/config --get user.name",
+            "git config --file .git/config user.name",
+            "git config --file .git/config --list",
+            "ln -s lib/x y",
+            "ln -s ../lib/x bin/x",
+            "ln -s /home/me/work/x y",
+            "ln -sr lib/x bin/y",
+            "ln x y",
+            "tar czf /tmp/git.tgz -C .git .",
+            "tar xf hooks.tar -C /tmp",
+            "unzip -l .git/x.zip",
+            "unzip x.zip -d build",
+            "cd .git && curl -s https://x",
+            "cd .git && wget -qO- https://x",
+            "curl -o .github/x https://x",
+            "wget -P /tmp https://x",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_writes_home_startup_files_asks() {
+        for line in [
+            "echo x >> ~/.bashrc",
+            "echo x >>~me/.bashrc",
+            "echo x > $HOME/.profile",
+            "echo x > \"$HOME\"/.profile",
+            "echo x > \"${HOME}/.zshrc\"",
+            "echo x > ${HOME}/.zshrc",
+            "echo x >| ~/.zshenv",
+            "echo x &> ../.bashrc",
+            "echo x >> /home/me/.bashrc",
+            "echo x > /home/me/work/../.bashrc",
+            "cd && echo x >> .bashrc",
+            "(cd /tmp && ls); echo x >> ../.bashrc",
+            "cd ~; echo x >> .bashrc",
+            "cd \"$HOME\" && echo x >> .bashrc",
+            "cd ..; echo x >> .bashrc",
+            "cd ~/.ssh && cat key >> authorized_keys",
+            "cd /tmp; cd ~/.ssh; cd -; cd -; touch x",
+            "pushd ~/.ssh; pushd /tmp; popd; touch x",
+            "cat key | tee -a ~/.ssh/authorized_keys",
+            "cp x ~/.ssh/config",
+            "cp x/.bashrc ~",
+            "cp x/.bashrc ~/",
+            "cp -r x/.ssh/ $HOME",
+            "cp x/.netrc ..",
+            "cp -t ~ x/.netrc",
+            "cp --target-directory=$HOME .npmrc",
+            "mv x ~/.config/autostart/x.desktop",
+            "ln -s /tmp/x ~/.local/bin/ls",
+            "ln -sf /tmp/.bashrc ~",
+            "cd ~ && ln -s /tmp/.bashrc",
+            "install -m 755 x ~/bin/git",
+            "rsync -a host:.ssh ~",
+            "scp host:.netrc ~/",
+            "sed -i 1d ~/.zshrc",
+            "perl -pi -e 1 ~/.bashrc",
+            "dd if=x of=$HOME/.bashrc",
+            "sort x -o ~/.npmrc",
+            "chmod 777 ~/.ssh",
+            "rm ~/.ssh/known_hosts",
+            "touch ~/.hushlogin ~/.bash_profile",
+            "mkdir -p ~/.config/systemd/user",
+            "truncate -s 0 ~/.gitconfig",
+            "tar xf x.tar -C ~/.ssh",
+            "cd ~/.vim && unzip /tmp/x.zip",
+            "curl -o ~/.curlrc https://x",
+            "curl https://x > ~/.gnupg/gpg.conf",
+            "wget -P ~/.emacs.d https://x",
+            "patch ~/.bashrc < x",
+            "ssh-keygen -t ed25519 -f ~/.ssh/id",
+            "git log --output=$HOME/.bashrc",
+            "git clone https://x ~/.oh-my-zsh",
+            "git -C ~ diff --output=.bashrc",
+            "sh -c 'echo x >> ~/.bashrc'",
+            "true && env X=1 tee ~/.kube/config",
+            "find . -name x -exec cp {} ~/.aws/credentials \\;",
+            "echo \"$(tee ~/.docker/config.json)\"",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn path_from_the_current_folder_or_link_source_asks() {
+        for line in [
+            "echo x >> $PWD/../.bashrc",
+            "echo x >> \"${PWD}/../.bashrc\"",
+            "echo x >> ~+/../.bashrc",
+            "cd $PWD/.. && echo x >> .bashrc",
+            "ln -s ~/.ssh s; cat k >> s/authorized_keys",
+            "ln -s /home/me/.ssh",
+            "ln -t . -s ../.ssh",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_config_outside_of_the_repository_asks() {
+        for line in [
+            "git config --global user.name x",
+            "git config user.name x --global",
+            "git config --glob user.name x",
+            "git config set --global user.name x",
+            "git config --global --edit",
+            "git config --global --unset user.name",
+            "git config --global -- user.name -l",
+            "git config -f ~/.gitconfig user.name x",
+            "git config --file=../.gitconfig user.name x",
+            "git -C .. config -f .gitconfig user.name x",
+            "git config --file ~/.gitconfig --type bool x.y true",
+            "cd /nope; cat k >> ../.ssh/authorized_keys",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_reads_home_or_writes_projects_is_free() {
+        for line in [
+            "cat ~/.bashrc",
+            "grep alias ~/.bashrc > aliases.txt",
+            "cp ~/.gitconfig x",
+            "echo x > .npmrc",
+            "echo x > .config/settings",
+            "mkdir -p bin .docker && touch bin/x",
+            "sed -i 1d .bashrc",
+            "cd sub && echo x > .env",
+            "echo x > /tmp/.bashrc",
+            "ls -la ~ ~/.ssh 2>&1",
+            "cd ~ && ls .ssh > /tmp/x",
+            "git config --global user.name",
+            "git config --global --get user.name",
+            "git config get --global user.name",
+            "git config --global --list",
+            "git config -l",
+            "git config list --system",
+            "git config -f x user.name y",
+            "git config user.name x",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `bash`: runs a command in the shell.
+
+use std::error::Error as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tiller_core::ansi::Stroke;
+use tiller_core::message::Access;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput};
+use super::truncation::OutputLimits;
+use super::{Progress, ToolOutput, Work};
+use crate::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
+
+/// How long commands may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BashTimes {
+    /// Unless the call says otherwise, in seconds.
+    pub timeout_s: u64,
+    /// Most that a call may ask for, in seconds.
+    pub max_timeout_s: u64,
+}
+
+impl Default for BashTimes {
+    /// The defaults of the settings `bash.timeout_s` and `bash.max_timeout_s`.
+    fn default() -> Self {
+        Self { timeout_s: 120, max_timeout_s: 600 }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Bash {
+    pub runner: Runner,
+    pub cwd: PathBuf,
+    pub limits: OutputLimits,
+    pub times: BashTimes,
+    pub scratch: PathBuf,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Command line for the shell.
+    command: String,
+    /// Seconds after which the command is stopped.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+}
+
+impl Work for Bash {
+    type Arguments = Arguments;
+    const NAME: &'static str = "bash";
+    const ACCESS: Access = Access::Executes;
+
+    fn description(&self) -> String {
+        let BashTimes { timeout_s, max_timeout_s } = self.times;
+        let OutputLimits { max_lines, max_chars } = self.limits;
+        format!(
+            "Runs a command line in {} in the working directory, and answers with what it printed and its exit code. \
+             There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
+             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends. \
+             Of output over {max_lines} lines or {max_chars} characters the end is shown.",
+            self.runner.shell().file_name().unwrap_or_default().display()
+        )
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        if arguments.command.trim().is_empty() {
+            return Err("argument `command`: must not be empty".into());
+        }
+        if arguments.command.contains('\0') {
+            return Err("argument `command`: must not contain NUL characters".into());
+        }
+        let most = self.times.max_timeout_s;
+        match arguments.timeout {
+            Some(0) => Err("argument `timeout`: at least 1 second".into()),
+            Some(seconds) if seconds > most => Err(format!("argument `timeout`: at most {most} seconds")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn prepare(&self) {
+        self.runner.start_standby();
+    }
+
+    async fn run(&self, arguments: Arguments, progress: Progress) -> ToolOutput {
+        let seconds = arguments.timeout.unwrap_or(self.times.timeout_s);
+        let command = Command { line: arguments.command, cwd: self.cwd.clone() };
+        let mut running = match self.runner.start(&command) {
+            Ok(running) => running,
+            Err(error) => return failure(&error),
+        };
+        let mut gathered = Gathered::new(self.limits, &self.scratch);
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        let so_far = gathered.so_far();
+        progress.if_stopped(move || stopped(so_far()));
+        let ending = gather(&mut running, &mut gathered, deadline, &progress).await;
+        match running.wait().await {
+            Ok(exit) => output(gathered.finish().await, exit, ending, seconds),
+            Err(error) => failure(&error),
+        }
+    }
+}
+
+/// Who ended the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Itself,
+    Timeout,
+}
+
+async fn gather(
+    running: &mut Running,
+    gathered: &mut Gathered,
+    deadline: Instant,
+    progress: &Progress,
+) -> Ending {
+    let mut ending = Ending::Itself;
+    let mut ticks = interval(GLANCE_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_new = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = sleep_until(deadline), if ending == Ending::Itself => {
+                running.stop();
+                ending = Ending::Timeout;
+            }
+            _ = ticks.tick(), if is_new => {
+                progress.show_printed(gathered.glance());
+                is_new = false;
+            }
+            chunk = running.chunk() => match chunk {
+                Some(chunk) => {
+                    gathered.push(&chunk).await;
+                    is_new = true;
+                }
+                None => return ending,
+            },
+        }
+    }
+}
+
+/// What a command printed that somebody stops.
+fn stopped(gathered: GatheredOutput) -> ToolOutput {
+    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
+    if let Some(notice) = notice {
+        end_line(&mut text);
+        text.push_str(&format!("[{notice}]"));
+    }
+    let mut details = Map::new();
+    add(&mut details, &strokes, full_output);
+    let details = (!details.is_empty()).then_some(Value::Object(details));
+    ToolOutput { details, ..ToolOutput::text(text) }
+}
+
+/// Adds what is known of an output beside its text.
+fn add(details: &mut Map<String, Value>, strokes: &[Stroke], full_output: Option<PathBuf>) {
+    if let Some(path) = full_output {
+        details.insert("fullOutputPath".into(), json!(path.display().to_string()));
+    }
+    if !strokes.is_empty() {
+        details.insert("strokes".into(), json!(strokes));
+    }
+}
+
+fn end_line(text: &mut String) {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+fn failure(error: &ProcessError) -> ToolOutput {
+    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    ToolOutput::error(format!("the command was not run to its end: {error}{cause}"))
+}
+
+fn output(gathered: GatheredOutput, exit: Exit, ending: Ending, seconds: u64) -> ToolOutput {
+    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
+    if text.is_empty() {
+        text.push_str("[no output]");
+    }
+    for notice in notice.clone().into_iter().chain(notices(exit, ending, seconds)) {
+        end_line(&mut text);
+        text.push_str(&format!("[{notice}]"));
+    }
+    let is_timeout = ending == Ending::Timeout;
+    let mut details = Map::new();
+    details.insert("exitCode".into(), json!(exit.status.code()));
+    details.insert("timedOut".into(), json!(is_timeout));
+    add(&mut details, &strokes, full_output);
+    let is_error = is_timeout || exit.status != ExitStatus::Code(0);
+    ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
+}
+
+/// What the model has to know about the end.
+fn notices(exit: Exit, ending: Ending, seconds: u64) -> Vec<String> {
+    let how = match (ending, exit.status) {
+        (Ending::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
+        (Ending::Itself, ExitStatus::Code(0)) => None,
+        (Ending::Itself, ExitStatus::Code(code)) => Some(format!("exit code {code}")),
+        (Ending::Itself, ExitStatus::Signal(signal)) => Some(match Signal::try_from(signal) {
+            Ok(name) => format!("killed by signal {signal} ({name})"),
+            Err(_) => format!("killed by signal {signal}"),
+        }),
+    };
+    let left = match exit.leftovers {
+        0 => None,
+        1 => Some("a process that it left in the background was stopped".into()),
+        count => Some(format!("{count} processes that it left in the background were stopped")),
+    };
+    how.into_iter().chain(left).collect()
+}

@@ -1,0 +1,108 @@
+//! `edit_file`: replaces a text in a file by another.
+
+use std::fs::Metadata;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller_core::message::Access;
+
+use super::diff::FileDiff;
+use super::replace::Content;
+use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
+use crate::workspace::{Purpose, Resolved, Workspace};
+
+mod matching;
+
+use matching::{Edit, Edited, Fidelity};
+
+#[derive(Debug)]
+pub(super) struct EditFile {
+    pub workspace: Workspace,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// File to edit, relative to the working directory.
+    path: String,
+    /// Text to replace, exactly as it is in the file, with enough lines around it to be there only once.
+    old_text: String,
+    /// Text to put in its place; empty to delete.
+    new_text: String,
+    /// Replace every occurrence instead of the only one. Default: false.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl Work for EditFile {
+    type Arguments = Arguments;
+    const NAME: &'static str = "edit_file";
+    const ACCESS: Access = Access::Writes;
+
+    fn description(&self) -> String {
+        "Changes a file: replaces old_text, which has to be in it exactly once, by new_text. To make a file, use \
+         write_file."
+            .into()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        if arguments.old_text.is_empty() {
+            return Err("argument `old_text`: must not be empty; to make a file, use write_file".into());
+        }
+        if arguments.old_text == arguments.new_text {
+            return Err("argument `new_text`: is the same as old_text, so nothing would change".into());
+        }
+        Ok(())
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+        let workspace = self.workspace.clone();
+        blocking::run(move |_| edit(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
+    }
+
+    fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
+        let workspace = self.workspace.clone();
+        Some(blocking::preview(move || {
+            let Change { resolved, old_text, edited, .. } = change(&workspace, &arguments)?;
+            let shown = resolved.shown();
+            Ok(FileDiff::between(shown, &old_text, &edited.text).preview(shown))
+        }))
+    }
+}
+
+/// What a call makes of a file.
+struct Change {
+    resolved: Resolved,
+    metadata: Metadata,
+    old_text: String,
+    edited: Edited,
+}
+
+fn change(workspace: &Workspace, arguments: &Arguments) -> Result<Change, String> {
+    let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
+    let shown = resolved.shown();
+    let Content { bytes, metadata } = replace::read(workspace, &resolved)?;
+    let old_text = String::from_utf8(bytes)
+        .map_err(|_| format!("{shown} is not UTF-8 text, and editing it here would damage it; use bash"))?;
+    let edit = Edit { old: &arguments.old_text, new: &arguments.new_text, everywhere: arguments.replace_all };
+    let edited = edit.apply(&old_text).map_err(|problem| problem.describe(shown))?;
+    if edited.text == old_text {
+        return Err(format!("{shown} already reads like that; nothing changed"));
+    }
+    Ok(Change { resolved, metadata, old_text, edited })
+}
+
+fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let Change { resolved, metadata, old_text, edited } = change(workspace, arguments)?;
+    let shown = resolved.shown();
+    replace::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
+    let diff = FileDiff::between(shown, &old_text, &edited.text);
+    let mut text = format!("edited {shown}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
+    if edited.count > 1 {
+        text.push_str(&format!(", {} places", edited.count));
+    }
+    if edited.fidelity == Fidelity::Similar {
+        text.push_str("\n[old_text matched only with trailing spaces, quotes and dashes taken as alike]");
+    }
+    Ok(ToolOutput { details: Some(diff.details(shown)), ..ToolOutput::text(text) })
+}

@@ -1,0 +1,180 @@
+//! `grep`: which lines of which files match.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tiller_core::message::Access;
+use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
+
+use super::blocking;
+use super::pattern::Pattern;
+use super::replace::describe;
+use super::truncation::{Extent, OutputLimits};
+use super::{Progress, ToolOutput, Work};
+use crate::workspace::{Purpose, Workspace};
+
+mod found;
+
+use found::Found;
+
+/// How many matching lines are shown unless the call says otherwise.
+const DEFAULT_LIMIT: usize = 200;
+
+/// Most lines of context on each side.
+const MAX_CONTEXT: usize = 50;
+
+#[derive(Debug)]
+pub(super) struct Grep {
+    pub workspace: Workspace,
+    pub limits: OutputLimits,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Regular expression (Rust syntax) that a line has to match.
+    pattern: String,
+    /// File or folder to search, relative to the working directory. Default: the working directory.
+    #[serde(default)]
+    path: Option<String>,
+    /// Search only files that match this glob: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the folder.
+    #[serde(default)]
+    glob: Option<String>,
+    /// Take upper and lower case as the same. Default: false.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Take the pattern as plain text. Default: false.
+    #[serde(default)]
+    literal: bool,
+    /// Lines to show before and after each match. Default: 0.
+    #[serde(default)]
+    #[schemars(range(max = 50))]
+    context: Option<usize>,
+    /// Most matching lines to show. Default: 200.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl Arguments {
+    fn matcher(&self) -> Result<RegexMatcher, String> {
+        RegexMatcherBuilder::new()
+            .case_insensitive(self.ignore_case)
+            .fixed_strings(self.literal)
+            .line_terminator(Some(b'\n'))
+            .build(&self.pattern)
+            .map_err(|error| format!("argument `pattern`: {error}"))
+    }
+
+    fn searcher(&self) -> Searcher {
+        let context = self.context.unwrap_or(0);
+        SearcherBuilder::new()
+            .line_number(true)
+            .before_context(context)
+            .after_context(context)
+            .binary_detection(BinaryDetection::quit(0))
+            .build()
+    }
+}
+
+impl Work for Grep {
+    type Arguments = Arguments;
+    const NAME: &'static str = "grep";
+    const ACCESS: Access = Access::Reads;
+
+    fn description(&self) -> String {
+        "Searches files for lines that match a regular expression; answers with `path:line:text`. What git ignores and \
+         binary files are left out."
+            .into()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        if arguments.pattern.is_empty() {
+            return Err("argument `pattern`: must not be empty".into());
+        }
+        if arguments.limit == Some(0) {
+            return Err("argument `limit`: at least 1".into());
+        }
+        if arguments.context.is_some_and(|lines| lines > MAX_CONTEXT) {
+            return Err(format!("argument `context`: at most {MAX_CONTEXT} lines"));
+        }
+        arguments.glob.as_deref().map_or(Ok(()), |glob| Pattern::parse("glob", glob).map(drop))?;
+        arguments.matcher().map(drop)
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        blocking::run(move |cancel| {
+            grep(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn grep(
+    workspace: &Workspace,
+    limits: OutputLimits,
+    arguments: &Arguments,
+    cancel: &CancelFlag,
+) -> Result<ToolOutput, String> {
+    let given = arguments.path.as_deref().unwrap_or(".");
+    let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
+    let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
+    let mut found = Found::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
+    let metadata = resolved.path().metadata().map_err(|error| describe(resolved.shown(), &error))?;
+    let mut search = |file: &File, shown: &str| {
+        // A file that can't be read to its end counts as far as it could be.
+        let _ = searcher.search_file(&matcher, file, found.in_file(shown));
+        !found.is_full()
+    };
+    if metadata.is_dir() {
+        let glob = arguments.glob.as_deref().map(|glob| Pattern::parse("glob", glob)).transpose()?;
+        let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
+        let entries =
+            workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
+        let is_meant = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
+        for entry in entries.filter(|entry| entry.kind == WalkEntryKind::File && is_meant(&entry.below)) {
+            let found = workspace.found(&resolved, &entry);
+            let Ok(file) = require_file(workspace.open(&found), found.shown()) else { continue };
+            if !search(&file, found.shown()) {
+                break;
+            }
+        }
+    } else {
+        search(&require_file(workspace.open(&resolved), resolved.shown())?, resolved.shown());
+    }
+    Ok(show(found, limits))
+}
+
+fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
+    let file = opened.map_err(|error| describe(shown, &error))?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        Ok(_) => Err(format!("{shown} is neither a file nor a folder")),
+        Err(error) => Err(describe(shown, &error)),
+    }
+}
+
+fn show(found: Found, limits: OutputLimits) -> ToolOutput {
+    let kept = limits.head(&found.text);
+    let is_cut = kept.extent != Extent::Whole;
+    let mut text = kept.text.to_owned();
+    if is_cut || found.is_full() {
+        text.push_str(
+            "[there may be more matches than are shown; narrow it down with path, glob or pattern]",
+        );
+    } else if found.matches == 0 {
+        text.push_str("[no matches]");
+    }
+    ToolOutput {
+        details: Some(json!({ "matches": found.matches })),
+        warning: is_cut.then(|| "only a part of the matches fits into the result".into()),
+        ..ToolOutput::text(text)
+    }
+}

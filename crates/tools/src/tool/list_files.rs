@@ -1,0 +1,114 @@
+//! `list_files`: what is in a folder.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tiller_core::message::Access;
+use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
+
+use super::blocking;
+use super::pattern::Pattern;
+use super::replace::describe;
+use super::truncation::{Extent, OutputLimits};
+use super::{Progress, ToolOutput, Work};
+use crate::workspace::{Purpose, Workspace};
+
+/// How many entries are listed unless the call says otherwise.
+const DEFAULT_LIMIT: usize = 1_000;
+
+#[derive(Debug)]
+pub(super) struct ListFiles {
+    pub workspace: Workspace,
+    pub limits: OutputLimits,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Folder to list, relative to the working directory. Default: the working directory.
+    #[serde(default)]
+    path: Option<String>,
+    /// List only what matches this glob, at any depth: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the folder.
+    #[serde(default)]
+    pattern: Option<String>,
+    /// How many levels deep to list. Default: 1, with a pattern all.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    depth: Option<usize>,
+    /// Most entries to list. Default: 1000.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl Work for ListFiles {
+    type Arguments = Arguments;
+    const NAME: &'static str = "list_files";
+    const ACCESS: Access = Access::Reads;
+
+    fn description(&self) -> String {
+        "Lists a folder, or finds files by a glob. Folders end with `/`. What git ignores is left out.".into()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        for (name, value) in [("depth", arguments.depth), ("limit", arguments.limit)] {
+            if value == Some(0) {
+                return Err(format!("argument `{name}`: at least 1"));
+            }
+        }
+        arguments.pattern.as_deref().map_or(Ok(()), |glob| Pattern::parse("pattern", glob).map(drop))
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        blocking::run(move |cancel| {
+            list(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn list(
+    workspace: &Workspace,
+    limits: OutputLimits,
+    arguments: &Arguments,
+    cancel: &CancelFlag,
+) -> Result<ToolOutput, String> {
+    let given = arguments.path.as_deref().unwrap_or(".");
+    let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
+    let shown = resolved.shown();
+    let metadata = resolved.path().metadata().map_err(|error| describe(shown, &error))?;
+    if !metadata.is_dir() {
+        return Err(format!("{shown} is not a folder; read_file shows files"));
+    }
+    let pattern = arguments.pattern.as_deref().map(|glob| Pattern::parse("pattern", glob)).transpose()?;
+    let max_depth = arguments.depth.or(if pattern.is_some() { None } else { Some(1) });
+    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
+    let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
+    let mut names = entries.filter_map(|entry| {
+        let is_meant = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
+        let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
+        is_meant.then(|| format!("{}{mark}\n", entry.below.display()))
+    });
+    let listed: Vec<String> = names.by_ref().take(limit).collect();
+    let is_more = names.next().is_some();
+    Ok(show(shown, &listed, limits, is_more))
+}
+
+fn show(shown: &str, listed: &[String], limits: OutputLimits, is_more: bool) -> ToolOutput {
+    let text = listed.concat();
+    let kept = limits.head(&text);
+    let is_cut = kept.extent != Extent::Whole;
+    let mut output = match kept.lines {
+        0 => ToolOutput::text("[nothing found]"),
+        count if is_cut || is_more => ToolOutput::text(format!(
+            "{}[only the first {count} entries are shown; narrow it down with path, pattern or depth]",
+            kept.text
+        )),
+        _ => ToolOutput::text(kept.text),
+    };
+    output.details = Some(json!({ "files": kept.lines }));
+    output.warning = is_cut.then(|| format!("{shown}: only {} entries fit into the result", kept.lines));
+    output
+}

@@ -1,0 +1,144 @@
+//! `read_file`: shows a text file, or a part of it, or an image.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tiller_core::message::Access;
+use tiller_core::unit::thousands;
+
+use super::truncation::{Extent, Kept, OutputLimits};
+use super::{Progress, ToolOutput, Work, blocking, image, replace};
+use crate::workspace::{Purpose, Workspace};
+
+/// How far into a file a NUL byte makes it binary, as git does.
+const BINARY_PREFIX: usize = 8_000;
+
+#[derive(Debug)]
+pub(super) struct ReadFile {
+    pub workspace: Workspace,
+    pub limits: OutputLimits,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// File to read, relative to the working directory.
+    path: String,
+    /// First line to show, counted from 1. Default: 1.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    offset: Option<usize>,
+    /// Most lines to show. Default: as many as fit.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl Work for ReadFile {
+    type Arguments = Arguments;
+    const NAME: &'static str = "read_file";
+    const ACCESS: Access = Access::Reads;
+
+    fn description(&self) -> String {
+        let OutputLimits { max_lines, max_chars } = self.limits;
+        format!(
+            "Shows a file as plain text, or an image (png, jpeg, gif, webp). At most {max_lines} lines or {max_chars} \
+             characters at once; read long files on with offset."
+        )
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        if arguments.offset == Some(0) {
+            return Err("argument `offset`: lines are counted from 1".into());
+        }
+        if arguments.limit == Some(0) {
+            return Err("argument `limit`: at least 1 line".into());
+        }
+        Ok(())
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        blocking::run(move |_| read(&workspace, limits, &arguments).unwrap_or_else(ToolOutput::error)).await
+    }
+}
+
+fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let resolved = workspace.resolve(&arguments.path, Purpose::Read).map_err(|error| error.to_string())?;
+    let (shown, bytes) = (resolved.shown(), replace::read(workspace, &resolved)?.bytes);
+    if let Some(mime_type) = image::mime_type(&bytes) {
+        return Ok(image::output(shown, mime_type, &bytes));
+    }
+    if bytes.iter().take(BINARY_PREFIX).any(|byte| *byte == 0) {
+        return Err(format!(
+            "{shown} is a binary file of {} bytes; use bash (file, xxd, strings)",
+            bytes.len()
+        ));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let is_lossy = matches!(text, Cow::Owned(_));
+    let mut output = show(shown, text.trim_start_matches('\u{feff}'), limits, arguments)?;
+    if is_lossy {
+        push_notice(&mut output, "not UTF-8: bytes that make no character are shown as \u{fffd}");
+    }
+    Ok(output)
+}
+
+fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let total = text.lines().count();
+    let first = arguments.offset.unwrap_or(1);
+    if total == 0 {
+        return Ok(ToolOutput {
+            details: Some(json!({ "lines": 0 })),
+            ..ToolOutput::text("[the file is empty]")
+        });
+    }
+    if first > total {
+        return Err(format!("argument `offset`: {shown} has only {total} lines"));
+    }
+    let part = lines_of(text, first, arguments.limit);
+    let kept = limits.head(part);
+    let mut output = ToolOutput::text(kept.text);
+    output.details = Some(json!({ "lines": kept.lines }));
+    if kept.extent != Extent::Whole {
+        let lines = (thousands(kept.lines), thousands(total));
+        output.warning = Some(format!("{shown}: only {} of {} lines fit into the result", lines.0, lines.1));
+    }
+    if let Some(notice) = notice(&kept, first, total) {
+        push_notice(&mut output, &notice);
+    }
+    Ok(output)
+}
+
+/// The part of a text from a line on, at most `limit` lines of it.
+fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
+    let start_of = |text: &str, line: usize| {
+        memchr::memchr_iter(b'\n', text.as_bytes()).nth(line).map_or(text.len(), |at| at + 1)
+    };
+    let part = if first == 1 { text } else { &text[start_of(text, first - 2)..] };
+    limit.map_or(part, |limit| &part[..start_of(part, limit - 1)])
+}
+
+fn notice(kept: &Kept<'_>, first: usize, total: usize) -> Option<String> {
+    let last = first + kept.lines - 1;
+    if kept.extent == Extent::PartOfLine {
+        let chars = kept.text.chars().count();
+        let on = if last < total { format!("; read on with offset {}", last + 1) } else { String::new() };
+        return Some(format!(
+            "only the first {chars} characters of line {first} are shown; use bash (cut -c) for its rest{on}"
+        ));
+    }
+    (last < total)
+        .then(|| format!("lines {first} to {last} of {total} are shown; read on with offset {}", last + 1))
+}
+
+fn push_notice(output: &mut ToolOutput, notice: &str) {
+    if let Some(tiller_core::message::UserBlock::Text { text }) = output.content.first_mut() {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{notice}]"));
+    }
+}

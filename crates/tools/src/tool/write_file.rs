@@ -1,0 +1,79 @@
+//! `write_file`: makes a file, or replaces all of it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller_core::message::Access;
+
+use super::diff::FileDiff;
+use super::replace::Content;
+use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
+use crate::workspace::{Purpose, Resolved, Workspace};
+
+#[derive(Debug)]
+pub(super) struct WriteFile {
+    pub workspace: Workspace,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// File to write, relative to the working directory.
+    path: String,
+    /// Everything the file is to hold.
+    content: String,
+}
+
+impl Work for WriteFile {
+    type Arguments = Arguments;
+    const NAME: &'static str = "write_file";
+    const ACCESS: Access = Access::Writes;
+
+    fn description(&self) -> String {
+        "Writes a file as a whole: makes it, with the folders on the way, or replaces what it held. \
+         To change a part of a file, use edit_file."
+            .into()
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+        let workspace = self.workspace.clone();
+        blocking::run(move |_| write(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
+    }
+
+    fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
+        let workspace = self.workspace.clone();
+        Some(blocking::preview(move || {
+            let (resolved, old) = target(&workspace, &arguments)?;
+            let (shown, old_text) = (resolved.shown(), text_of(old.as_ref()).unwrap_or_default());
+            Ok(FileDiff::between(shown, &old_text, &arguments.content).preview(shown))
+        }))
+    }
+}
+
+/// Where a call writes, and what is there.
+fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(Resolved, Option<Content>), String> {
+    let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
+    let exists = resolved.path().symlink_metadata().is_ok();
+    let old = exists.then(|| replace::read(workspace, &resolved)).transpose()?;
+    Ok((resolved, old))
+}
+
+fn text_of(old: Option<&Content>) -> Option<String> {
+    old.map(|old| String::from_utf8_lossy(&old.bytes).into_owned())
+}
+
+fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let (resolved, old) = target(workspace, arguments)?;
+    replace::write(
+        workspace,
+        &resolved,
+        arguments.content.as_bytes(),
+        old.as_ref().map(|old| &old.metadata),
+    )?;
+    let old_text = text_of(old.as_ref());
+    let shown = resolved.shown();
+    let diff = FileDiff::between(shown, old_text.as_deref().unwrap_or_default(), &arguments.content);
+    let verb = if old_text.is_some() { "replaced" } else { "created" };
+    let lines = arguments.content.lines().count();
+    let text = format!("{verb} {shown} ({lines} lines, {} bytes)", arguments.content.len());
+    Ok(ToolOutput { details: Some(diff.details(shown)), ..ToolOutput::text(text) })
+}

@@ -1,0 +1,217 @@
+//! Folders that no tool reaches, wherever the working directory lies: tiller's own.
+//!
+//! They are known by their real path and, since bind mounts and case-insensitive file systems give a folder several paths,
+//! by device and inode. They are looked up at each use, because they may come to be at any time.
+
+use std::path::{Path, PathBuf};
+
+use tiller_files::{FileId, link_target, list_own_entries};
+
+use super::follow;
+
+/// Absolute folders; they need not exist.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProtectedFolders(Vec<PathBuf>);
+
+impl ProtectedFolders {
+    pub(super) fn extend(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        self.0.extend(folders);
+    }
+
+    /// Decides whether a path without links is one of the folders or lies beneath one, or in what a link in one leads to. It need
+    /// not exist.
+    pub(super) fn hold(&self, real: &Path) -> bool {
+        let ids = self.ids();
+        self.real().chain(self.linked()).any(|folder| real.starts_with(folder))
+            || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
+    }
+
+    /// Decides whether a folder without links holds none of the folders, so that reading it may be allowed.
+    pub(super) fn allow_reading(&self, real: &Path) -> bool {
+        !self.real().any(|folder| folder.starts_with(real))
+    }
+
+    /// Lists the identities of the folders, of the files directly in them and in `extensions`, and of what links there lead to.
+    pub(super) fn ids(&self) -> Vec<FileId> {
+        self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
+    }
+
+    fn real(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().map(|folder| follow(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
+    }
+
+    /// The real paths that links in the folders lead to.
+    fn linked(&self) -> impl Iterator<Item = PathBuf> {
+        list_own_entries(&self.0).filter_map(|path| link_target(&path))
+    }
+
+    /// Files and links; other folders are known by where they lie.
+    fn entry_ids(&self) -> impl Iterator<Item = FileId> {
+        let entries = list_own_entries(&self.0);
+        entries.filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
+    }
+}
+
+fn id_of(path: &Path) -> Option<FileId> {
+    path.metadata().ok().map(|metadata| FileId::from(&metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use crate::workspace::{Purpose, Workspace, WorkspaceError};
+
+    use super::*;
+
+    /// A home with tiller's folders in it, and a workspace whose working directory is the home.
+    fn home() -> (TempDir, PathBuf, Workspace) {
+        let folder = TempDir::new().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let (config, data) = (home.join(".config/tiller"), home.join(".local/share/tiller"));
+        for folder in ["extensions", "skills/mine"] {
+            fs::create_dir_all(config.join(folder)).unwrap();
+        }
+        fs::create_dir_all(data.join("sessions/--x--")).unwrap();
+        for file in ["auth.json", ".env", "extensions/guard", "skills/mine/SKILL.md"] {
+            fs::write(config.join(file), "old").unwrap();
+        }
+        fs::write(data.join("sessions/--x--/log.jsonl"), "old").unwrap();
+        fs::write(home.join("project"), "mine").unwrap();
+        let workspace = Workspace::new(&home).unwrap().with_readable(config.join("skills")).with_protected([
+            config,
+            data,
+            home.join(".local/state/tiller"),
+        ]);
+        (folder, home, workspace)
+    }
+
+    fn is_refused(workspace: &Workspace, path: &str, purpose: Purpose) -> bool {
+        matches!(workspace.resolve(path, purpose), Err(WorkspaceError::Protected { .. }))
+    }
+
+    #[test]
+    fn protected_folders_are_beyond_every_name() {
+        let (_folder, home, workspace) = home();
+        symlink(home.join(".config"), home.join("config-link")).unwrap();
+        symlink(".config/tiller", home.join("tiller-link")).unwrap();
+        symlink(home.join(".config/tiller/auth.json"), home.join("file-link")).unwrap();
+        symlink(home.join(".local/share/tiller/sessions"), home.join("logs")).unwrap();
+        let names = [
+            ".config/tiller",
+            ".config/tiller/auth.json",
+            ".config/tiller/.env",
+            ".config/tiller/settings.json",
+            ".config/tiller/trust.json",
+            ".config/tiller/keybindings.json",
+            ".config/tiller/models.json",
+            ".config/tiller/extensions/guard",
+            ".config/tiller/extensions/new",
+            ".config/tiller/themes/new.json",
+            ".config/tiller/prompts/new.md",
+            ".config/tiller/a/new/folder/x",
+            "./.config/./tiller/auth.json",
+            ".config//tiller//auth.json",
+            ".config/tiller/../tiller/auth.json",
+            ".config/tiller/skills/../auth.json",
+            "project/../.config/tiller/.env",
+            "config-link/tiller/auth.json",
+            "config-link/tiller/new",
+            "tiller-link/auth.json",
+            "tiller-link/extensions/guard",
+            "tiller-link/skills/mine/../../auth.json",
+            "file-link",
+            "logs",
+            "logs/--x--/log.jsonl",
+            "logs/--y--/new.jsonl",
+            ".local/share/tiller/sessions/--x--/log.jsonl",
+            ".local/share/tiller/index.db",
+            ".local/state/tiller/trust.json",
+            ".local/state/tiller",
+            ".local/state/tiller/drafts/new.json",
+        ];
+        for name in names {
+            let absolute = home.join(name).display().to_string();
+            for path in [name, &absolute] {
+                for purpose in [Purpose::Write, Purpose::Read] {
+                    assert!(is_refused(&workspace, path, purpose), "{path} {purpose:?}");
+                }
+            }
+        }
+        for path in [".config/tiller/skills/mine/SKILL.md", "tiller-link/skills/mine"] {
+            assert!(is_refused(&workspace, path, Purpose::Write), "{path}");
+            assert!(workspace.resolve(path, Purpose::Read).is_ok(), "{path}");
+        }
+        for path in ["project", ".config/other", ".local/share/other", ".config/tiller-notes"] {
+            assert!(workspace.resolve(path, Purpose::Write).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn protected_folder_added_or_made_readable_as_a_whole_stays_closed() {
+        let (_folder, home, workspace) = home();
+        let workspace = workspace
+            .with_folder(home.join(".config/tiller"), Purpose::Write)
+            .with_readable(home.join(".config/tiller"))
+            .with_readable(home.join(".config"))
+            .with_readable(home.join(".local/share/tiller"));
+        for path in [".config/tiller/auth.json", ".local/share/tiller/sessions/--x--/log.jsonl"] {
+            assert!(is_refused(&workspace, path, Purpose::Read), "{path}");
+        }
+    }
+
+    #[test]
+    fn protected_file_under_another_name_is_refused() {
+        let (_folder, home, workspace) = home();
+        for (at, file) in ["auth.json", ".env", "extensions/guard"].into_iter().enumerate() {
+            let name = format!("hard-link-{at}");
+            fs::hard_link(home.join(".config/tiller").join(file), home.join(&name)).unwrap();
+            assert!(is_refused(&workspace, &name, Purpose::Read), "{file}");
+        }
+        fs::hard_link(home.join("project"), home.join("mine-too")).unwrap();
+        assert!(workspace.resolve("mine-too", Purpose::Read).is_ok());
+    }
+
+    #[test]
+    fn walk_leaves_out_protected_folders() {
+        let (_folder, _home, workspace) = home();
+        let root = workspace.resolve(".", Purpose::Read).unwrap();
+        let found: Vec<PathBuf> = workspace
+            .walk(&root, tiller_files::walk::WalkOptions::default())
+            .unwrap()
+            .map(|entry| entry.below)
+            .collect();
+        let expected = [".config", ".local", ".local/share", "project"].map(PathBuf::from);
+        assert_eq!(found, expected);
+        let skills = workspace.resolve(".config/tiller/skills", Purpose::Read).unwrap();
+        let found = workspace.walk(&skills, tiller_files::walk::WalkOptions::default()).unwrap().count();
+        assert_eq!(found, 2, "the skill's folder and its file");
+    }
+
+    #[test]
+    fn protected_files_that_are_links_protect_their_targets() {
+        let (_folder, home, workspace) = home();
+        let dotfiles = home.join("dotfiles");
+        fs::create_dir_all(dotfiles.join("skills/x")).unwrap();
+        for (link, target) in [
+            (".config/tiller/settings.json", "settings.json"),
+            (".config/tiller/extensions/linked", "linked"),
+            (".local/share/tiller/index.db", "index.db"),
+        ] {
+            fs::write(dotfiles.join(target), "old").unwrap();
+            symlink(dotfiles.join(target), home.join(link)).unwrap();
+            let path = format!("dotfiles/{target}");
+            assert!(is_refused(&workspace, &path, Purpose::Write), "{path}");
+            assert!(is_refused(&workspace, &path, Purpose::Read), "{path}");
+        }
+        fs::remove_dir_all(home.join(".config/tiller/skills")).unwrap();
+        symlink(dotfiles.join("skills"), home.join(".config/tiller/skills")).unwrap();
+        assert!(workspace.resolve("dotfiles/skills/x", Purpose::Read).is_ok(), "skills may be read");
+        assert!(is_refused(&workspace, "dotfiles/skills/x/SKILL.md", Purpose::Write));
+        let root = workspace.resolve("dotfiles", Purpose::Read).unwrap();
+        assert_eq!(workspace.walk(&root, tiller_files::walk::WalkOptions::default()).unwrap().count(), 0);
+    }
+}

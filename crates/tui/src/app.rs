@@ -1,0 +1,246 @@
+//! The front end's state, what comes in, and what is to be done about it. Pure: time comes in, actions go out as data.
+
+mod action;
+mod facts;
+mod input;
+mod news;
+mod notes;
+mod place;
+
+pub(super) use action::{Action, Beside, Change, Extra, Go, InList, List, Own, Say, Typed};
+pub(super) use facts::{Arriving, CallAtWork, Errand, Facts, Work};
+pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
+pub(super) use notes::{Notes, Twice};
+pub(super) use place::Place;
+
+use std::sync::Arc;
+
+use tiller_core::unit::UnixMs;
+use tiller_render::{self as render, PictureRoom};
+
+use super::attach;
+use super::block::Level;
+use super::complete::Completing;
+use super::editor::Editor;
+use super::keymap::{KeyCommand, Keymap};
+use super::layout::{Ctx, READ};
+use super::moving::Moving;
+use super::pace::Stale;
+use super::picker::Typed as Line;
+use super::popup::Popup;
+use super::question::Touch;
+use super::queue;
+use super::terminal::Images;
+use super::transcript::Transcript;
+
+/// How long a word at the foot of the screen stays, in milliseconds.
+const FLASH_MS: u64 = 4_000;
+
+/// How long a character of it is read, in milliseconds: slowly, with a look elsewhere before.
+const CHARACTER_MS: u64 = 60;
+
+/// Characters of base64 of the largest picture that is painted: some tens of milliseconds of writing.
+const LARGEST_OVER: usize = 2 * 1024 * 1024;
+
+/// The same where a picture is one control sequence: iTerm2 takes none of more than 1,048,576 bytes.
+const LARGEST_INLINE: usize = 1_000_000;
+
+/// The front end's state.
+pub(super) struct App {
+    pub(super) transcript: Transcript,
+    pub(super) editor: Editor,
+    pub(super) popups: Vec<Popup>,
+    pub(super) facts: Facts,
+    pub(super) work: Work,
+    /// Who has the keys of the messages that wait.
+    pub(super) queue: queue::Panel,
+    pub(super) place: Place,
+    pub(super) now: UnixMs,
+    pub(super) notes: Notes,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
+    /// How far what is on the screen is out of date.
+    pub(super) stale: Stale,
+    pub(super) moving: Moving,
+}
+
+impl App {
+    pub(super) fn new(place: Place, history: Vec<String>) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            editor: Editor::new(history),
+            popups: Vec::new(),
+            facts: Facts::default(),
+            work: Work::default(),
+            queue: queue::Panel::default(),
+            place,
+            now: UnixMs(0),
+            notes: Notes::default(),
+            complete: Completing::default(),
+            stale: Stale::ByUser,
+            moving: Moving::default(),
+        }
+    }
+
+    /// Takes an input at a moment; says what is to be done about it.
+    pub(super) fn update(&mut self, input: Input, now: UnixMs) -> Vec<Action> {
+        self.now = now;
+        self.stale = self.stale.max(match input {
+            Input::Tick => Stale::No,
+            // Colours of code follow the code, and come as fast.
+            Input::Agent(_) | Input::Report(Report::CodeTold) => Stale::BySession,
+            _ => Stale::ByUser,
+        });
+        let mut actions = match input {
+            Input::Key(key) => self.key(key),
+            Input::Mouse(event) => self.mouse(event),
+            Input::Typed(text) => self.typed(&text),
+            Input::Paste(text) => self.pasted(&text),
+            Input::Resize { width, height } => {
+                self.place.size = (width, height);
+                Vec::new()
+            }
+            Input::Tick => self.tick(),
+            Input::Agent(event) => match self.facts.gap.keep(event) {
+                Some(event) => self.agent(&event),
+                None => Vec::new(),
+            },
+            Input::Lagged => self.read_anew(),
+            Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
+        };
+        actions.extend(self.ask_waiting());
+        self.look_at_question();
+        self.follow_search();
+        actions.extend(self.transcript.take_wanted().into_iter().map(Beside::Read).map(Action::Beside));
+        actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
+        self.mind_theme();
+        actions.extend(self.tree_actions());
+        actions.extend(self.mind_looks());
+        self.refresh_banner();
+        let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
+        reloads.for_each(|_| self.facts.gap.expect());
+        actions
+    }
+
+    /// A snapshot was asked for: what happens from here on waits for it.
+    pub(super) fn expect_snapshot(&mut self) {
+        self.facts.gap.expect();
+    }
+
+    fn tick(&mut self) -> Vec<Action> {
+        self.drag_on();
+        if self.is_animated() {
+            self.stale = self.stale.max(Stale::BySession);
+        }
+        let is_read = |(text, since): &(String, UnixMs)| {
+            let reading_ms = CHARACTER_MS * text.chars().count() as u64;
+            self.now.since_ms(*since) >= FLASH_MS.max(reading_ms)
+        };
+        if self.notes.flash.as_ref().is_some_and(is_read) {
+            self.notes.flash = None;
+            self.stale = Stale::ByUser;
+        }
+        self.settle_letters()
+    }
+
+    /// Whether time alone changes the screen.
+    pub(super) fn is_animated(&self) -> bool {
+        self.is_working()
+            || self.work.opening_since.is_some()
+            || self.work.summary.is_some()
+            || !self.work.errands.is_empty()
+            || self.transcript.is_alive()
+    }
+
+    /// Whether ticks are wanted.
+    pub(super) fn wants_ticks(&self) -> bool {
+        let is_short_lived = self.notes.flash.is_some() || self.notes.echo.is_some();
+        self.is_animated() || is_short_lived || self.moving.mouse.wants_ticks()
+    }
+
+    /// Whether the agent or a command of the user's own is at work.
+    pub(super) fn is_working(&self) -> bool {
+        self.work.running_since.is_some() || self.work.bash_since.is_some()
+    }
+
+    /// Says something at the foot of the screen for a while.
+    pub(super) fn flash(&mut self, text: impl Into<String>) {
+        self.notes.flash = Some((text.into(), self.now));
+        self.notes.flash_about = None;
+    }
+
+    /// Says something in the transcript.
+    pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
+        self.transcript.say(level, text, hint);
+        self.transcript.grew();
+    }
+
+    /// Takes other keys than before, and says what of their file doesn't hold that did before, and what holds now. The answer is
+    /// what doesn't.
+    pub(super) fn rebind(&mut self, keymap: Keymap) -> Vec<String> {
+        let before = std::mem::replace(&mut self.place.keymap, Arc::new(keymap));
+        let now = Arc::clone(&self.place.keymap);
+        for gone in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
+            self.transcript.overcome(gone);
+        }
+        let is_new = |problem: &&String| !before.problems().contains(problem);
+        let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
+        new.iter().for_each(|problem| self.say(Level::Warning, problem, None));
+        new
+    }
+
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
+        let most = match self.place.images {
+            Images::Line => return None,
+            Images::Painted => LARGEST_OVER,
+            Images::Inline => LARGEST_INLINE,
+        };
+        Some(PictureRoom { cell, rows, most })
+    }
+
+    /// What blocks are laid out by.
+    pub(super) fn ctx(&self) -> Ctx {
+        Ctx {
+            width: usize::from(self.place.size.0).saturating_sub(1).max(1),
+            measure: READ,
+            folds: self.transcript.folds,
+            now: self.now,
+            zone: self.place.zone.clone(),
+            unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
+            pictures: self.picture_room(),
+        }
+    }
+
+    fn pasted(&mut self, text: &str) -> Vec<Action> {
+        self.notes.spent = None;
+        if self.popups.is_empty() && self.moving.search.is_some() {
+            // What is copied as a line may bring its end along.
+            let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
+            return self.search_for(|typed| typed.push_str(line.text()));
+        }
+        self.put_off(Touch::Types);
+        if self.popups.is_empty() {
+            self.take_answer_back();
+        }
+        match self.popups.last_mut() {
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
+            Some(Popup::Tree(tree)) => tree.paste(text),
+            Some(Popup::Read(_)) => {}
+            None => match attach::path_of(text, self.place.home.as_deref()) {
+                Some(path) => return vec![Action::Attach(path, text.to_owned())],
+                None => self.editor.paste(text),
+            },
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,212 @@
+//! What comes in: keys, events, and what came of actions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use tiller_core::event::{Event, QueueItem};
+use tiller_core::id::{EntryId, SessionId};
+use tiller_core::setting::{Setting, Settings};
+use tiller_engine::{Moved, SlashCommand, Snapshot, State};
+use tiller_render::Line;
+use tiller_render::theme::{Library, Rgb};
+use tiller_session::{BranchPoints, Entry, Scope};
+
+use super::{Errand, List, Typed};
+use crate::attach::Picture;
+use crate::complete::{FileList, Listing, Ranked, Words};
+use crate::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
+use crate::question::Question;
+use crate::search::Found;
+use crate::transcript::{Newest, Wanted};
+use crate::welcome::Welcome;
+use crate::{login, queue, tree};
+
+/// Something that came in.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Characters that came at once, each as if typed.
+    Typed(String),
+    Paste(String),
+    Resize {
+        width: u16,
+        height: u16,
+    },
+    /// Time went by.
+    Tick,
+    Agent(Arc<Event>),
+    /// Events were lost.
+    Lagged,
+    Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
+}
+
+/// Where something was said that can't be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In the editor: it is there again, whatever lies over it.
+    Typed,
+    /// In this list if that is on top, and else in the editor.
+    List(List),
+}
+
+/// What came of an action.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// It failed; `text` is what the user would otherwise have lost.
+    Failed {
+        what: String,
+        hint: Option<String>,
+        text: Option<Typed>,
+    },
+    /// It stays in the transcript as a warning.
+    Warning(String),
+    /// What was said in the transcript doesn't hold any more.
+    Mended(String),
+    /// What was typed can't be meant; it is to be mended.
+    Slip {
+        typed: Typed,
+        what: String,
+        origin: Origin,
+    },
+    /// The session as it is now.
+    Loaded(Box<Loaded>),
+    /// Where other branches go on, for the transcript of this number.
+    BranchPoints {
+        epoch: u64,
+        points: Arc<BranchPoints>,
+    },
+    /// Facts of the session as they are now.
+    State(Box<State>),
+    /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
+    Read {
+        wanted: Wanted,
+        entries: Vec<Entry>,
+        ahead: Vec<Entry>,
+    },
+    /// What a search found.
+    Found(Found),
+    /// Messages that waited and don't any more.
+    Queue(Vec<QueueItem>),
+    /// What came of an order for messages that wait.
+    Waiting(queue::Outcome),
+    Moved(Moved),
+    /// What is for a list, the tree, or what is offered while one types.
+    List(ListNews),
+    /// Something to be chosen before the list beneath goes on.
+    Ask(Question),
+    Page {
+        title: String,
+        lines: Vec<Line>,
+    },
+    /// The prompts of earlier times, oldest first.
+    Earlier(Vec<String>),
+    /// The session's id, if it was forked from another one.
+    Fork(Option<SessionId>),
+    /// The branch of the working directory.
+    Branch(Option<String>),
+    /// What the agent does with a `/`, as it is now.
+    Commands(Vec<SlashCommand>),
+    /// Facts for the first screen.
+    Welcome(Welcome),
+    Note(String),
+    /// A picture to go with the message.
+    Attached(Picture),
+    /// What another editor made of the text.
+    Edited(String),
+    /// What is to be put into the editor as if it had been pasted.
+    Pasted(String),
+    /// A key was kept or taken away.
+    Key(login::News),
+    /// Something was begun that may take long.
+    Began(Errand),
+    /// It is over, and told of.
+    Ended(Errand),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
+}
+
+/// What is for a list, the tree, or what is offered while one types.
+#[derive(Debug)]
+pub(crate) enum ListNews {
+    /// What a list has to offer, and where it begins.
+    Items { list: List, items: Vec<Item>, selected: usize },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview { of: Choice, lines: Vec<Line> },
+    /// What may follow a command.
+    Words { of: Words, items: Vec<Item> },
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// The theme that one of the settings has now.
+    Theme(&'static Setting, String),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged { word: Word, trashed: Option<PathBuf> },
+    /// A session could not be given the name that was typed.
+    NotNamed { path: PathBuf, name: String, why: Word },
+    /// A session could not be brought back from the trash.
+    NotRestored { path: PathBuf, why: Word },
+    /// What a look through the sessions found.
+    Browsed { look: Look, scope: Scope, what: Browsed },
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide { entry: EntryId, count: usize },
+    /// What the tree asked for; the session is the one it is about.
+    Tree { session: SessionId, news: tree::News },
+    /// A session was made beside this one.
+    Beside(SessionId),
+}
+
+impl Report {
+    /// What was typed can't be meant; why, and what may help, in one line.
+    pub(crate) fn slip(
+        typed: impl Into<Typed>,
+        (what, hint): (String, Option<String>),
+        origin: Origin,
+    ) -> Self {
+        let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
+        Self::Slip { typed: typed.into(), what, origin }
+    }
+
+    /// Whether words of the user's come back with it that are nowhere else.
+    pub(crate) fn returns_words(&self) -> bool {
+        match self {
+            Self::Failed { text, .. } => text.is_some(),
+            Self::Queue(items) => !items.is_empty(),
+            Self::Waiting(queue::Outcome::Gone(words)) => words.is_some(),
+            Self::Pasted(_) | Self::Edited(_) | Self::Slip { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// What a look through the sessions found.
+#[derive(Debug)]
+pub(crate) enum Browsed {
+    /// The sessions that are known so far.
+    Sessions(Sessions),
+    /// Those in which this was said.
+    Hits { words: String, items: Vec<Item> },
+    /// How many of how many logs are read; `None` when all are.
+    Indexing(Option<(usize, usize)>),
+}
+
+/// A session as the front end takes it up.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) newest: Newest,
+}

@@ -1,0 +1,326 @@
+//! What keys do while a call asks.
+//!
+//! A letter answers only where it can't be meant for the editor: the editor is empty, the question has been on the screen for a moment,
+//! and no other letter follows at once. Every other letter goes into the editor. Enter answers only what the arrows have chosen before.
+//!
+//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and is allowed when it
+//! has been there for a moment. What comes before that is for nobody
+//! yet; what becomes of it, and of a letter that may be an answer, is said by `letters`. What isn't an answer is a message, always.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use tiller_core::event::Decision;
+
+use super::super::app::{Action, App};
+use super::super::keymap::{Context, KeyCommand};
+use super::super::pace::Stale;
+use super::super::popup::Popup;
+use super::super::question::{Appeared, Touch};
+use super::super::view;
+use super::letters::{After, Answered, Held};
+use super::{Answer, Mode, Ready};
+
+/// How soon after an answer the next call has to ask for whoever gave it to be looking still, in milliseconds.
+pub(super) const LOOKING_MS: u64 = 2_000;
+
+/// The reason of a plain no.
+const NO: &str = "the user said no";
+
+/// What stands between that and the words that the user has for the model.
+const BEFORE_WORDS: &str = ": ";
+
+/// Of the reason of a no what the user typed.
+pub(crate) fn words_of(reason: &str) -> Option<&str> {
+    reason.strip_prefix(NO)?.strip_prefix(BEFORE_WORDS)
+}
+
+impl App {
+    /// Answers the call that asks, moves in it, or leaves the key to whoever comes next.
+    pub(crate) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        if let Some(actions) = self.echo_key(key) {
+            return Some(actions);
+        }
+        let Some(asked) = self.work.approvals.first() else { return self.key_between(key) };
+        if asked.is_reasoning() {
+            return self.reasoning_key(key);
+        }
+        if asked.ready == Ready::Drawn && key.code == KeyCode::Enter && self.editor.is_empty() {
+            return Some(Vec::new());
+        }
+        if self.holds_on(key) {
+            return Some(Vec::new());
+        }
+        if let Some(held) = self.work.approvals[0].answer.take() {
+            return self.key_after_letter(held, key);
+        }
+        if self.is_enter_alone(key) {
+            self.say_answers();
+            return Some(Vec::new());
+        }
+        let is_settled = self.work.approvals[0].is_ready(self.now);
+        let command = self.answer_of(key)?;
+        if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
+            self.move_in_question(command);
+            return Some(Vec::new());
+        }
+        let is_free = self.editor.is_empty() || Self::is_letter(key) && self.holds_letters(key);
+        if !is_settled || !is_free || !self.means_something(command) {
+            return None;
+        }
+        if Self::is_letter(key) {
+            self.work.approvals[0].answer = Some(Held::new(key, self.now));
+            return Some(Vec::new());
+        }
+        Some(self.carry_answer(command, key))
+    }
+
+    /// Checks whether a key is Enter where nothing is typed or chosen that it would take.
+    fn is_enter_alone(&self, key: KeyEvent) -> bool {
+        let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
+        is_bare && self.editor.is_empty() && self.work.approvals[0].mode == Mode::Choosing(None)
+    }
+
+    /// Says which keys answer the call that asks.
+    fn say_answers(&mut self) {
+        let key = |command| self.place.keymap.key_of(command);
+        let (allow, deny, why) =
+            (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithWord));
+        self.say_of_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
+    }
+
+    /// A key behind a letter that was to answer: Enter confirms it, Esc takes it back, and whatever else makes a text of it.
+    fn key_after_letter(&mut self, held: Held, key: KeyEvent) -> Option<Vec<Action>> {
+        if key.code == KeyCode::Enter {
+            self.work.approvals[0].answer = Some(held);
+            return Some(self.answer_approval(0));
+        }
+        // One level back: the letter is taken back, and what runs goes on.
+        if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+            return Some(Vec::new());
+        }
+        self.begin_text(held);
+        if self.work.approvals[0].is_reasoning() { self.reasoning_key(key) } else { None }
+    }
+
+    /// Answers the call that asks on its own page, as a letter does beneath the question: when no other key follows.
+    pub(crate) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let asked = self.asked_on_page()?;
+        if let Some(Popup::Read(page)) = self.popups.last()
+            && page.find().is_some()
+        {
+            return None;
+        }
+        if asked.answer.is_some() {
+            if self.holds_on(key) {
+                return Some(Vec::new());
+            }
+            if key.code == KeyCode::Enter {
+                return Some(self.answer_approval(0));
+            }
+            let held = self.work.approvals[0].answer.take();
+            if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+                return Some(Vec::new());
+            }
+            return if Self::is_letter(key) { Some(self.write_beneath(held, key)) } else { None };
+        }
+        let means_else = |context| self.place.keymap.command(context, key).is_some();
+        let is_free = !means_else(Context::Popup) && !means_else(Context::Page);
+        let Some(command) = self.answer_of(key).filter(|command| self.means_something(*command)) else {
+            return (is_free && Self::is_letter(key)).then(|| self.write_beneath(None, key));
+        };
+        let allows = matches!(command, KeyCommand::Allow | KeyCommand::AllowSession);
+        let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithWord);
+        if !is_free || !(allows || denies) {
+            return None;
+        }
+        // What it would allow has to be there to be read.
+        if allows && !view::page_says_answers(self) {
+            return Some(Vec::new());
+        }
+        if allows && !self.work.approvals[0].is_seen_for_a_moment(self.now) {
+            return Some(Vec::new());
+        }
+        if Self::is_letter(key) {
+            self.work.approvals[0].answer = Some(Held::new(key, self.now));
+            return Some(Vec::new());
+        }
+        Some(self.carry_answer(command, key))
+    }
+
+    /// Whoever writes on the page of a call writes beneath its question: letters that may have been an answer, and this one.
+    fn write_beneath(&mut self, held: Option<Held>, key: KeyEvent) -> Vec<Action> {
+        self.leave_call_page();
+        held.into_iter().for_each(|held| self.begin_text(held));
+        self.key(key)
+    }
+
+    /// The page of the call that asks is left.
+    fn leave_call_page(&mut self) {
+        if self.asked_on_page().is_some() {
+            self.popups.pop();
+        }
+    }
+
+    /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
+    /// longer looks at what asks.
+    fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let answered = self.notes.answered.as_mut().filter(|answered| answered.after == After::Others)?;
+        let is_recent = answered.is_recent(self.now);
+        let is_early = is_recent && self.holds_early_answers();
+        if is_early && key.code == KeyCode::Enter {
+            return Some(Vec::new());
+        }
+        if Touch::of(key) == Touch::Types && !(is_early && self.answer_of(key).is_some()) {
+            self.notes.answered = None;
+        }
+        None
+    }
+
+    pub(super) fn begin_reason(&mut self) {
+        self.leave_call_page();
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        asked.mode = Mode::Reasoning;
+        let reason = std::mem::take(&mut asked.reason);
+        if !reason.is_empty() {
+            self.editor.set_text(&reason);
+        }
+    }
+
+    /// Whether a key of the question does anything at the moment: Enter and Esc belong to the arrows' choice, and without a rule
+    /// there is nothing to allow for the session.
+    pub(super) fn means_something(&self, command: KeyCommand) -> bool {
+        let Some(asked) = self.work.approvals.first() else { return false };
+        match command {
+            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => asked.mode != Mode::Choosing(None),
+            KeyCommand::AllowSession => !asked.request.rule.is_empty(),
+            _ => true,
+        }
+    }
+
+    pub(super) fn carry_answer(&mut self, command: KeyCommand, key: KeyEvent) -> Vec<Action> {
+        match command {
+            KeyCommand::Allow => return self.answer(Answer::Once, key),
+            KeyCommand::AllowSession => return self.answer(Answer::Session, key),
+            KeyCommand::Deny => return self.answer(Answer::Deny, key),
+            KeyCommand::DenyWithWord => return self.answer(Answer::DenyWithWord, key),
+            KeyCommand::TakeAnswer => {
+                if let Some(Mode::Choosing(Some(answer))) =
+                    self.work.approvals.first().map(|asked| asked.mode)
+                {
+                    return self.answer(answer, key);
+                }
+            }
+            KeyCommand::NextAnswer => self.choose_answer(1),
+            KeyCommand::PreviousAnswer => self.choose_answer(-1),
+            KeyCommand::NoAnswer => self.set_mode(Mode::Choosing(None)),
+            KeyCommand::ShowWhole => self.show_whole(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn answer(&mut self, answer: Answer, key: KeyEvent) -> Vec<Action> {
+        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
+        let allows = matches!(answer, Answer::Once | Answer::Session);
+        if allows && !asked.is_seen() {
+            let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
+            self.say_of_call(format!("not all of it has been on the screen yet; {key} shows it"));
+            return Vec::new();
+        }
+        if allows && !asked.is_readable(self.now) {
+            let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
+            self.say_of_call(format!("that was too soon to be meant; {key} again allows it"));
+            return Vec::new();
+        }
+        match answer {
+            Answer::Once => self.decide(Decision::Once, key),
+            Answer::Session => self.decide(Decision::Session, key),
+            Answer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }, key),
+            Answer::DenyWithWord => {
+                self.begin_reason();
+                Vec::new()
+            }
+        }
+    }
+
+    fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
+        self.leave_call_page();
+        let asked = self.work.approvals.remove(0);
+        self.drop_words_about(&asked.request.tool_call_id);
+        self.stale = Stale::ByUser;
+        let next = self.work.approvals.first_mut();
+        let is_looking = next.is_none() && asked.request.later > 0;
+        let after = if is_looking { After::Others } else { After::Nothing };
+        self.notes.answered = Some(Answered::new(key, self.now, after));
+        next.into_iter().for_each(|next| next.ready = Ready::Drawn);
+        vec![Action::Decide(asked.request.tool_call_id, decision)]
+    }
+
+    fn set_mode(&mut self, mode: Mode) {
+        if let Some(asked) = self.work.approvals.first_mut() {
+            asked.mode = mode;
+        }
+    }
+
+    /// Goes to the next answer or the one before; the first key goes to an end.
+    fn choose_answer(&mut self, by: isize) {
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        let answers = asked.answers();
+        let chosen = match asked.mode {
+            Mode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
+            Mode::Choosing(None) | Mode::Reasoning => None,
+        };
+        let at = match chosen {
+            Some(at) => at.saturating_add_signed(by).min(answers.len() - 1),
+            None if by > 0 => 0,
+            None => answers.len() - 1,
+        };
+        asked.mode = Mode::Choosing(Some(answers[at]));
+    }
+
+    fn move_in_question(&mut self, command: KeyCommand) {
+        let (rows, _) = view::question_rows(self);
+        // A line stays, so that the eye finds its place again.
+        let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
+        let by = if command == KeyCommand::QuestionUp { -page } else { page };
+        if let Some(asked) = self.work.approvals.first_mut() {
+            asked.sheet.step(by, rows);
+        }
+    }
+
+    /// While the user writes why not, the editor's text is for the model: Enter sends it, Esc puts it aside.
+    fn reasoning_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        match self.place.keymap.command(Context::Main, key)? {
+            KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
+            KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp => {
+                let words = self.editor.take();
+                let reason = match words.trim() {
+                    "" => NO.to_owned(),
+                    words => format!("{NO}{BEFORE_WORDS}{words}"),
+                };
+                Some(self.decide(Decision::Deny { reason }, key))
+            }
+            KeyCommand::Stop => {
+                self.put_reason_aside();
+                Some(Vec::new())
+            }
+            KeyCommand::Clear if self.editor.is_empty() => {
+                self.put_reason_aside();
+                Some(Vec::new())
+            }
+            _ => None,
+        }
+    }
+
+    fn put_reason_aside(&mut self) {
+        let words = self.editor.take();
+        if !words.trim().is_empty() {
+            // The call may be answered elsewhere: then the history still has it.
+            self.editor.remember(&words);
+        }
+        if let Some(asked) = self.work.approvals.first_mut() {
+            asked.reason = words;
+            asked.mode = Mode::Choosing(None);
+            asked.ready = Ready::Noticed(Appeared::at(self.now));
+        }
+    }
+}

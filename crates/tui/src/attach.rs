@@ -1,0 +1,186 @@
+//! Pictures that go with a message: from the clipboard, or from a file whose path was pasted or dropped.
+//!
+//! Everything here may take its time and belongs on a thread that may block.
+
+mod clipboard;
+mod named;
+
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tiller_core::message::Image;
+use tiller_files as files;
+
+pub(super) use self::clipboard::{Clip, clipboard};
+pub(super) use self::named::{Named, gathered, named_in};
+
+/// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
+const MOST_BYTES: usize = 3_900_000;
+
+/// Longest paste that may be the path of a file.
+const LONGEST_PATH: usize = 4_096;
+
+/// Endings of the pictures that models take.
+const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+
+/// A picture that is ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Picture {
+    pub(super) image: Image,
+    /// Columns and rows of pixels.
+    pub(super) size: (usize, usize),
+}
+
+/// Makes a PNG of pixels: red, green, blue and opacity, a byte each.
+fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<Picture, String> {
+    let failed =
+        |error: &dyn std::fmt::Display| format!("the picture on the clipboard can't be used: {error}");
+    let side = |side: usize| u32::try_from(side).map_err(|error| failed(&error));
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, side(width)?, side(height)?);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
+    written.map_err(|error| failed(&error))?;
+    of_bytes(&bytes, "the picture on the clipboard")
+}
+
+/// Reads a picture; `Err` says in a sentence why that can't be one.
+pub(super) fn file(path: &Path) -> Result<Picture, String> {
+    let name = path.display().to_string();
+    let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
+    of_bytes(&bytes, &name)
+}
+
+/// Reads no more than shows that it is too much.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    files::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn of_bytes(bytes: &[u8], name: &str) -> Result<Picture, String> {
+    let mime_type = match imagesize::image_type(bytes) {
+        Ok(imagesize::ImageType::Png) => "image/png",
+        Ok(imagesize::ImageType::Jpeg) => "image/jpeg",
+        Ok(imagesize::ImageType::Gif) => "image/gif",
+        Ok(imagesize::ImageType::Webp) => "image/webp",
+        _ => return Err(format!("{name} is no picture that models take (png, jpeg, gif, webp)")),
+    };
+    if bytes.len() > MOST_BYTES {
+        let megabytes = MOST_BYTES / 100_000;
+        return Err(format!("{name} has more than {}.{} MB", megabytes / 10, megabytes % 10));
+    }
+    let size = imagesize::reader_size(Cursor::new(bytes)).map_err(|error| format!("{name}: {error}"))?;
+    let image = Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() };
+    Ok(Picture { image, size: (size.width, size.height) })
+}
+
+/// The path of a picture that a paste consists of: as it is, in quotes, with backslashes as terminals put them into dropped
+/// names, or as a `file://` address.
+pub(super) fn path_of(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let text = paste.trim();
+    if text.is_empty() || text.len() > LONGEST_PATH || text.contains(['\n', '\r']) {
+        return None;
+    }
+    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    let path = match (quoted('\'').or_else(|| quoted('"')), text.strip_prefix("file://")) {
+        (Some(inside), _) => inside.to_owned(),
+        (None, Some(address)) => unescaped(address, '%'),
+        (None, None) => unescaped(text, '\\'),
+    };
+    let is_rooted = path.starts_with(['/', '.']) || path.starts_with("~/") || path.contains('/');
+    (has_ending(&path) && is_rooted).then(|| at_home(&path, home))
+}
+
+/// Whether a name ends as those of pictures do.
+fn has_ending(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
+
+fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// Takes away what makes characters of a path harmless: a backslash before one, or `%` and its number.
+fn unescaped(text: &str, sign: char) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(sign) {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        rest = &rest[at + 1..];
+        let number = rest.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match number.filter(|_| sign == '%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[2..];
+            }
+            None if sign == '%' => bytes.push(b'%'),
+            // The character itself comes with what follows, also when it is another backslash.
+            None => {
+                let next = rest.chars().next().map_or(0, char::len_utf8);
+                bytes.extend_from_slice(&rest.as_bytes()[..next]);
+                rest = &rest[next..];
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_become_a_picture_of_their_size() {
+        let picture = encoded(2, 1, &[255, 0, 0, 255, 0, 0, 255, 255]).unwrap();
+        assert_eq!(picture.size, (2, 1));
+        assert_eq!(picture.image.mime_type, "image/png");
+        assert!(picture.image.data.starts_with("iVBORw0KGgo"), "{}", picture.image.data);
+        assert!(encoded(2, 2, &[0; 4]).is_err());
+    }
+
+    #[test]
+    fn a_picture_is_told_by_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shot.png");
+        std::fs::write(&path, b"not a picture").unwrap();
+        let error = file(&path).unwrap_err();
+        assert!(error.ends_with("shot.png is no picture that models take (png, jpeg, gif, webp)"), "{error}");
+        let data = STANDARD.decode(encoded(3, 2, &[0; 24]).unwrap().image.data).unwrap();
+        std::fs::write(&path, &data).unwrap();
+        assert_eq!(file(&path).unwrap().size, (3, 2));
+        std::fs::write(&path, [data, vec![0; MOST_BYTES]].concat()).unwrap();
+        assert!(file(&path).unwrap_err().ends_with("has more than 3.9 MB"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read_whatever_it_is_called() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("endless.png");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert!(file(&path).unwrap_err().ends_with("endless.png: not a regular file but a device"));
+    }
+
+    #[test]
+    fn dropped_paths_come_in_many_shapes() {
+        let home = Path::new("/home/ada");
+        let path = |paste: &str| path_of(paste, Some(home)).map(|path| path.display().to_string());
+        assert_eq!(path("/tmp/a.png"), Some("/tmp/a.png".into()));
+        assert_eq!(path("'/tmp/my shot.PNG' "), Some("/tmp/my shot.PNG".into()));
+        assert_eq!(path("/tmp/my\\ shot\\\\.jpg"), Some("/tmp/my shot\\.jpg".into()));
+        assert_eq!(path("file:///tmp/my%20shot%C3%A9.webp"), Some("/tmp/my shoté.webp".into()));
+        assert_eq!(path("~/a.gif"), Some("/home/ada/a.gif".into()));
+        assert_eq!(path("./a.jpeg"), Some("./a.jpeg".into()));
+        for no in ["look at a.png", "/tmp/a.txt", "/tmp/a.png\n/tmp/b.png", "", "a.png"] {
+            assert_eq!(path(no), None, "{no}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The lines of what was said: by the user, and by tiller.
+
+use tiller_core::message::advice_in;
+use tiller_core::unit::UnixMs;
+use tiller_engine::attachment_labels;
+use tiller_render::{
+    self as render, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap,
+};
+use tiller_session::entry::Receipt;
+
+use super::Level;
+use crate::call::{one_line, seconds};
+use crate::layout::{Ctx, rule};
+use crate::receipt;
+
+/// Lines of a message of the user's beyond which only its beginning and its end are shown, and how many these are: what is asked
+/// often stands last.
+const MOST_SAID: usize = 20;
+const FOLDED_SAID: usize = 8;
+const FOLDED_END: usize = 4;
+
+/// The same in bytes, for lines without end.
+const LONGEST_SAID: usize = 4 * 1024;
+
+/// Whether a message of the user's is too long to be shown whole.
+pub(super) fn is_long(text: &str) -> bool {
+    text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
+}
+
+pub(super) fn user(
+    (whole, typed): (&str, Option<&str>),
+    (note, at): (&str, UnixMs),
+    receipt: Option<&Receipt>,
+    ctx: &Ctx,
+) -> Vec<Line> {
+    let folded = !ctx.folds.output_open;
+    let typed = typed.filter(|_| folded);
+    let hint = if typed.is_some() { &*ctx.unfold } else { "" };
+    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
+    let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
+    let time = words.collect::<Vec<_>>().join(" ");
+    let measure = ctx.width.min(ctx.measure);
+    let beside = (time.chars().count() + 2).min(measure / 2);
+    let text = typed.unwrap_or(whole).trim_end();
+    let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
+    let bold = Style::from(Role::User).with(Emphasis::BOLD);
+    let mut lines = said_beside(beside, shown, bold, measure);
+    if hidden > 0 {
+        let noun = if hidden == 1 { "line" } else { "lines" };
+        let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
+        lines.extend(said_lines(&note, Role::Muted.into(), measure));
+    }
+    if !end.is_empty() {
+        lines.extend(said_lines(end, bold, measure));
+    }
+    if typed.is_some() {
+        let labels = attachment_labels(whole);
+        lines.extend(labels.iter().flat_map(|label| said_lines(label, Role::Muted.into(), measure)));
+    }
+    if let Some(first) = lines.first_mut() {
+        *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
+    }
+    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
+    if let Some(story) = story {
+        let indent = Indent {
+            first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
+            rest: vec![Span::new("    ", Role::Muted)],
+        };
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
+    }
+    lines
+}
+
+/// As much of a message as is shown folded: its beginning, how many lines are left out, its end.
+fn ends(text: &str) -> (&str, usize, &str) {
+    if !is_long(text) {
+        return (text, 0, "");
+    }
+    let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
+    let head = text.floor_char_boundary(by_lines.min(LONGEST_SAID / 2));
+    let by_lines = text.rmatch_indices('\n').nth(FOLDED_END - 1).map_or(0, |(at, _)| at + 1);
+    let tail = text.ceil_char_boundary(by_lines.max(text.len().saturating_sub(LONGEST_SAID / 2)).max(head));
+    let between = text[head..tail].trim_matches('\n');
+    (&text[..head], between.lines().count(), &text[tail..])
+}
+
+fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
+    said_beside(0, text, style, width)
+}
+
+/// What was said, its first row as many columns narrower as something takes beside it.
+fn said_beside(beside: usize, text: &str, style: Style, width: usize) -> Vec<Line> {
+    let bar = || Span::new("▌ ", Role::Accent);
+    let mut lines = render::literal(text, style);
+    if lines.is_empty() {
+        lines.push(Line::default());
+    }
+    // Kept free while the line is broken, and gone then.
+    let mut indent =
+        Indent { first: vec![bar(), Span::new(" ".repeat(beside), Role::Text)], rest: vec![bar()] };
+    let mut rows = Vec::new();
+    for line in lines {
+        let spans = render::linked(line.spans, Found::AsItIs);
+        let mut broken = wrap(&spans, width, &indent, Breaks::Words);
+        if rows.is_empty() {
+            broken[0].spans.remove(1);
+            broken[0].margins.before -= 1;
+            indent = Indent::all(vec![bar()]);
+        }
+        rows.append(&mut broken);
+    }
+    rows
+}
+
+pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
+    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
+    let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
+    if ctx.folds.output_open {
+        // In the column of answers.
+        let mut text = render::markdown(text, ctx.indented(2).page());
+        text.iter_mut().for_each(|line| line.set_in(Span::new("  ", Role::Text)));
+        lines.extend(text);
+    }
+    lines
+}
+
+pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize) -> Vec<Line> {
+    let (sign, role) = match level {
+        Level::Note => ("· ", Role::Muted),
+        Level::Warning => ("! ", Role::Warning),
+        Level::Error => ("✗ ", Role::Error),
+    };
+    let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
+    let text = clean(text.trim(), Carriage::Shown);
+    let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
+    lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
+    lines
+}
+
+/// What to do about what stands above it.
+fn advice(words: &str, width: usize) -> Vec<Line> {
+    let indent =
+        Indent { first: vec![Span::new("  → ", Role::Muted)], rest: vec![Span::new("    ", Role::Muted)] };
+    wrap(&[Span::new(words, Role::Muted)], width, &indent, Breaks::Words)
+}
+
+/// Requests that failed: the error, how often it was met, and what to do about it.
+pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
+    let indent =
+        Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
+    let text = clean(text.trim(), Carriage::Shown);
+    let (happened, hint) = advice_in(&text);
+    let mut spans = vec![Span::new(happened, Role::Error)];
+    if times > 1 {
+        spans.push(Span::new(format!("  tried {times} times"), Role::Muted));
+    }
+    let mut lines = wrap(&spans, width, &indent, Breaks::Words);
+    lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
+    lines
+}
+
+/// Requests that failed before one that didn't, in one line.
+pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usize) -> Line {
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        1_000..60_000 => format!(" after {} s", waited_ms / 1_000),
+        _ => format!(" after {}", seconds(waited_ms)),
+    };
+    let end = format!("; succeeded at try {attempt}{waited}");
+    let room = width.saturating_sub(end.chars().count() + 2);
+    let reason = cut_to(&one_line(&clean(reason, Carriage::Shown)), room);
+    Line::new(format!("· {reason}{end}"), Role::Muted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Folds;
+
+    #[test]
+    fn what_to_do_about_a_failure_stands_beneath_it() {
+        let lines = failure("openai: a → b (HTTP status 401) → check OPENAI_API_KEY", 2, 60);
+        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        assert_eq!(text, ["✗ openai: a → b (HTTP status 401)  tried 2 times", "  → check OPENAI_API_KEY"]);
+        assert_eq!(failure("the provider failed", 1, 60).len(), 1);
+    }
+
+    #[test]
+    fn an_unfolded_summary_stands_in_the_column_of_answers() {
+        let folds = Folds { output_open: true, ..Folds::default() };
+        let lines = unfolding_rule(
+            "compacted",
+            "Some **words** that go on.",
+            &Ctx { width: 20, folds, ..Ctx::default() },
+        );
+        let text: Vec<String> = lines[1..].iter().map(Line::text).collect();
+        assert_eq!(text, ["  Some words that go", "  on."]);
+    }
+}

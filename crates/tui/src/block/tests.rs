@@ -1,0 +1,31 @@
+use tiller_render::{Manner, Role, Telling};
+
+use super::*;
+
+fn ctx(code_told: u64) -> Ctx {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    Ctx { width: 40, manner, code_told, ..Ctx::default() }
+}
+
+/// Whether a block is laid out anew when some code was told.
+fn is_laid_out_anew(kind: BlockKind) -> bool {
+    let mut block = Block::new(kind);
+    block.measure(&ctx(1));
+    let lines = &mut block.cache.as_mut().expect("laid out").lines;
+    lines.push(Line::new("as it was", Role::Text));
+    let count = lines.len();
+    block.measure(&ctx(2)) != count
+}
+
+#[test]
+fn only_what_has_code_whose_words_are_still_to_be_told_is_laid_out_anew_when_some_are() {
+    let answer = |text: &str| BlockKind::Answer(text.to_owned());
+    assert!(!is_laid_out_anew(answer("no `code` but this")));
+    assert!(!is_laid_out_anew(answer("```\nof no language\n```")));
+    let code = "```rust\nlet laid_out_anew_until_told = 1;\n```";
+    assert!(is_laid_out_anew(answer(code)));
+    assert!(is_laid_out_anew(answer(code)), "it still waits");
+    tiller_render::tell_waiting(&mut tiller_render::Here::default(), || std::ops::ControlFlow::Continue(()));
+    assert!(!is_laid_out_anew(answer(code)), "it was told");
+    assert!(!is_laid_out_anew(BlockKind::Thinking(code.to_owned())), "a thought's code stays plain");
+}

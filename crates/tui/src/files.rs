@@ -1,0 +1,46 @@
+//! Files that the front end reads: other keys, and the branch that git is on.
+//!
+//! None of them is worth a failure: what can't be read isn't there.
+
+use std::path::Path;
+
+use tiller_files::{CONFIG_LIMIT, git, read_text};
+
+use super::keymap::Keymap;
+
+/// Reads which keys do what, where that isn't as it was made.
+pub(super) fn load_keymap(path: &Path) -> Keymap {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    Keymap::read(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
+}
+
+/// The branch that `cwd` is on, or the beginning of the commit where it is on none.
+pub(super) fn git_branch(cwd: &Path) -> Option<String> {
+    let head = git::read_file(&git::folder(&git::find(cwd)?)?, "HEAD")?;
+    let head = head.trim();
+    match head.strip_prefix("ref: ") {
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        None => head.get(..7).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_branch_is_read_from_the_files_also_in_a_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(root.join("repo/src")).unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/fix/crlf\n").unwrap();
+        fs::write(root.join("repo/.git/worktrees/w/HEAD"), "0123456789abcdef\n").unwrap();
+        fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
+        assert_eq!(git_branch(&root.join("repo/src")).as_deref(), Some("fix/crlf"));
+        assert_eq!(git_branch(&root.join("w")).as_deref(), Some("0123456"));
+    }
+}

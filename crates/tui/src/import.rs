@@ -1,0 +1,201 @@
+//! `/import`: sessions of other programs, chosen from what is found on this machine, or named.
+//!
+//! What imports is handed in by whoever starts the front end, which writes no logs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tiller_core::unit::UnixMs;
+use tiller_render::Role;
+use tiller_session::import::{Glance, Imported, Status};
+
+use super::app::{Action, App, InList, List, Origin, Report};
+use super::call::one_line;
+use super::picker::{Choice, Item, Picker, Way};
+use super::popup::Popup;
+use super::question::Question;
+
+/// What went wrong, and what to do about it.
+type Trouble = (String, Option<String>);
+
+type Find = dyn Fn() -> Result<ForeignLogs, Trouble> + Send + Sync;
+type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync;
+
+/// A log of another program.
+#[derive(Clone, Debug)]
+pub struct ForeignLog {
+    /// Where it is.
+    pub path: PathBuf,
+    /// When it was written to last.
+    pub modified: UnixMs,
+    /// What its beginning says.
+    pub glance: Glance,
+}
+
+/// What was found on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct ForeignLogs {
+    /// The logs, the newest first.
+    pub logs: Vec<ForeignLog>,
+    /// Where they were looked for, with the name of the program that keeps its own there.
+    pub looked_in: Vec<(&'static str, PathBuf)>,
+}
+
+/// Finds sessions of other programs, and imports them.
+#[derive(Clone)]
+pub struct ImportDesk {
+    find: Arc<Find>,
+    take: Arc<Take>,
+}
+
+impl ImportDesk {
+    /// `find` answers with the logs that there are, and where it looked. `take` gets the working directory and a path as typed, of a log
+    /// or of a folder of them.
+    pub fn new(
+        find: impl Fn() -> Result<ForeignLogs, Trouble> + Send + Sync + 'static,
+        take: impl Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync + 'static,
+    ) -> Self {
+        Self { find: Arc::new(find), take: Arc::new(take) }
+    }
+
+    pub(super) fn find(&self) -> Result<ForeignLogs, Trouble> {
+        (self.find)()
+    }
+
+    pub(super) fn take(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, Trouble> {
+        (self.take)(cwd, typed)
+    }
+}
+
+impl std::fmt::Debug for ImportDesk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ImportDesk")
+    }
+}
+
+impl App {
+    /// Imports what is named, or offers what there is.
+    pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
+        if path.is_empty() {
+            let picker = Picker::waiting_for("sessions of other programs", List::Foreign).fitting(Way::Prose);
+            self.popups.push(Popup::Pick(Box::new(picker)));
+            return vec![Action::InList(InList::Gather(List::Foreign))];
+        }
+        self.flash("importing…");
+        vec![Action::InList(InList::Import(path.to_owned()))]
+    }
+}
+
+/// Logs to choose from.
+pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
+    let item = |log: &ForeignLog| {
+        let program = log.glance.from.map_or("?", |from| from.name());
+        let words = log.glance.words.as_deref().map(one_line);
+        let name = || one_line(&log.path.file_name().unwrap_or_default().to_string_lossy());
+        let folder = log.glance.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
+        let folder = folder.map(|folder| format!("{} · ", one_line(&folder.to_string_lossy())));
+        let note = format!("{}{}", folder.unwrap_or_default(), super::picker::age(log.modified, now));
+        Item::new(words.unwrap_or_else(name), Choice::Import(log.path.clone()))
+            .with_lead(format!("{program:<7}"))
+            .with_note(note)
+    };
+    logs.iter().map(item).collect()
+}
+
+/// Where logs were looked for in vain.
+pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<Item> {
+    let why = "no log is there; /import PATH names a log or a folder elsewhere";
+    let item = |(program, path): &(&str, PathBuf)| {
+        let short = home.and_then(|home| path.strip_prefix(home).ok());
+        let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
+        Item::new(one_line(&name), Choice::Cant(why.to_owned()))
+            .with_lead(format!("{program:<7}"))
+            .with_note("no log is there")
+            .in_role(Role::Muted)
+    };
+    looked_in.iter().map(item).collect()
+}
+
+/// What is told of an import of what was `typed`: the sessions that there are now are offered.
+pub(super) fn told(imported: &[Imported], typed: &str) -> Report {
+    let sessions: Vec<Item> = imported.iter().filter_map(opening).collect();
+    let reason = imported.iter().find_map(|one| one.reason.as_deref());
+    match (sessions.len(), imported) {
+        (0, []) => {
+            let what = "there is no log to import there".to_owned();
+            Report::slip(format!("/import {typed}"), (what, None), Origin::List(List::Foreign))
+        }
+        (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
+        (1, [one]) => ask(one_words(one), sessions),
+        (count, all) => {
+            let left = all.len() - count;
+            let title = format!("{count} sessions are here now");
+            ask(if left == 0 { title } else { format!("{title}, {left} were left out") }, sessions)
+        }
+    }
+}
+
+fn trouble(what: String) -> Report {
+    let hint = Some("`tiller sessions import --help` says what can be imported".to_owned());
+    Report::Failed { what, hint, text: None }
+}
+
+fn ask(title: String, mut items: Vec<Item>) -> Report {
+    items.push(Item::new("stay here", Choice::Nothing));
+    Report::Ask(Question { title, items })
+}
+
+fn one_words(one: &Imported) -> String {
+    match one.status {
+        Status::Imported => format!("imported, {} entries", one.entries),
+        Status::Updated => format!("{} new entries imported", one.entries),
+        Status::Unchanged => "it was imported before and has nothing new".to_owned(),
+        Status::Skipped | Status::Failed => "not imported".to_owned(),
+    }
+}
+
+fn opening(one: &Imported) -> Option<Item> {
+    let (path, id) = (one.path.clone()?, one.id.as_ref()?);
+    let source = one.source.file_name().unwrap_or_default().to_string_lossy();
+    let item = Item::new(format!("open it, session {}", one_line(id.short())), Choice::Open(path));
+    Some(item.with_note(one_line(&source)).in_role(Role::Text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imported(status: Status, reason: Option<&str>) -> Imported {
+        let path = (!matches!(status, Status::Skipped | Status::Failed)).then(|| PathBuf::from("/s/a.jsonl"));
+        Imported {
+            from: None,
+            source: "/h/.claude/a.jsonl".into(),
+            status,
+            id: path.as_ref().map(|_| "01JD6X9QWERTYUIOPASDFGHJKL".into()),
+            path,
+            entries: 24,
+            notes: Vec::new(),
+            reason: reason.map(str::to_owned),
+        }
+    }
+
+    fn title(report: Report) -> String {
+        match report {
+            Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
+            Report::Failed { what, .. } => what,
+            Report::Slip { typed, what, .. } => format!("{}: {what}", typed.text),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_imported_is_offered_and_what_was_not_says_why() {
+        let told = |imported: &[Imported]| super::told(imported, "logs");
+        assert_eq!(title(told(&[imported(Status::Imported, None)])), "imported, 24 entries (2)");
+        let skipped = imported(Status::Skipped, Some("the file is empty"));
+        assert_eq!(title(told(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");
+        let several = [imported(Status::Imported, None), imported(Status::Unchanged, None), skipped];
+        assert_eq!(title(told(&several)), "2 sessions are here now, 1 were left out (3)");
+        assert_eq!(title(told(&[])), "/import logs: there is no log to import there");
+    }
+}

@@ -1,0 +1,275 @@
+//! `keybindings.json`: other keys for rows of the table.
+//!
+//! Nothing in it is a failure: what can't hold is said, and the row keeps the table's keys.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use tiller_core::spelling;
+
+use super::{Chord, Context, TABLE, defaults};
+
+/// What pi calls a row, formerly and now, and its name here, where it has a counterpart (packages/coding-agent/docs/keybindings.md
+/// of badlogic/pi-mono; the names with dots are those of its versions of 2026).
+const ALIASES: [[&str; 3]; 40] = [
+    ["cursorUp", "tui.editor.cursorUp", "cursor_up"],
+    ["cursorDown", "tui.editor.cursorDown", "cursor_down"],
+    ["cursorLeft", "tui.editor.cursorLeft", "cursor_left"],
+    ["cursorRight", "tui.editor.cursorRight", "cursor_right"],
+    ["cursorWordLeft", "tui.editor.cursorWordLeft", "word_left"],
+    ["cursorWordRight", "tui.editor.cursorWordRight", "word_right"],
+    ["cursorLineStart", "tui.editor.cursorLineStart", "line_start"],
+    ["cursorLineEnd", "tui.editor.cursorLineEnd", "line_end"],
+    ["pageUp", "tui.editor.pageUp", "page_up"],
+    ["pageDown", "tui.editor.pageDown", "page_down"],
+    ["deleteCharBackward", "tui.editor.deleteCharBackward", "delete_back"],
+    ["deleteCharForward", "tui.editor.deleteCharForward", "delete_forward"],
+    ["deleteWordBackward", "tui.editor.deleteWordBackward", "delete_word_back"],
+    ["deleteWordForward", "tui.editor.deleteWordForward", "delete_word_forward"],
+    ["deleteToLineStart", "tui.editor.deleteToLineStart", "delete_to_line_start"],
+    ["deleteToLineEnd", "tui.editor.deleteToLineEnd", "delete_to_line_end"],
+    ["yank", "tui.editor.yank", "yank"],
+    ["yankPop", "tui.editor.yankPop", "yank_before"],
+    ["undo", "tui.editor.undo", "undo"],
+    ["newLine", "tui.input.newLine", "newline"],
+    ["submit", "tui.input.submit", "send"],
+    ["selectUp", "tui.select.up", "up"],
+    ["selectDown", "tui.select.down", "down"],
+    ["selectPageUp", "tui.select.pageUp", "list_page_up"],
+    ["selectPageDown", "tui.select.pageDown", "list_page_down"],
+    ["selectConfirm", "tui.select.confirm", "accept"],
+    ["pasteImage", "app.clipboard.pasteImage", "paste_image"],
+    ["interrupt", "app.interrupt", "stop"],
+    ["clear", "app.clear", "clear"],
+    ["exit", "app.exit", "quit"],
+    ["suspend", "app.suspend", "suspend"],
+    ["externalEditor", "app.editor.external", "edit_elsewhere"],
+    ["selectModel", "app.model.select", "pick_model"],
+    ["cycleModelForward", "app.model.cycleForward", "next_model"],
+    ["cycleModelBackward", "app.model.cycleBackward", "previous_model"],
+    ["cycleThinkingLevel", "app.thinking.cycle", "next_thinking"],
+    ["expandTools", "app.tools.expand", "unfold_output"],
+    ["toggleThinking", "app.thinking.toggle", "unfold_thinking"],
+    ["followUp", "app.message.followUp", "follow_up"],
+    ["dequeue", "app.message.dequeue", "edit_queue"],
+];
+
+/// A row of the file that is understood.
+struct Bound {
+    row: usize,
+    name: String,
+    line: usize,
+    keys: Vec<Chord>,
+}
+
+/// The keys of each row of the table, and what of the file doesn't hold.
+pub(super) fn read(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
+    let named: Map<String, Value> = match serde_json::from_str(text) {
+        _ if text.trim().is_empty() => Map::new(),
+        Ok(named) => named,
+        Err(error) => {
+            let problem = format!("{file}, line {}: {error}; every key is as it was made", error.line());
+            return (defaults(), vec![problem]);
+        }
+    };
+    let (mut bound, mut problems) = (Vec::new(), Vec::new());
+    for (name, value) in &named {
+        let line = line_of(text, name);
+        match understand(name, value, line) {
+            Ok(row) => bound.push(row),
+            Err(what) => problems.push((line, what)),
+        }
+    }
+    while let Some((at, what)) = conflict(&bound) {
+        let Bound { row, line, .. } = bound.remove(at);
+        problems.push((line, format!("{what}; {}", kept(row))));
+    }
+    problems.extend(shadows(&bound));
+    problems.sort_by_key(|(line, _)| *line);
+    let told = |(line, what): (usize, String)| format!("{file}, line {line}: {what}");
+    (bind(&bound), problems.into_iter().map(told).collect())
+}
+
+/// Reads one row of the file.
+fn understand(name: &str, value: &Value, line: usize) -> Result<Bound, String> {
+    let row = row_of(name).ok_or_else(|| {
+        let nearest = spelling::nearest(name, TABLE.iter().map(|row| row.name));
+        let instead =
+            nearest.map_or("/hotkeys lists them".to_owned(), |name| format!("did you mean {name}?"));
+        format!("nothing is called {name:?}; {instead}")
+    })?;
+    let texts: Option<Vec<&str>> = match value {
+        Value::String(key) => Some(vec![key]),
+        Value::Array(keys) => keys.iter().map(Value::as_str).collect(),
+        _ => None,
+    };
+    let texts = texts.ok_or_else(|| format!("{name} takes a key or a list of keys; {}", kept(row)))?;
+    let keys: Result<Vec<Chord>, String> = texts.into_iter().map(Chord::parse).collect();
+    let keys = keys.map_err(|what| format!("{what}; {}", kept(row)))?;
+    let own = |chord: &Chord| TABLE[row].keys.contains(&chord.to_string().as_str());
+    let is_typed = !matches!(TABLE[row].context, Context::Approval | Context::Queue | Context::Page);
+    if let Some(chord) = keys.iter().find(|chord| is_typed && chord.is_text() && !own(chord)) {
+        return Err(format!("{chord} is needed to type with; {}", kept(row)));
+    }
+    Ok(Bound { row, name: name.to_owned(), line, keys })
+}
+
+/// The row of the table with a name, ours or another program's.
+fn row_of(name: &str) -> Option<usize> {
+    let position = |name: &str| TABLE.iter().position(|row| row.name == name);
+    let alias = || ALIASES.iter().find(|names| names.contains(&name)).map(|[_, _, ours]| *ours);
+    position(name).or_else(|| position(alias()?))
+}
+
+/// The first row of the file, the last first, that has a key of another row in the same place.
+fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
+    let all = bind(bound);
+    let mut holders: HashMap<(Context, Chord), Vec<usize>> = HashMap::new();
+    for (row, keys) in all.iter().enumerate() {
+        for chord in keys {
+            let holders = holders.entry((TABLE[row].context, *chord)).or_default();
+            if !holders.contains(&row) {
+                holders.push(row);
+            }
+        }
+    }
+    let clash = |own: &Bound, chord: &Chord| {
+        let holders = &holders[&(TABLE[own.row].context, *chord)];
+        holders.iter().copied().find(|row| *row != own.row)
+    };
+    let of_row = |(at, own): (usize, &Bound)| {
+        let (chord, other) = own.keys.iter().find_map(|chord| Some((chord, clash(own, chord)?)))?;
+        Some((at, format!("{}: {chord} is {}'s already", own.name, TABLE[other].name)))
+    };
+    // A row set twice, under its own name and another's, is one row.
+    let twice = |(at, own): (usize, &Bound)| {
+        let before = bound[..at].iter().find(|other| other.row == own.row)?;
+        Some((at, format!("{} is set in line {} already", TABLE[own.row].name, before.line)))
+    };
+    let from_last = || bound.iter().enumerate().rev();
+    from_last().find_map(twice).or_else(|| from_last().find_map(of_row))
+}
+
+/// Keys of the editor that don't reach it, because the file gives them to something that comes before it.
+fn shadows(bound: &[Bound]) -> Vec<(usize, String)> {
+    let all = bind(bound);
+    let of_editor = |chord: &Chord| {
+        let rows = TABLE.iter().zip(&all).filter(|(row, _)| row.context == Context::Editor);
+        rows.into_iter().find(|(_, keys)| keys.contains(chord)).map(|(row, _)| row.name)
+    };
+    let in_main = bound.iter().filter(|own| TABLE[own.row].context == Context::Main);
+    let own = |own: &Bound, chord: &Chord| TABLE[own.row].keys.contains(&chord.to_string().as_str());
+    in_main
+        .flat_map(|main| main.keys.iter().filter(|chord| !own(main, chord)).map(move |chord| (main, chord)))
+        .filter_map(|(main, chord)| {
+            let hidden = of_editor(chord)?;
+            Some((main.line, format!("with {}, {chord} is {hidden} no more", main.name)))
+        })
+        .collect()
+}
+
+fn bind(bound: &[Bound]) -> Vec<Vec<Chord>> {
+    let mut keys = defaults();
+    for own in bound {
+        keys[own.row].clone_from(&own.keys);
+    }
+    keys
+}
+
+/// What holds when a row of the file doesn't.
+fn kept(row: usize) -> String {
+    let row = &TABLE[row];
+    match row.keys {
+        [] => format!("{} stays without a key", row.name),
+        keys => format!("{} stays {}", row.name, keys.join(", ")),
+    }
+}
+
+/// The line that a name stands in, from 1.
+fn line_of(text: &str, name: &str) -> usize {
+    let quoted = Value::from(name).to_string();
+    let places = text.match_indices(&quoted).map(|(at, _)| at);
+    let is_name = |at: &usize| text[at + quoted.len()..].trim_start().starts_with(':');
+    let at = places.into_iter().find(is_name).unwrap_or(0);
+    text[..at].matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{KeyCommand, Keymap};
+    use super::*;
+
+    fn read(text: &str) -> (Keymap, Vec<String>) {
+        let keymap = Keymap::read(text, "keybindings.json");
+        let problems = keymap.problems().to_vec();
+        (keymap, problems)
+    }
+
+    #[test]
+    fn rows_get_other_keys_or_none() {
+        let (keymap, problems) =
+            read(r#"{"follow_up": "alt+q", "unfold_output": ["f2", "ctrl+o"], "page_up": []}"#);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(keymap.key_of(KeyCommand::FollowUp), "alt+q");
+        assert_eq!(keymap.key_of(KeyCommand::UnfoldOutput), "f2");
+        assert_eq!(keymap.key_of(KeyCommand::PageUp), "");
+        assert_eq!(keymap.key_of(KeyCommand::PageDown), "pgdn");
+    }
+
+    #[test]
+    fn two_commands_change_keys_with_each_other() {
+        let (keymap, problems) = read(r#"{"pick_model": "ctrl+p", "next_model": "ctrl+l"}"#);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(keymap.key_of(KeyCommand::NextModel), "ctrl+l");
+    }
+
+    #[test]
+    fn what_does_not_hold_is_said_with_its_line_and_what_holds_instead() {
+        let (keymap, problems) = read(
+            r#"{
+                "folow_up": "alt+q",
+                "quit": "hyper+q",
+                "help": "h",
+                "send": 7,
+                "pick_model": "ctrl+g",
+                "next_model": "ctrl+x",
+                "previous_model": "ctrl+x",
+                "newline": "ctrl+a"
+            }"#,
+        );
+        assert_eq!(
+            problems,
+            [
+                "keybindings.json, line 2: nothing is called \"folow_up\"; did you mean follow_up?",
+                "keybindings.json, line 3: `hyper+q`: \"hyper\" is none of the modifiers ctrl, alt, shift, super; quit stays ctrl+d",
+                "keybindings.json, line 4: h is needed to type with; help stays ?",
+                "keybindings.json, line 5: send takes a key or a list of keys; send stays enter",
+                "keybindings.json, line 6: pick_model: ctrl+g is edit_elsewhere's already; pick_model stays ctrl+l",
+                "keybindings.json, line 8: previous_model: ctrl+x is next_model's already; previous_model stays ctrl+shift+p",
+                "keybindings.json, line 9: with newline, ctrl+a is line_start no more",
+            ]
+        );
+        assert_eq!(keymap.key_of(KeyCommand::NextModel), "ctrl+x");
+        assert_eq!(keymap.key_of(KeyCommand::Newline), "ctrl+a");
+    }
+
+    #[test]
+    fn a_file_that_is_no_json_changes_nothing() {
+        let (keymap, problems) = read("{\n  \"send\": \"f2\",\n}");
+        assert_eq!(keymap.key_of(KeyCommand::Send), "enter");
+        assert!(problems[0].starts_with("keybindings.json, line 3: "), "{problems:?}");
+        assert_eq!(read("").1, [""; 0]);
+    }
+
+    #[test]
+    fn names_of_another_program_are_understood() {
+        let (keymap, problems) = read(r#"{"externalEditor": "f4", "tui.editor.yankPop": "f5"}"#);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
+        let (_, problems) = read(r#"{"exit": "f4", "quit": "f5"}"#);
+        assert_eq!(problems, ["keybindings.json, line 1: quit is set in line 1 already; quit stays ctrl+d"]);
+        for [theirs, _, ours] in ALIASES {
+            assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");
+        }
+    }
+}

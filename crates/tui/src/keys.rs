@@ -1,0 +1,517 @@
+//! What keys do.
+//!
+//! The order in which a key is offered: a popup, a search that is going on, the waiting messages if the keys are theirs, what may
+//! complete the text, a chosen block and an approval that waits (only while the editor is empty, so that what is being typed is never
+//! taken for an answer), the keys of the whole screen, the editor.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tiller_core::event::{QueueItem, QueueKind};
+use tiller_core::message::{Image, ThinkingLevel};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{ApprovalMode, BranchSummary, Direction};
+use tiller_provider::catalog::Sight;
+
+use super::app::{Action, App, Beside, Change, Extra, Go, InList, List, Own, Say, Twice};
+use super::attach;
+use super::editor::Edit;
+use super::keymap::{Context, KeyCommand};
+use super::login::may_hold_key;
+use super::long_message::{LongMessage, treated, without_files_of_pastes};
+use super::page::Page;
+use super::picker::{Item, Picker, Way};
+use super::popup::Popup;
+use super::question::Touch;
+use super::transcript::Goal;
+use super::tree::Purpose;
+use super::{FirstPrompt, gather, help};
+
+/// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
+const SHIFTED_MS: u64 = 600;
+
+/// Within what time a second Esc counts, in milliseconds.
+const TWICE_ESCAPE_MS: u64 = 600;
+
+/// How soon after Esc stopped something, or was pressed again, it stops and does nothing else, in milliseconds: as long as
+/// somebody goes on pressing it.
+const STOPPING_MS: u64 = 1_000;
+
+/// Within what time a second Ctrl+C quits, in milliseconds.
+const TWICE_INTERRUPT_MS: u64 = 2_000;
+
+/// Bytes that a fast typist, or a slow connection, brings at once. More of them are a paste.
+const FAST_TYPING: usize = 64;
+
+/// When a message is to be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// What is in flight stops for it.
+    AtOnce,
+    /// In the next gap.
+    Next,
+    /// When the agent has finished.
+    Afterwards,
+}
+
+impl App {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        if self.is_spent(key) || self.swallow_queue_key(key) {
+            return Vec::new();
+        }
+        let pressed = self.notes.pressed.take();
+        if matches!(pressed, Some((Twice::Interrupt | Twice::Clear, _))) {
+            // What it said of the next key holds for that key only.
+            self.notes.flash = None;
+        }
+        if self.editor.is_empty() {
+            self.notes.held_back = None;
+        }
+        self.put_off(Touch::of(key));
+        let asker = self.asker();
+        let actions = self.offer(key, pressed);
+        self.note_spent(key, asker);
+        actions
+    }
+
+    /// Offers a key to whoever may take it, one after the other.
+    fn offer(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+        if !self.popups.is_empty() {
+            return self.popup_key(key);
+        }
+        if let Some(actions) = self.taken_key(key).or_else(|| self.screen_key(key, pressed)) {
+            return actions;
+        }
+        if self.editor.key(key, &self.place.keymap) && !self.editor.is_empty() {
+            // Who writes is done with the block: it would take the first letters of the message after this one.
+            self.transcript.set_focus(None);
+        }
+        Vec::new()
+    }
+
+    /// What somebody does with a key who has it before the screen and the editor.
+    fn taken_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        if self.moving.search.is_some() {
+            return self.search_key(key);
+        }
+        if self.queue.has_keys() {
+            return self.queue_key(key);
+        }
+        self.completion_key(key).or_else(|| self.key_behind_offers(key))
+    }
+
+    /// The same of those who have it when nothing that may complete the text is taken by it.
+    fn key_behind_offers(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let taken = self.queue_key(key).or_else(|| self.block_key(key));
+        taken.or_else(|| self.approval_key(key))
+    }
+
+    /// Sends what is typed, as Enter does where nothing is offered.
+    pub(super) fn send_typed(&mut self) -> Vec<Action> {
+        let key = KeyEvent::from(KeyCode::Enter);
+        let sent = self.key_behind_offers(key).or_else(|| self.screen_key(key, None));
+        sent.unwrap_or_default()
+    }
+
+    /// Takes characters that came at once: many of them, where they can only be text, in one piece.
+    pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.leave_block_to(text);
+        for (at, c) in text.char_indices() {
+            let is_elsewhere = !self.popups.is_empty()
+                || !self.work.approvals.is_empty()
+                || self.queue.has_keys()
+                || self.moving.search.is_some();
+            if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
+                self.notes.pressed = None;
+                self.editor.insert(&text[at..]);
+                break;
+            }
+            actions.extend(self.key(KeyEvent::from(KeyCode::Char(c))));
+        }
+        actions
+    }
+
+    fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
+        let command = self.place.keymap.command(Context::Main, key)?;
+        let at_rest = self.editor.is_empty();
+        Some(match command {
+            KeyCommand::Send => self.enter(),
+            KeyCommand::FollowUp => self.submit(When::Afterwards),
+            KeyCommand::SteerNow => self.submit(When::AtOnce),
+            KeyCommand::Newline => self.newline(),
+            KeyCommand::Stop => self.escape(pressed),
+            KeyCommand::Clear => self.interrupt(pressed),
+            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(Own::Quit)],
+            KeyCommand::Quit if at_rest => self.say_how_to_quit(),
+            KeyCommand::EditQueue => self.enter_queue(),
+            KeyCommand::PickModel => self.pick("models", List::Models),
+            KeyCommand::NextModel => vec![Action::Change(Change::CycleModel(Direction::Forward))],
+            KeyCommand::PreviousModel => vec![Action::Change(Change::CycleModel(Direction::Back))],
+            KeyCommand::NextThinking => self.next_thinking(),
+            KeyCommand::NextApproval => self.next_approval(),
+            KeyCommand::SearchHistory => self.search_history(),
+            KeyCommand::EditElsewhere => vec![Action::Own(Own::EditElsewhere(self.editor.expanded()))],
+            KeyCommand::PasteImage => vec![Action::Beside(Beside::PasteImage)],
+            KeyCommand::Suspend => vec![Action::Own(Own::Suspend)],
+            KeyCommand::Help if at_rest => {
+                let page = help::page(&self.place.keymap, &self.facts.commands);
+                self.read_help("help", page)
+            }
+            command => return self.transcript_key(command),
+        })
+    }
+
+    /// Keys that change what of the transcript is on the screen.
+    fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
+        let at_rest = self.editor.is_empty();
+        match command {
+            KeyCommand::UnfoldOutput => {
+                self.transcript.folds.output_open = !self.transcript.folds.output_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.transcript.folds.thinking_open = !self.transcript.folds.thinking_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::PageUp => return Some(self.scroll(-1)),
+            KeyCommand::PageDown => return Some(self.scroll(1)),
+            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
+            // The rule above the editor names this key whatever is typed: pressed again it leads there.
+            KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
+            command => return self.go_key(command),
+        }
+        Some(Vec::new())
+    }
+
+    fn search_history(&mut self) -> Vec<Action> {
+        let prompts = gather::prompts(self.editor.history());
+        self.choose("earlier prompts", prompts)
+    }
+
+    fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose).previewing())));
+        Vec::new()
+    }
+
+    fn newline(&mut self) -> Vec<Action> {
+        self.editor.newline();
+        Vec::new()
+    }
+
+    pub(super) fn enter(&mut self) -> Vec<Action> {
+        if self.editor.continue_line() {
+            return Vec::new();
+        }
+        self.submit(When::Next)
+    }
+
+    fn submit(&mut self, when: When) -> Vec<Action> {
+        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
+            self.flash("that text is a message of its own now; once more sends it");
+            return Vec::new();
+        }
+        if let Some(entry) = self.notes.leaving.take() {
+            let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
+            // The summary may be stopped, or fail: then the history still has what matters in it.
+            instructions.iter().for_each(|words| _ = self.editor.remember(words));
+            return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
+        }
+        if self.editor.expanded().trim().is_empty() {
+            if let Some(actions) = self.take_back() {
+                return actions;
+            }
+            let hurries = when != When::Afterwards && self.is_steered();
+            return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
+        }
+        if self.wants_command() || self.holds_back() {
+            return Vec::new();
+        }
+        if let Some(question) = self.length_question(when) {
+            self.popups.push(question);
+            return Vec::new();
+        }
+        self.send(when, None)
+    }
+
+    /// Sends what is typed; a long message as it was chosen.
+    pub(super) fn send(&mut self, when: When, long: Option<LongMessage>) -> Vec<Action> {
+        self.notes.flash = None;
+        self.transcript.follow();
+        self.transcript.set_focus(None);
+        let (short, typed) = (self.short_text(), self.editor.text());
+        let mut prompts = self.editor.take_replaced();
+        prompts.push(self.editor.to_remember());
+        let pictures = self.editor.pictures();
+        let text = self.editor.take();
+        let mut actions: Vec<Action> = self.remember(prompts).into_iter().collect();
+        let said = self.carry_out(text, when).into_iter().map(|action| treated(action, long, &short));
+        let said = said.map(|action| without_files_of_pastes(action, &typed));
+        let said = said.map(|action| with_pictures(action, &pictures));
+        actions.extend(said);
+        if actions.iter().any(goes_to_the_model) {
+            self.tell_beside_command();
+        }
+        actions
+    }
+
+    /// Says what was given with the command; it is in the history as if it had been typed here, unless it would be a command here.
+    pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
+        let FirstPrompt { text, typed, attached } = prompt;
+        let is_said = !self.means_command(&typed);
+        let is_plain = text == typed && attached.is_empty();
+        let say = Say::Steer(text);
+        let say = if is_plain { say } else { Say::With(Box::new(say), Extra::Attached(attached)) };
+        let kept = if is_said { self.remember(vec![typed]) } else { None };
+        kept.into_iter().chain([Action::Say(say)]).collect()
+    }
+
+    /// Keeps prompts in the history, oldest first, but for those that are no other than the one before or may hold a key.
+    fn remember(&mut self, mut prompts: Vec<String>) -> Option<Action> {
+        prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
+        (!prompts.is_empty()).then_some(Action::Beside(Beside::Remember(prompts)))
+    }
+
+    /// What gave its place to a prompt of earlier times and nobody came back to: to be kept in the history at the end.
+    pub(super) fn replaced_drafts(&mut self) -> Vec<String> {
+        let mut drafts = self.editor.take_replaced();
+        drafts.retain(|draft| !may_hold_key(draft));
+        drafts
+    }
+
+    /// Whether the shell is called without anything to do: that is no message to the model, and it stays to be gone on with.
+    fn wants_command(&mut self) -> bool {
+        let text = self.editor.expanded();
+        let wants = matches!(text.trim(), "!" | "!!");
+        if wants {
+            self.flash(format!("which command? it follows the {}", text.trim()));
+        }
+        wants
+    }
+
+    /// Whether what is typed stays for now: it is hardly meant to be sent as it is. Once that was said it is sent.
+    fn holds_back(&mut self) -> bool {
+        let text = self.editor.text();
+        let why = self.doubt(&text).filter(|_| self.notes.held_back.as_ref() != Some(&text));
+        self.notes.held_back = why.is_some().then_some(text);
+        let holds = why.is_some();
+        why.into_iter().for_each(|why| self.flash(why));
+        holds
+    }
+
+    /// Why a text may not be meant to be sent as it is: images go with it and the model takes none, or it is an answer that came before
+    /// the question.
+    fn doubt(&self, text: &str) -> Option<String> {
+        let send = self.place.keymap.key_of(KeyCommand::Send);
+        if self.holds_answer() {
+            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            return Some(format!("that {text} is no answer yet: {clear} clears it; {send} again sends it"));
+        }
+        let shows = !self.editor.pictures().is_empty()
+            || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
+        let model = self.model_name();
+        (shows && self.facts.sight == Sight::Blind)
+            .then(|| format!("{model} takes no images, it would get a line of text; {send} sends it so"))
+    }
+
+    /// Whether a steering message waits while the agent works.
+    pub(super) fn is_steered(&self) -> bool {
+        let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
+        self.work.running_since.is_some() && self.work.queue.iter().any(waits)
+    }
+
+    pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
+        self.pick_from(title, list, "")
+    }
+
+    /// Offers a list, narrowed to these words.
+    pub(super) fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+        let picker = Picker::waiting_for(title, list).narrowed_to(words);
+        self.popups.push(Popup::Pick(Box::new(match list {
+            List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
+            List::Permissions => picker.previewing(),
+            List::Trust | List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => {
+                picker
+            }
+        })));
+        vec![Action::InList(InList::Gather(list))]
+    }
+
+    pub(super) fn read_help(&mut self, title: &str, lines: Vec<tiller_render::Line>) -> Vec<Action> {
+        self.popups.push(Popup::Read(Page::new(title, lines).in_columns()));
+        Vec::new()
+    }
+
+    fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+        if self.notes.leaving.take().is_some() {
+            self.flash("staying here");
+            return Vec::new();
+        }
+        let is_working = self.is_working() || self.work.summary.is_some();
+        if is_working || self.is_second(pressed, Twice::Stopping, STOPPING_MS) {
+            self.notes.pressed = Some((Twice::Stopping, self.now));
+            return if is_working { vec![Action::Abort] } else { Vec::new() };
+        }
+        if !self.editor.is_empty() {
+            return Vec::new();
+        }
+        if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
+            return self.open_tree(Purpose::Go);
+        }
+        self.notes.pressed = Some((Twice::Escape, self.now));
+        Vec::new()
+    }
+
+    /// Clears the editor; with nothing in it stops the agent; with nothing to stop quits when pressed twice.
+    fn interrupt(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+        let is_second = self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS);
+        if !self.editor.is_empty() {
+            self.editor.clear();
+            let undo = self.place.keymap.key_of(KeyCommand::Edit(Edit::Undo));
+            self.flash(format!("cleared; {undo} brings it back"));
+            // Quitting takes two presses with nothing to clear.
+            self.notes.pressed = Some((Twice::Clear, self.now));
+            return Vec::new();
+        } else if self.is_working() || self.work.summary.is_some() {
+            return vec![Action::Abort];
+        } else if is_second {
+            return vec![Action::Own(Own::Quit)];
+        } else {
+            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            self.flash(format!("{clear} again quits"));
+        }
+        self.notes.pressed = Some((Twice::Interrupt, self.now));
+        Vec::new()
+    }
+
+    /// Says how to quit: the key itself does nothing while something runs, so that nothing is stopped by accident.
+    fn say_how_to_quit(&mut self) -> Vec<Action> {
+        let key = |command| self.place.keymap.key_of(command);
+        let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
+        self.flash(format!("still at work: {stop} stops it, then {quit} quits"));
+        Vec::new()
+    }
+
+    fn is_second(&self, pressed: Option<(Twice, UnixMs)>, key: Twice, within_ms: u64) -> bool {
+        pressed.is_some_and(|(before, at)| before == key && self.now.since_ms(at) <= within_ms)
+    }
+
+    fn next_thinking(&mut self) -> Vec<Action> {
+        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
+        vec![Action::Change(Change::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
+    }
+
+    fn next_approval(&mut self) -> Vec<Action> {
+        let modes = ApprovalMode::ALL;
+        let at = modes.iter().position(|mode| mode.name() == self.facts.approval);
+        let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
+        vec![Action::InList(InList::SetApproval(next))]
+    }
+
+    /// Scrolls by pages; two lines stay, so that the eye finds its place again.
+    fn scroll(&mut self, pages: isize) -> Vec<Action> {
+        let ctx = self.ctx();
+        let rows = usize::from(super::view::Areas::of(self).transcript.height).saturating_sub(2).max(1);
+        if pages < 0 {
+            self.transcript.scroll_up(rows, &ctx);
+        } else {
+            self.transcript.scroll_down(rows, &ctx);
+        }
+        Vec::new()
+    }
+
+    fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        let taken = self.tree_key(key).or_else(|| self.list_key(key));
+        let taken = taken.or_else(|| self.call_page_key(key));
+        let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
+        if let Some(actions) = taken {
+            return actions;
+        }
+        let page = isize::try_from(self.place.size.1 / 2).unwrap_or(10).max(1);
+        let rows = match self.place.keymap.command(Context::Popup, key) {
+            Some(KeyCommand::Up) => -1,
+            Some(KeyCommand::Down) => 1,
+            Some(KeyCommand::PopupPageUp) => -page,
+            Some(KeyCommand::PopupPageDown) => page,
+            Some(KeyCommand::First) => isize::MIN / 2,
+            Some(KeyCommand::Last) => isize::MAX / 2,
+            Some(KeyCommand::Back) => {
+                self.keep_typed_ahead();
+                let left = self.popups.pop();
+                return self.left(left.as_slice());
+            }
+            Some(KeyCommand::Close) if self.picks_first_session() => return vec![Action::Own(Own::Quit)],
+            Some(KeyCommand::Close) => {
+                self.keep_typed_ahead();
+                let left = std::mem::take(&mut self.popups);
+                return self.left(&left);
+            }
+            _ => return Vec::new(),
+        };
+        match self.popups.last_mut() {
+            Some(Popup::Pick(picker)) => picker.step(rows),
+            Some(Popup::Read(page)) => page.step(rows),
+            Some(Popup::Tree(_)) | None => {}
+        }
+        Vec::new()
+    }
+
+    /// Returns whether the list on the screen is the one that `-r` begins with, and nothing was done yet.
+    fn picks_first_session(&self) -> bool {
+        let is_list = matches!(
+            self.popups.as_slice(),
+            [Popup::Pick(picker)] if picker.browsing().is_some() && picker.came_by_itself()
+        );
+        is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
+    }
+
+    /// Keys of whoever looks for something on a page: what is typed narrows it.
+    fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let command = self.place.keymap.command(Context::Popup, key);
+        let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
+        let Some(Popup::Read(page)) = self.popups.last_mut() else { return None };
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let find = match (page.find(), key.code) {
+            (None, _) if finds => Some(String::new()),
+            (Some(words), KeyCode::Char(c)) if is_plain => Some(format!("{words}{c}")),
+            (Some(words), KeyCode::Backspace) => {
+                let mut words = words.to_owned();
+                words.pop().map(|_| words)
+            }
+            (Some(_), _) if command == Some(KeyCommand::Back) => None,
+            _ => return None,
+        };
+        page.look_for(find);
+        Some(Vec::new())
+    }
+
+    /// What a key does on a page beside scrolling it.
+    fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
+        let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
+        (is_page && leaves).then(|| {
+            self.popups.pop();
+            Vec::new()
+        })
+    }
+}
+
+fn goes_to_the_model(action: &Action) -> bool {
+    match action {
+        Action::Say(say) => !matches!(say, Say::Bash(..) | Say::Hurry),
+        _ => false,
+    }
+}
+
+/// Has pictures go with what is said to the agent.
+fn with_pictures(action: Action, pictures: &[Image]) -> Action {
+    match action {
+        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_) | Say::With(..)))
+            if !pictures.is_empty() =>
+        {
+            Action::Say(Say::WithPictures(Box::new(say), pictures.to_vec()))
+        }
+        action => action,
+    }
+}

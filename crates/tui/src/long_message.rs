@@ -1,0 +1,94 @@
+//! A message that fills most of the model's window by itself: what to do with it is asked before it is sent.
+
+use tiller_session::context::estimate_text;
+
+use super::app::{Action, App, Extra, Say};
+use super::keys::When;
+use super::picker::{Choice, Item, Picker};
+use super::popup::Popup;
+
+/// A message is asked about from this part of the window on: one half.
+const PART_OF_WINDOW: u64 = 2;
+
+/// Most characters of a message that stand for the whole where that is in a file.
+const LONGEST_SHORT: usize = 500;
+
+/// The ways to send a long message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LongMessage {
+    /// As it is.
+    Whole,
+    /// As a file that the model reads in parts.
+    AsFile,
+}
+
+impl App {
+    /// The question what to do with a message that takes more than half of the model's window; none for a shorter one.
+    pub(super) fn length_question(&self, when: When) -> Option<Popup> {
+        let (text, window) = (self.editor.expanded(), self.facts.context.window);
+        let tokens = estimate_text(&text);
+        let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
+        if !is_long || self.means_command(&text) {
+            return None;
+        }
+        let items = vec![
+            Item::new(
+                "attach it as a file, which the model reads in parts",
+                Choice::Long(LongMessage::AsFile, when),
+            ),
+            Item::new("send it anyway", Choice::Long(LongMessage::Whole, when)),
+            Item::new("back to the editor", Choice::Nothing),
+        ];
+        let title = format!("about {tokens} tokens in one message; {} reads {window}", self.model_name());
+        Some(Popup::Pick(Box::new(Picker::of(&title, items))))
+    }
+
+    /// The text that stands for a message whose whole goes to a file: with the signs of pastes, or its beginning.
+    pub(super) fn short_text(&self) -> String {
+        let text = self.editor.text();
+        match text.char_indices().nth(LONGEST_SHORT) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+/// Has only the files go with a message that `typed` names, its text with the signs of pastes: a paste can be anybody's text.
+pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
+    match action {
+        Action::Say(say) if names_more(&say, typed) => {
+            Action::Say(Say::With(Box::new(say), Extra::FilesOf(typed.to_owned())))
+        }
+        action => action,
+    }
+}
+
+/// Returns whether a message names files that `typed` doesn't.
+fn names_more(say: &Say, typed: &str) -> bool {
+    match say {
+        Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
+            text.matches('@').count() > typed.matches('@').count()
+        }
+        Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..) => false,
+    }
+}
+
+/// Has a message go out as it was chosen; `short` stands for it where it goes to a file.
+pub(super) fn treated(action: Action, long: Option<LongMessage>, short: &str) -> Action {
+    let (Some(long), Action::Say(say)) = (long, &action) else { return action };
+    let short = || short.to_owned();
+    let with = |say, extra| Action::Say(Say::With(Box::new(say), extra));
+    match (long, say) {
+        (LongMessage::Whole, Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_)) => {
+            with(say.clone(), Extra::AnyLength)
+        }
+        (LongMessage::AsFile, Say::Steer(whole)) => with(Say::Steer(short()), Extra::AsFile(whole.clone())),
+        (LongMessage::AsFile, Say::SteerNow(whole)) => {
+            with(Say::SteerNow(short()), Extra::AsFile(whole.clone()))
+        }
+        (LongMessage::AsFile, Say::FollowUp(whole)) => {
+            with(Say::FollowUp(short()), Extra::AsFile(whole.clone()))
+        }
+        (_, Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..)) => action,
+    }
+}

@@ -1,0 +1,200 @@
+//! What the mouse does in the transcript and the editor: the wheel scrolls, a click folds, dragging selects and copies. What it does in
+//! lists is said by `click`.
+//!
+//! While tiller has the mouse, a terminal keeps its own selection for Shift.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use tiller_core::unit::UnixMs;
+
+use super::app::{Action, App, Own};
+use super::question::{Appeared, Touch};
+use super::transcript::{Spot, Toward, Unit};
+use super::view::Areas;
+
+/// Lines by which one step of the wheel scrolls.
+pub(super) const WHEEL: usize = 3;
+
+/// Lines by which the transcript moves on each tick while something is dragged beyond its edge.
+const DRAGGED: usize = 3;
+
+/// Within what time a second click belongs to the first, in milliseconds.
+const TWICE_MS: u64 = 400;
+
+/// What the mouse was last seen doing.
+#[derive(Debug, Default)]
+pub(super) struct Mouse {
+    press: Option<Press>,
+    /// When a click took the row of a list.
+    pub(super) took: Option<Appeared>,
+}
+
+/// A press of the button in the transcript.
+#[derive(Clone, Copy, Debug)]
+struct Press {
+    /// Where on the screen.
+    place: Position,
+    /// What was there.
+    spot: Spot,
+    since: UnixMs,
+    /// Clicks in a row.
+    clicks: usize,
+    held: Held,
+}
+
+/// What became of a press.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// It is held where it began.
+    Still,
+    /// It was dragged.
+    Dragged,
+    /// It is dragged beyond an edge.
+    Beyond(Toward),
+    /// It is over, and folded something or not.
+    Over { folded: bool },
+}
+
+impl Mouse {
+    /// Whether time alone scrolls.
+    pub(super) fn wants_ticks(&self) -> bool {
+        self.press.is_some_and(|press| matches!(press.held, Held::Beyond(_)))
+    }
+}
+
+impl App {
+    pub(super) fn mouse(&mut self, event: MouseEvent) -> Vec<Action> {
+        let place = Position { x: event.column, y: event.row };
+        match event.kind {
+            MouseEventKind::ScrollUp => return self.wheel(place, Toward::Older),
+            MouseEventKind::ScrollDown => return self.wheel(place, Toward::Newer),
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.put_off(Touch::Moves);
+                if let Some(actions) = self.click_row(place) {
+                    self.moving.mouse.press = None;
+                    return actions;
+                }
+                self.press(place);
+            }
+            // What was begun beneath a list isn't gone on with.
+            _ if !self.popups.is_empty() => self.moving.mouse.press = None,
+            MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
+            MouseEventKind::Up(MouseButton::Left) => return self.release(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    pub(super) fn scroll_lines(&mut self, toward: Toward, count: usize) {
+        let ctx = self.ctx();
+        match toward {
+            Toward::Older => self.transcript.scroll_up(count, &ctx),
+            Toward::Newer => self.transcript.scroll_down(count, &ctx),
+        }
+    }
+
+    fn press(&mut self, place: Position) {
+        if !self.popups.is_empty() {
+            self.moving.mouse.press = None;
+            return;
+        }
+        let areas = Areas::of(self);
+        self.transcript.unselect();
+        if areas.transcript.contains(place) {
+            return self.press_text(place, areas.transcript);
+        }
+        self.moving.mouse.press = None;
+        if areas.top_rule.contains(place) {
+            self.transcript.follow();
+        } else if areas.editor.contains(place) {
+            let (row, column) = (place.y - areas.editor.y, place.x.saturating_sub(super::view::MARK));
+            self.editor.click(row, column, areas.editor.height);
+        }
+    }
+
+    fn press_text(&mut self, place: Position, area: Rect) {
+        let again = self.moving.mouse.press.filter(|before| {
+            before.place == place
+                && self.now.since_ms(before.since) <= TWICE_MS
+                && before.held != Held::Dragged
+        });
+        let spot = match again {
+            Some(before) => {
+                // The first click was the beginning of this one.
+                if before.held == (Held::Over { folded: true }) {
+                    self.fold(before.spot.at);
+                    self.prepare();
+                }
+                Some(before.spot)
+            }
+            None => self.transcript.spot(usize::from(place.y - area.y), usize::from(place.x - area.x)),
+        };
+        let Some(spot) = spot else { return };
+        let clicks = again.map_or(1, |before| before.clicks % 3 + 1);
+        match clicks {
+            2 => self.transcript.select(spot, Unit::Word),
+            3 => self.transcript.select(spot, Unit::Line),
+            _ => {}
+        }
+        let press = Press { place, spot, since: self.now, clicks, held: Held::Still };
+        self.moving.mouse.press = Some(press);
+    }
+
+    fn drag(&mut self, place: Position) {
+        let Some(press) = self.moving.mouse.press else { return };
+        if matches!(press.held, Held::Over { .. }) || (press.held == Held::Still && press.place == place) {
+            return;
+        }
+        if !self.transcript.is_selecting() {
+            self.transcript.select(press.spot, Unit::Character);
+        }
+        let area = Areas::of(self).transcript;
+        let held = match place.y {
+            y if y <= area.y => Held::Beyond(Toward::Older),
+            y if y + 1 >= area.bottom() => Held::Beyond(Toward::Newer),
+            _ => Held::Dragged,
+        };
+        self.moving.mouse.press = Some(Press { place, held, ..press });
+        self.select_to(place);
+    }
+
+    fn select_to(&mut self, place: Position) {
+        let area = Areas::of(self).transcript;
+        let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
+        if let Some(spot) = self.transcript.spot(row.into(), place.x.saturating_sub(area.x).into()) {
+            self.transcript.select_to(spot);
+        }
+    }
+
+    /// Scrolls on while something is dragged beyond an edge.
+    pub(super) fn drag_on(&mut self) {
+        let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
+        let Some(Press { held: Held::Beyond(toward), place, .. }) = press else { return };
+        self.scroll_lines(toward, DRAGGED);
+        self.prepare();
+        self.select_to(place);
+        self.stale = super::pace::Stale::ByUser;
+    }
+
+    /// What was selected is copied; a click folds.
+    fn release(&mut self) -> Vec<Action> {
+        let Some(press) = self.moving.mouse.press else { return Vec::new() };
+        let mut held = Held::Over { folded: false };
+        let mut actions = Vec::new();
+        if self.transcript.is_selecting() {
+            let ctx = self.ctx();
+            actions.extend(self.transcript.selected_text(&ctx).map(Own::Copy).map(Action::Own));
+        } else if press.held == Held::Still {
+            held = Held::Over { folded: self.click(press.spot) };
+        }
+        self.moving.mouse.press = Some(Press { held, ..press });
+        actions
+    }
+
+    /// Folds what was clicked on: of something open its first line only, for the others are there to be read.
+    fn click(&mut self, spot: Spot) -> bool {
+        let folds = self.transcript.folds;
+        let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);
+        self.transcript.block(spot.at).is_some_and(is_handle) && self.fold(spot.at)
+    }
+}

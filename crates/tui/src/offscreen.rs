@@ -1,0 +1,130 @@
+//! A session's screen without a terminal: for pictures, for measuring, for programs that show it in a place of their own.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use tiller_core::event::Event;
+use tiller_core::unit::UnixMs;
+use tiller_engine::Snapshot;
+use tiller_render::Manner;
+use tiller_session::Reader;
+
+use super::TuiOptions;
+use super::app::{Action, App, Beside, Input, ListNews, Loaded, Place, Report};
+use super::perform::{look_up, newest, read_part};
+use super::terminal::Images;
+use super::theme::Theme;
+use super::tree::{self, Wanted};
+use super::view::view;
+
+/// The screen of a session, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
+///
+/// Nobody stands behind it: what keys ask of the agent is not done. What they ask of the log is.
+pub struct OffScreen {
+    app: App,
+    reader: Reader,
+    terminal: Terminal<TestBackend>,
+}
+
+impl OffScreen {
+    /// The screen of a session as a snapshot and its log tell it; `size` is columns and rows. Times are shown in UTC, so that the
+    /// same session makes the same picture everywhere.
+    #[must_use]
+    pub fn new(
+        size: (u16, u16),
+        snapshot: Snapshot,
+        reader: Reader,
+        options: &TuiOptions,
+        now: UnixMs,
+    ) -> Self {
+        let place = Place {
+            cwd: snapshot.state.cwd.clone(),
+            home: options.home.clone(),
+            zone: TimeZone::UTC,
+            theme: Theme::of(&options.themes),
+            banner: Vec::new(),
+            keys: Vec::new(),
+            keymap: Arc::default(),
+            manner: Manner::default(),
+            images: Images::default(),
+            size: (80, 24),
+            cell: (8, 16),
+        };
+        let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
+        let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
+        let newest = newest(&screen.reader);
+        screen.app.place.size = size;
+        let loaded = Loaded { snapshot, newest };
+        screen.take(Input::Report(Report::Loaded(Box::new(loaded))), now);
+        screen
+    }
+
+    /// Takes an event, as the agent would tell it.
+    pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
+        self.take(Input::Agent(event), now);
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent, now: UnixMs) {
+        self.take(Input::Key(key), now);
+    }
+
+    /// Takes something that the mouse did.
+    pub fn mouse(&mut self, event: MouseEvent, now: UnixMs) {
+        self.take(Input::Mouse(event), now);
+    }
+
+    /// Takes text that was pasted.
+    pub fn paste(&mut self, text: String, now: UnixMs) {
+        self.take(Input::Paste(text), now);
+    }
+
+    /// Draws the screen as it is at a moment.
+    pub fn draw(&mut self, now: UnixMs) -> &Buffer {
+        self.app.now = now;
+        let areas = self.app.prepare();
+        let Ok(_) = self.terminal.draw(|frame| view(&self.app, &areas, frame));
+        self.terminal.backend().buffer()
+    }
+
+    fn take(&mut self, input: Input, now: UnixMs) {
+        for action in self.app.update(input, now) {
+            match action {
+                Action::Beside(Beside::Tree(ask)) => self.look(&ask, now),
+                Action::Beside(Beside::Read(wanted)) => {
+                    let read = read_part(&self.reader, wanted);
+                    self.take(Input::Report(read), now);
+                }
+                Action::Beside(Beside::Search(lookup)) => {
+                    let mut all = Vec::new();
+                    look_up(&self.reader, &lookup, |found| {
+                        all.push(found);
+                        true
+                    });
+                    all.into_iter().for_each(|found| self.take(Input::Report(Report::Found(found)), now));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&mut self, ask: &tree::Ask, now: UnixMs) {
+        let mut all: Vec<tree::News> = tree::look(&self.reader, ask).into_iter().collect();
+        if let tree::Ask::Search(query) = ask {
+            let tell = |news| {
+                all.push(news);
+                Wanted::Yes
+            };
+            tree::find(&self.reader, query, || Wanted::Yes, tell);
+        }
+        for news in all {
+            let session = self.reader.id().clone();
+            self.take(Input::Report(Report::List(ListNews::Tree { session, news })), now);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The list of models: who answers.
+
+use tiller_core::message::ModelRef;
+use tiller_core::unit::{Usd, thousands};
+use tiller_engine::LockedModel;
+use tiller_provider::catalog::{ModelFacts, Sight};
+use tiller_render::{Emphasis, Line, Role, Span, Style};
+
+use super::{Choice, Item};
+use crate::call::one_line;
+
+/// Models as a list needs them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Models {
+    /// Those that can be asked.
+    pub(crate) usable: Vec<ModelFacts>,
+    /// Those whose provider has no key.
+    pub(crate) locked: Vec<LockedModel>,
+    /// Those that somebody chose to cycle through; none where all of them are.
+    pub(crate) cycled: Vec<ModelRef>,
+    /// The one that answers.
+    pub(crate) current: Option<ModelRef>,
+}
+
+/// Models to choose from, those that can be asked first, and where the current one is.
+pub(crate) fn models(models: &Models) -> (Vec<Item>, usize) {
+    let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
+    let usable = models.usable.iter().map(|facts| {
+        let is_cycled = models.cycled.contains(&reference(facts));
+        let model = reference(facts);
+        let note = [is_cycled.then(|| "cycled".to_owned()), Some(note(facts))];
+        let item =
+            Item::new(model.shown(), Choice::Model(model.to_string())).with_lead(mark(is_current(facts)));
+        item.with_note(note.into_iter().flatten().collect::<Vec<_>>().join(" · ")).with_detail(detail(facts))
+    });
+    let locked = models.locked.iter().map(|locked| {
+        let name = reference(&locked.facts).to_string();
+        let missing = format!("/login takes its key; so does {}, from the next start on", locked.key_name);
+        let mut detail = detail(&locked.facts);
+        detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
+        let item = Item::new(name, Choice::Locked(locked.facts.provider.clone()));
+        let item = item.with_lead(mark(false));
+        item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
+    });
+    let selected = models.usable.iter().position(is_current).unwrap_or(0);
+    (usable.chain(locked).collect(), selected)
+}
+
+fn reference(facts: &ModelFacts) -> ModelRef {
+    ModelRef { provider: facts.provider.clone(), id: facts.id.clone() }
+}
+
+/// What stands before the one in use.
+pub(super) const fn mark(is_current: bool) -> &'static str {
+    if is_current { "● " } else { "  " }
+}
+
+fn note(facts: &ModelFacts) -> String {
+    let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
+    let thinks = facts.thinks().then(|| "thinks".to_owned());
+    let blind = (facts.sight == Sight::Blind).then(|| "text only".to_owned());
+    let notes = [thinks, blind, price, Some(facts.window.to_string())];
+    notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A price as short as it can be: `$3`, `$0.25`.
+fn dollars(price: Usd) -> String {
+    let text = price.to_string();
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
+}
+
+/// A line of two columns.
+pub(super) fn fact(name: &str, value: impl Into<String>) -> Line {
+    Line::from(vec![Span::new(format!("{name:<11}"), Role::Muted), Span::new(value, Role::Text)])
+}
+
+/// A line that says what the others are about.
+pub(super) fn heading(text: &str) -> Line {
+    Line::new(one_line(text), Style::from(Role::Text).with(Emphasis::BOLD))
+}
+
+fn detail(facts: &ModelFacts) -> Vec<Line> {
+    let tokens = |tokens: tiller_core::unit::Tokens| {
+        format!("{} tokens", thousands(usize::try_from(tokens.0).unwrap_or(usize::MAX)))
+    };
+    let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
+    let mut lines = vec![
+        heading(&facts.id),
+        fact("provider", facts.provider.clone()),
+        fact("window", tokens(facts.window)),
+        fact("answer", format!("at most {}", tokens(facts.max_output))),
+        fact("thinking", if facts.thinks() { levels.join(", ") } else { "no".to_owned() }),
+    ];
+    match facts.price {
+        Some(price) => lines.extend([
+            fact("input", format!("{} a million tokens", price.input)),
+            fact("output", format!("{} a million", price.output)),
+            fact("cache", format!("{} read, {} written", price.cache_read, price.cache_write)),
+        ]),
+        None => lines.push(fact("price", "not known")),
+    }
+    lines.push(fact("takes", takes(facts.sight)));
+    lines
+}
+
+const fn takes(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Sees => "text and images",
+        Sight::Blind => "text only",
+        Sight::Unknown => "text; images perhaps",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_provider::catalog;
+
+    use super::*;
+
+    #[test]
+    fn models_without_a_key_come_last_and_say_what_is_missing() {
+        let usable = catalog::known("anthropic");
+        let current = usable.get(1).map(reference);
+        let facts = catalog::known("openai").remove(0);
+        let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
+        let cycled = vec![reference(&usable[0])];
+        let count = usable.len();
+        let (items, selected) = models(&Models { usable, locked, cycled, current });
+        assert_eq!((items.len(), selected), (count + 1, 1));
+        assert_eq!((items[1].lead.as_str(), items[0].lead.as_str()), ("● ", "  "));
+        assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
+        let last = items.last().unwrap();
+        assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
+        assert_eq!(last.choice, Choice::Locked("openai".into()));
+    }
+}

@@ -1,0 +1,402 @@
+//! Lists of sessions: their rows, what was said in them, the thread that forks make, and the preview of their last exchange.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use tiller_core::id::{EntryId, SessionId};
+use tiller_core::message::{Message, UserMessage};
+use tiller_core::unit::{UnixMs, thousands};
+use tiller_render::{self as render, Carriage, Emphasis, Joint, Line, Role, Span, Style, clean};
+use tiller_session::{Hit, Piece, Reader, Scope, SessionSummary};
+
+use super::models::{fact, heading};
+use super::{Choice, Extract, Item, MARKS};
+use crate::call::one_line;
+use crate::gather::{LONGEST, spaced, typed};
+
+/// Characters of a directory beside a session.
+const LONGEST_PLACE: usize = 28;
+
+/// Characters of a title beside what was said.
+const LONGEST_TITLE: usize = 24;
+
+/// Columns for which the preview is laid out; it is wrapped to what there is.
+const PREVIEW_WIDTH: usize = 48;
+
+/// Lines of the prompt and of the answer in a preview.
+const PREVIEW_LINES: usize = 40;
+
+/// Lines before the one in which something was found.
+const LINES_BEFORE: usize = 3;
+
+/// Entries at the end of the path among which the last exchange is looked for.
+const LAST_ENTRIES: usize = 200;
+
+/// Bytes of a log above which nothing is read of it for a preview: somebody who walks down a list would wait.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How sessions are put in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Each fork beneath what it was forked from, the thread that was gone on with last first.
+    #[default]
+    Threads,
+    /// The one that was gone on with last first.
+    Newest,
+}
+
+/// Sessions of a list, the newest first, each with what it was forked from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sessions {
+    rows: Vec<(Item, Option<PathBuf>)>,
+}
+
+/// Sessions to choose from; where they are is said when they may be anywhere.
+pub(crate) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Sessions {
+    let row = |session: &SessionSummary| {
+        let size = match session.messages {
+            1 => "1 message".to_owned(),
+            count => format!("{} messages", thousands(count)),
+        };
+        let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
+        let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
+        let item = Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(note);
+        let item = item.with_detail(detail(session, now)).tagged(session.id.clone(), session.name.clone());
+        (item, session.parent_session.as_ref().map(PathBuf::from))
+    };
+    Sessions { rows: list.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+impl From<Vec<Item>> for Sessions {
+    fn from(items: Vec<Item>) -> Self {
+        Self { rows: items.into_iter().map(|item| (item, None)).collect() }
+    }
+}
+
+impl Sessions {
+    /// The same with the one marked that is open here.
+    pub(crate) fn marking(self, here: &SessionId) -> Self {
+        let mark = |(item, parent): (Item, Option<PathBuf>)| {
+            let is_here = item.tag.as_ref().is_some_and(|tag| tag.id == *here);
+            (if is_here { item.marked_here() } else { item }, parent)
+        };
+        Self { rows: self.rows.into_iter().map(mark).collect() }
+    }
+
+    /// The items in an order.
+    pub(crate) fn items(&self, order: Order) -> Vec<Item> {
+        match order {
+            Order::Newest => self.rows.iter().map(|(item, _)| item.clone()).collect(),
+            Order::Threads => self.threads(),
+        }
+    }
+
+    /// Forks beneath what they were forked from. A thread stands where its newest session would.
+    fn threads(&self) -> Vec<Item> {
+        let at: HashMap<&Path, usize> =
+            self.rows.iter().enumerate().filter_map(|(at, (item, _))| Some((path(item)?, at))).collect();
+        let parents: Vec<Option<usize>> =
+            self.rows.iter().map(|(_, parent)| at.get(parent.as_deref()?).copied()).collect();
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.rows.len()];
+        let (mut roots, mut known) = (Vec::new(), HashSet::new());
+        for at in 0..self.rows.len() {
+            let root = root_of(&parents, at);
+            if known.insert(root) {
+                roots.push(root);
+            }
+            if let Some(parent) = parents[at].filter(|_| at != root) {
+                children[parent].push(at);
+            }
+        }
+        let mut items = Vec::with_capacity(self.rows.len());
+        // Depth first without recursion: threads may be deep.
+        let mut todo: Vec<(usize, String, &str)> =
+            roots.into_iter().rev().map(|at| (at, String::new(), "")).collect();
+        while let Some((at, before, own)) = todo.pop() {
+            items.push(self.rows[at].0.clone().with_lead(format!("{before}{own}")));
+            let before = match own {
+                "" => before,
+                "├─ " => before + "│  ",
+                _ => before + "   ",
+            };
+            for (place, child) in children[at].iter().rev().enumerate() {
+                todo.push((*child, before.clone(), if place == 0 { "└─ " } else { "├─ " }));
+            }
+        }
+        items
+    }
+}
+
+fn path(item: &Item) -> Option<&Path> {
+    match &item.choice {
+        Choice::Open(path) => Some(path),
+        _ => None,
+    }
+}
+
+/// Where a thread begins. Logs that name each other as what they come from begin at themselves.
+fn root_of(parents: &[Option<usize>], from: usize) -> usize {
+    let mut at = from;
+    for _ in 0..parents.len() {
+        match parents[at] {
+            Some(parent) => at = parent,
+            None => return at,
+        }
+    }
+    from
+}
+
+/// What was said in sessions, to choose them by.
+pub(crate) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
+    let item = |hit: &Hit| {
+        let piece = |piece: &Piece| match piece.matched {
+            true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
+            false => piece.text.clone(),
+        };
+        let said: String = hit.snippet.iter().map(piece).collect();
+        let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
+        let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
+        let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
+        let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
+        let words = hit.snippet.iter().find(|piece| piece.matched).map(|piece| piece.text.clone());
+        let extract = Extract::Around(hit.entry.clone(), words.unwrap_or_default());
+        item.tagged(hit.session.id.clone(), hit.session.name.clone()).showing(extract)
+    };
+    hits.iter().map(item).collect()
+}
+
+/// Sessions in their order, without their threads.
+pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    sessions(list, Scope::ThisDirectory, now).items(Order::Newest)
+}
+
+/// Sessions that go by what was typed, wherever they are.
+pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    let sessions = sessions(list, Scope::Everywhere, now);
+    sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
+}
+
+fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
+    let kilobytes = thousands(usize::try_from(session.bytes.div_ceil(1_024)).unwrap_or(usize::MAX));
+    let size = format!("{} entries, {kilobytes} KB", thousands(session.entries));
+    let mut lines = vec![heading(&title(session)), fact("directory", one_line(&session.cwd))];
+    lines.extend(session.model.as_ref().map(|model| fact("model", one_line(model))));
+    let used = format!("{} tokens, {}", session.tokens, session.cost);
+    lines.push(fact("size", format!("{size} · {used} · {}", age(session.modified, now))));
+    lines
+}
+
+/// What it is called and what was said first: either may be what somebody remembers.
+fn title_and_prompt(session: &SessionSummary) -> String {
+    match (&session.name, &session.first_prompt) {
+        (Some(name), Some(prompt)) => {
+            let prompt: String = prompt.chars().take(LONGEST).collect();
+            spaced(&format!("{name} · {prompt}"))
+        }
+        _ => title(session),
+    }
+}
+
+fn title(session: &SessionSummary) -> String {
+    let said = session.title().unwrap_or("(nothing said)");
+    spaced(&said.chars().take(LONGEST).collect::<String>())
+}
+
+/// The end of a path, where its name is.
+fn tail(path: &str) -> String {
+    let cut = path.chars().count().saturating_sub(LONGEST_PLACE);
+    if cut == 0 {
+        one_line(path)
+    } else {
+        one_line(&format!("…{}", path.chars().skip(cut + 1).collect::<String>()))
+    }
+}
+
+/// How long ago a moment is: `now`, `5m ago`.
+pub(crate) fn age(moment: UnixMs, now: UnixMs) -> String {
+    let age = moment.age(now);
+    if age == "now" { age } else { format!("{age} ago") }
+}
+
+/// What the preview of the session at `path` shows. Reads the file.
+pub(crate) fn extract(path: &Path, extract: &Extract) -> Vec<Line> {
+    let muted = |text: &str| vec![Line::default(), Line::new(text, Role::Muted)];
+    match std::fs::metadata(path) {
+        Ok(facts) if facts.len() > MOST_BYTES => return muted("too long to be looked into from here"),
+        Ok(_) => {}
+        Err(_) => return muted("the file is gone"),
+    }
+    let Ok(reader) = Reader::open(path) else { return muted("it can't be read") };
+    match extract {
+        Extract::End => last_exchange(&reader),
+        // What isn't said in a message, such as a name or a summary, its row shows already.
+        Extract::Around(entry, words) => {
+            around(&reader, entry, words).unwrap_or_else(|| last_exchange(&reader))
+        }
+    }
+}
+
+/// What was said in an entry, from some lines before the first of these words on.
+fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
+    let entry = reader.entry(entry).ok()?;
+    let (mark, said) = match &**entry.body.as_message()? {
+        Message::User(user) => (Span::new("▌ ", Role::Accent), typed(user)),
+        Message::Assistant(answer) => (Span::new("  ", Role::Text), answer.joined_text()),
+        Message::BashExecution(bash) => (Span::new("! ", Role::Muted), bash.command.clone()),
+        Message::ToolResult(_) | Message::System(_) => return None,
+    };
+    let lines: Vec<&str> = said.lines().collect();
+    let found = lines.iter().position(|line| !words.is_empty() && line.contains(words)).unwrap_or(0);
+    let from = found.saturating_sub(LINES_BEFORE);
+    let mut shown = vec![Line::default()];
+    if from > 0 {
+        shown.push(Line::new("…", Role::Muted));
+    }
+    for line in lines.iter().skip(from).take(PREVIEW_LINES) {
+        let mut spans = vec![mark.clone()];
+        spans.extend(with_found(line, words));
+        shown.push(Line::from(spans));
+    }
+    Some(shown)
+}
+
+/// A line with these words standing out; of a long one the part with them.
+fn with_found(line: &str, words: &str) -> Vec<Span> {
+    let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+    // What stands at the ends of a piece belongs to the line: no space is taken away.
+    let shown = |text: &str| clean(text, Carriage::Shown).into_owned();
+    let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
+    let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
+        return vec![Span::new(cut(line), Role::Text)];
+    };
+    let skipped = before.chars().count().saturating_sub(LONGEST / 2);
+    let start: String = before.chars().skip(skipped).collect();
+    let start = if skipped > 0 { format!("…{start}") } else { start };
+    vec![
+        Span::new(shown(&start), Role::Text),
+        Span::new(shown(words), found),
+        Span::new(cut(after), Role::Text),
+    ]
+}
+
+fn last_exchange(reader: &Reader) -> Vec<Line> {
+    let ids = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+    let (mut prompt, mut answer) = (None, None);
+    for id in ids.iter().rev().take(LAST_ENTRIES) {
+        let Ok(entry) = reader.entry(id) else { continue };
+        match entry.body.as_message().map(|message| &**message) {
+            Some(Message::Assistant(said)) if answer.is_none() && !said.joined_text().trim().is_empty() => {
+                answer = Some(said.joined_text());
+            }
+            Some(Message::User(user)) => {
+                prompt = Some(said_by(user));
+                break;
+            }
+            _ => {}
+        }
+    }
+    exchange(prompt.as_deref(), answer.as_deref())
+}
+
+fn said_by(user: &UserMessage) -> String {
+    typed(user).chars().take(LONGEST).collect()
+}
+
+fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for line in prompt.unwrap_or("(nothing said)").lines().take(PREVIEW_LINES) {
+        let words = Span::new(one_line(line), Style::from(Role::User).with(Emphasis::BOLD));
+        lines.push(Line::from(vec![Span::new("▌ ", Role::Accent), words]));
+    }
+    if let Some(answer) = answer {
+        let cut: String = answer.chars().take(PREVIEW_WIDTH * PREVIEW_LINES).collect();
+        lines.push(Line::default());
+        let answer = render::markdown(&cut, PREVIEW_WIDTH).into_iter().take(PREVIEW_LINES);
+        lines.extend(unwrapped(answer));
+    }
+    lines.insert(0, Line::default());
+    lines
+}
+
+/// Lines as they were before they were wrapped: the list wraps them to the room that its preview has.
+fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
+    let mut whole: Vec<Line> = Vec::new();
+    for line in lines {
+        match (line.joint, whole.last_mut()) {
+            (Joint::GoesOn { spaces }, Some(last)) => {
+                last.spans.push(Span::new(" ".repeat(spaces), Role::Text));
+                last.spans.extend(line.said().iter().cloned());
+            }
+            (Joint::Begins | Joint::GoesOn { .. }, _) => whole.push(line),
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[(&str, Option<&str>)]) -> Sessions {
+        let row = |(name, parent): &(&str, Option<&str>)| {
+            (Item::new(*name, Choice::Open(name.into())), parent.map(PathBuf::from))
+        };
+        Sessions { rows: rows.iter().map(row).collect() }
+    }
+
+    fn drawn(sessions: &Sessions, order: Order) -> Vec<String> {
+        sessions.items(order).iter().map(|item| format!("{}{}", item.lead, item.label)).collect()
+    }
+
+    #[test]
+    fn preview_of_an_answer_is_left_to_the_list_to_wrap() {
+        let answer = format!("{}\n\n- {}", ["word"; 40].join(" "), ["item"; 30].join(" "));
+        let lines: Vec<String> = exchange(Some("why?"), Some(&answer)).iter().map(Line::text).collect();
+        let expected = [
+            String::new(),
+            "▌ why?".to_owned(),
+            String::new(),
+            ["word"; 40].join(" "),
+            String::new(),
+            format!("• {}", ["item"; 30].join(" ")),
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn forks_stand_beneath_what_they_come_from_and_a_thread_where_its_newest_would() {
+        let sessions = rows(&[
+            ("newest", Some("fork")),
+            ("alone", None),
+            ("other", Some("root")),
+            ("fork", Some("root")),
+            ("orphan", Some("gone")),
+            ("root", None),
+        ]);
+        assert_eq!(
+            drawn(&sessions, Order::Threads),
+            ["root", "├─ other", "└─ fork", "   └─ newest", "alone", "orphan"]
+        );
+        assert_eq!(drawn(&sessions, Order::Newest)[..2], ["newest", "alone"]);
+    }
+
+    #[test]
+    fn logs_that_come_from_each_other_are_all_listed_once() {
+        let sessions = rows(&[("a", Some("b")), ("b", Some("a")), ("self", Some("self"))]);
+        let mut drawn = drawn(&sessions, Order::Threads);
+        drawn.sort();
+        assert_eq!(drawn, ["a", "b", "self"]);
+    }
+
+    #[test]
+    fn a_line_shows_the_words_that_were_found_in_it_however_long_it_is() {
+        let line = format!("{}the window{}", "a".repeat(LONGEST), "b".repeat(2 * LONGEST));
+        let shown = with_found(&line, "window");
+        let texts: Vec<&str> = shown.iter().map(|span| span.text.as_str()).collect();
+        assert_eq!(texts[0], format!("…{}the ", "a".repeat(LONGEST / 2 - 4)));
+        assert_eq!((texts[1], texts[2].len()), ("window", LONGEST));
+        assert_eq!(with_found("nothing", "window").len(), 1);
+    }
+}

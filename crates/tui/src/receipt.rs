@@ -1,0 +1,38 @@
+//! What is told of a queued message beside it, once it was delivered.
+
+use tiller_core::event::QueueKind;
+use tiller_core::unit::UnixMs;
+use tiller_session::entry::Receipt;
+
+use super::layout::Ctx;
+
+/// How a message came: `steered 14:03`, `queued 14:01, sent 14:05`.
+pub(super) fn word(receipt: &Receipt, at: UnixMs, ctx: &Ctx) -> String {
+    let sent = ctx.clock(at);
+    let queued = receipt.waited.queued_at.map(|queued| ctx.clock(queued));
+    match (receipt.kind, queued) {
+        (QueueKind::FollowUp, Some(queued)) if queued != sent => format!("queued {queued}, sent {sent}"),
+        (QueueKind::FollowUp | QueueKind::Steer, _) => format!("{} {sent}", receipt.word()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_session::entry::Waited;
+
+    use super::*;
+
+    #[test]
+    fn a_follow_up_says_when_it_was_queued_unless_that_is_the_same_minute() {
+        let ctx = Ctx::default();
+        let receipt = |kind, queued_at| Receipt {
+            kind,
+            waited: Waited { queued_at: Some(UnixMs(queued_at)), ..Waited::default() },
+            ..Receipt::default()
+        };
+        let at = UnixMs(3_900_000);
+        assert_eq!(word(&receipt(QueueKind::FollowUp, 60_000), at, &ctx), "queued 00:01, sent 01:05");
+        assert_eq!(word(&receipt(QueueKind::FollowUp, 3_900_001), at, &ctx), "queued 01:05");
+        assert_eq!(word(&receipt(QueueKind::Steer, 60_000), at, &ctx), "steered 01:05");
+    }
+}

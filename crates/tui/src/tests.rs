@@ -1,0 +1,322 @@
+//! The front end as a whole: scripted events and keys in, actions and screens out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::KeyCode;
+use tiller_core::event::{AssistantDelta, EventKind, QueueItem, QueueKind, ToolOutcome};
+use tiller_core::message::{Message, UserMessage};
+use tiller_core::skill_message::skill_message;
+use tiller_core::unit::UnixMs;
+use tiller_engine::{Live, Snapshot};
+use tiller_session::{Entry, EntryBody};
+
+use super::app::{Input, Loaded, Report};
+use super::pace::{Pace, Stale};
+use super::transcript::Newest;
+
+mod approval;
+mod branches;
+mod clicks;
+mod complete;
+mod drawing;
+mod keys;
+mod lists;
+mod login;
+mod long_messages;
+mod moving;
+mod output;
+mod questions;
+mod queue;
+mod seams;
+mod sessions;
+mod slips;
+mod stage;
+mod summaries;
+mod themes;
+mod tree;
+mod views;
+mod welcome;
+
+use stage::{START, Stage, at_work, state, steered};
+
+#[test]
+fn the_start_says_where_one_is_and_how_to_connect_a_model() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("start_{width}x{height}"), Stage::new(width, height).screen());
+    }
+}
+
+#[test]
+fn work_shows_each_call_and_what_waits() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        at_work(&mut stage);
+        let item = |kind, text: &str, held| QueueItem {
+            id: text.into(),
+            kind,
+            text: text.into(),
+            typed: None,
+            images: [].into(),
+            held,
+        };
+        let items = vec![
+            item(QueueKind::Steer, "and add a test for a lone \\r", false),
+            item(QueueKind::FollowUp, "then run the whole suite", true),
+        ];
+        stage.event(EventKind::queue_update(items));
+        insta::assert_snapshot!(format!("work_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn an_answer_streams_in_as_markdown() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.user("explain");
+        stage.event(EventKind::AgentStart);
+        let delta = "A short list will do.".into();
+        stage.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta });
+        stage.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
+        stage.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
+        stage.wait(2_300);
+        insta::assert_snapshot!(format!("streaming_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn a_steered_run_says_what_was_skipped_and_why() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        steered(&mut stage);
+        insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn no_screen_is_too_small() {
+    let mut stage = Stage::new(20, 5);
+    steered(&mut stage);
+    stage.type_text("hello there, this wraps");
+    insta::assert_snapshot!("narrow_20x5", stage.screen());
+    for (width, height) in [(1, 1), (2, 2), (5, 3), (20, 5), (40, 10), (300, 100)] {
+        let mut stage = Stage::new(width, height);
+        steered(&mut stage);
+        stage.asks();
+        stage.type_text("日本 x");
+        stage.screen();
+        stage.control('l');
+        stage.screen();
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::PageUp);
+        stage.screen();
+    }
+}
+
+#[test]
+fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
+    let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
+    let mut stage = Stage::new(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: message.clone(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let update = |items| EventKind::queue_update(items);
+    stage.event(update(vec![item.clone()]));
+    assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
+    stage.input(Input::Report(Report::Queue(vec![item])));
+    assert_eq!(stage.app.editor.text(), "/skill:tidy gently");
+    stage.event(update(vec![]));
+    stage.app.editor.clear();
+    stage.user(&message);
+    let folded = stage.screen();
+    assert!(folded.contains("▌ /skill:tidy gently") && folded.contains("ctrl+o 14:02"), "{folded}");
+    assert!(!folded.contains("Body of it."), "{folded}");
+    stage.control('o');
+    let open = stage.screen();
+    assert!(open.contains("▌ Body of it.") && open.contains("▌ gently"), "{open}");
+}
+
+#[test]
+fn a_failed_request_counts_down_to_its_next_try() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.event(EventKind::ToolExecutionEnd {
+        tool_call_id: "c2".into(),
+        tool_name: "bash".into(),
+        result: ToolOutcome::default(),
+        is_error: false,
+    });
+    stage.event(EventKind::AutoRetryStart {
+        attempt: 2,
+        max_attempts: 5,
+        delay_ms: 8_000,
+        error_message: "anthropic: overloaded".into(),
+    });
+    let screen = stage.screen();
+    assert!(
+        screen.contains("trying again in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
+        "{screen}"
+    );
+    stage.event(EventKind::AgentStart);
+    assert!(!stage.screen().contains("trying again"));
+}
+
+#[test]
+fn a_refused_message_comes_back_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    let what = "no space left".to_owned();
+    stage.input(Input::Report(Report::Failed { what, hint: None, text: Some("my words".to_owned().into()) }));
+    assert_eq!(stage.app.editor.text(), "my words");
+    assert!(stage.screen().contains("✗ no space left"));
+}
+
+#[test]
+fn events_that_a_snapshot_told_are_passed_over() {
+    let mut stage = Stage::new(80, 24);
+    let snapshot = Snapshot { seq: 5, state: state(), live: Live::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
+    stage.text(0, "told before");
+    assert!(!stage.screen().contains("told before"));
+    stage.seq = 5;
+    stage.text(0, "told after");
+    assert!(stage.screen().contains("told after"));
+}
+
+#[test]
+fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
+    let mut stage = Stage::new(80, 24);
+    let entry = Entry {
+        id: "e1".into(),
+        parent: None,
+        timestamp: UnixMs(START),
+        body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
+    };
+    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    let newest = Newest::of(&[], vec![entry]);
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
+    stage.user("only once");
+    assert_eq!(stage.screen().matches("only once").count(), 1);
+}
+
+#[test]
+fn when_nothing_changes_nothing_is_drawn() {
+    let mut stage = Stage::new(80, 24);
+    stage.screen();
+    stage.app.stale = Stale::No;
+    stage.wait(100);
+    assert!(stage.app.stale == Stale::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    at_work(&mut stage);
+    stage.screen();
+    stage.app.stale = Stale::No;
+    assert!(stage.app.wants_ticks());
+    stage.wait(100);
+    assert!(stage.app.stale == Stale::BySession, "the spinner turns");
+}
+
+#[test]
+fn a_thousand_pieces_in_a_second_are_drawn_twenty_times_and_then_never_again() {
+    let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), Pace::default(), 0);
+    let mut draw_if_due = |stage: &mut Stage| {
+        let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
+        if pace.due(stage.app.stale).is_some_and(|due| due <= at) {
+            stage.app.stale = Stale::No;
+            pace.drew(at, Duration::ZERO);
+            frames += 1;
+        }
+        frames
+    };
+    for _ in 0..1_000 {
+        stage.text(0, "word ");
+        stage.wait(1);
+        draw_if_due(&mut stage);
+    }
+    stage.event(EventKind::AgentSettled);
+    let mut drawn = Vec::new();
+    for _ in 0..10 {
+        stage.wait(100);
+        drawn.push(draw_if_due(&mut stage));
+    }
+    assert_eq!(drawn, [21; 10], "one more frame for the end");
+}
+
+#[test]
+fn a_word_at_the_foot_goes_by_itself() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Note("copied".into())));
+    assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
+    stage.wait(5_000);
+    assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
+}
+
+#[test]
+fn a_word_at_the_foot_does_not_hide_that_something_goes_on() {
+    for (width, says) in [(80, "answering… 1.0s · ↓1.2k · copied"), (30, "⠋ copied")] {
+        let mut stage = Stage::new(width, 24);
+        stage.event(EventKind::AgentStart);
+        stage.text(0, "so");
+        stage.wait(1_000);
+        stage.input(Input::Report(Report::Note("copied the last answer".into())));
+        let screen = stage.screen();
+        assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
+    }
+}
+
+#[test]
+fn a_command_of_the_users_own_streams_and_its_record_takes_its_place() {
+    use tiller_core::message::BashExecutionMessage;
+    let mut stage = Stage::new(80, 24);
+    let id = || "b1".into();
+    stage.event(EventKind::BashExecutionStart { id: id(), command: "ls".into(), exclude_from_context: true });
+    stage.event(EventKind::BashExecutionUpdate { id: id(), delta: "Cargo.toml\n".into() });
+    assert!(stage.screen().contains("│ Cargo.toml"));
+    let record = BashExecutionMessage {
+        command: "ls".into(),
+        output: "Cargo.toml\nsrc\n".into(),
+        exit_code: Some(2),
+        exclude_from_context: true,
+        ..BashExecutionMessage::default()
+    };
+    stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+    stage.said(Message::BashExecution(record));
+    let screen = stage.screen();
+    let heads: Vec<&str> = screen.lines().filter(|line| line.contains("!! ls ")).collect();
+    let [head] = heads[..] else { panic!("{screen}") };
+    assert_eq!(
+        head.split_whitespace().collect::<Vec<_>>().join(" "),
+        "✗ !! ls exit 2, not sent to the model"
+    );
+}
+
+#[test]
+fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
+    let words = "the model doesn't wait for the command";
+    for (exclude_from_context, is_told) in [(false, true), (true, false)] {
+        let mut stage = Stage::new(120, 40);
+        let id = "b1".into();
+        stage.event(EventKind::BashExecutionStart { id, command: "make".into(), exclude_from_context });
+        stage.type_text("what is this");
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.screen().contains(words), is_told, "{}", stage.screen());
+    }
+    let mut stage = Stage::new(120, 40);
+    stage.type_text("what is this");
+    stage.key(KeyCode::Enter);
+    assert!(!stage.screen().contains(words), "nothing runs");
+}
+
+#[test]
+fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.expect_snapshot();
+    stage.event(EventKind::AgentStart);
+    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
+    assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
+    stage.event(EventKind::AgentSettled);
+    assert!(stage.app.work.running_since.is_none(), "and nothing waits any more");
+}

@@ -1,0 +1,926 @@
+//! Calls that ask: what is shown of them, and which keys answer.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
+use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{ApprovalMode, Live, Snapshot};
+
+use super::stage::{SIZES, Stage, at_work, state};
+use crate::app::{Action, InList, Input, Loaded, Report, Say};
+use crate::transcript::Newest;
+
+fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
+    ApprovalRequest {
+        tool_call_id: id.into(),
+        tool_name: tool.into(),
+        args,
+        reason: "runs a command".into(),
+        rule: "cargo test [any arguments, safe options]".into(),
+        preview: None,
+        later: 0,
+    }
+}
+
+impl Stage {
+    /// A call asks, and has been on the screen for a moment.
+    fn asked(&mut self, request: ApprovalRequest) {
+        self.event(EventKind::ApprovalRequested(request));
+        self.wait(500);
+    }
+
+    /// A letter is pressed, and no other follows.
+    fn letter(&mut self, letter: char) -> Vec<Action> {
+        assert_eq!(self.key(KeyCode::Char(letter)), [], "a letter is held for a moment");
+        self.wait(400);
+        std::mem::take(&mut self.actions)
+    }
+}
+
+impl Stage {
+    /// The session as it is now comes, with these calls asking.
+    fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
+        let live = Live { approvals, running_since: Some(UnixMs(self.now)), ..Live::default() };
+        let snapshot = Snapshot { seq: self.seq, state: state(), live };
+        let newest = Newest::default();
+        self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
+    }
+}
+
+fn asking(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    at_work(&mut stage);
+    stage
+}
+
+fn command(line: &str) -> ApprovalRequest {
+    request("c2", "bash", json!({"command": line, "timeout": 60}))
+}
+
+fn edit() -> ApprovalRequest {
+    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\n+name = \"b\"\n port = 1\n";
+    let change = FileChange { path: "conf/a.toml".into(), diff: diff.into(), added: 1, removed: 1 };
+    ApprovalRequest {
+        reason: "writes outside of src (extension guard)".into(),
+        rule: String::new(),
+        preview: Some(Preview::Change(change)),
+        ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))
+    }
+}
+
+fn long() -> ApprovalRequest {
+    let lines: Vec<String> = (1..=40).map(|n| format!("echo step {n}")).collect();
+    let line = lines.join("\n");
+    ApprovalRequest { rule: format!("exactly `{line}`"), ..command(&line) }
+}
+
+fn once(id: &str) -> [Action; 1] {
+    [Action::Decide(id.into(), Decision::Once)]
+}
+
+fn denied(id: &str, reason: &str) -> [Action; 1] {
+    [Action::Decide(id.into(), Decision::Deny { reason: reason.into() })]
+}
+
+#[test]
+fn a_command_that_asks_is_shown_in_full_with_the_rule_that_always_would_add() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("cargo test parse\necho \"done\""));
+        insta::assert_snapshot!(format!("command_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn an_edit_that_asks_is_shown_as_its_diff() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(edit());
+        insta::assert_snapshot!(format!("edit_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(long());
+        insta::assert_snapshot!(format!("long_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('y'), []);
+        assert!(stage.screen().contains("not all of it has been on the screen yet; v shows it"));
+        for _ in 0..10 {
+            stage.press(KeyCode::Down, KeyModifiers::SHIFT);
+        }
+        let screen = stage.screen();
+        assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
+        assert!(screen.contains("1 y once · 2 a this session: exactly this command"), "{screen}");
+        assert_eq!(stage.letter('y'), once("c2"));
+    }
+}
+
+#[test]
+fn approval_number_is_the_listed_answer() {
+    let with_rule = || command("cargo test");
+    let without = || ApprovalRequest { rule: String::new(), ..command("cargo test") };
+    let session = || vec![Action::Decide("c2".into(), Decision::Session)];
+    for (request, number, expected) in [
+        (with_rule(), '1', once("c2").to_vec()),
+        (with_rule(), '2', session()),
+        (with_rule(), '3', denied("c2", "the user said no").to_vec()),
+        (without(), '1', once("c2").to_vec()),
+        (without(), '2', denied("c2", "the user said no").to_vec()),
+    ] {
+        let mut stage = asking(80, 24);
+        stage.asked(request.clone());
+        assert_eq!(stage.key(KeyCode::Char(number)), []);
+        assert_eq!(stage.key(KeyCode::Enter), expected, "{number}, enter");
+        let mut stage = asking(80, 24);
+        stage.asked(request);
+        assert_eq!(stage.letter(number), expected, "{number}");
+    }
+}
+
+#[test]
+fn approval_number_too_early_or_in_text_is_no_answer() {
+    let mut stage = asking(80, 24);
+    stage.event(EventKind::ApprovalRequested(command("cargo test")));
+    assert_eq!(stage.key(KeyCode::Char('1')), []);
+    stage.wait(400);
+    assert_eq!(std::mem::take(&mut stage.actions), [], "it came too soon");
+    assert_eq!(stage.app.editor.text(), "1");
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.type_text("2 files");
+    stage.wait(400);
+    assert_eq!(std::mem::take(&mut stage.actions), []);
+    assert_eq!(stage.app.editor.text(), "2 files");
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.letter('9'), [], "no answer has that number");
+    assert_eq!(stage.app.editor.text(), "9");
+}
+
+#[test]
+fn approval_enter_alone_says_which_keys_answer() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(
+        stage.screen().contains("Press y to allow, n to deny, d to deny and say why"),
+        "{}",
+        stage.screen()
+    );
+    assert_eq!(stage.app.work.approvals.len(), 1);
+}
+
+#[test]
+fn approval_words_about_a_call_go_with_it() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    assert_eq!(stage.letter('y'), []);
+    assert!(stage.screen().contains("not all of it has been on the screen yet"));
+    assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    assert!(!stage.screen().contains("not all of it"), "{}", stage.screen());
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    stage.letter('y');
+    let (tool_call_id, decision) = ("c2".into(), Decision::Once);
+    stage.event(EventKind::ApprovalResolved { tool_call_id, decision });
+    assert!(!stage.screen().contains("not all of it"), "{}", stage.screen());
+}
+
+#[test]
+fn approval_mode_key_goes_to_the_next_mode() {
+    let mut stage = Stage::new(120, 40);
+    assert!(stage.screen().contains("ask (alt+a)"), "{}", stage.screen());
+    for (mode, next) in [
+        ("ask", ApprovalMode::Auto),
+        ("auto", ApprovalMode::ReadOnly),
+        ("read-only", ApprovalMode::Ask),
+        ("yes", ApprovalMode::Ask),
+    ] {
+        stage.app.facts.approval = mode.into();
+        let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
+        assert_eq!(actions, [Action::InList(InList::SetApproval(next))], "{mode}");
+    }
+    let mut stage = asking(120, 40);
+    stage.asked(command("cargo test"));
+    let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert_eq!(actions, [Action::InList(InList::SetApproval(ApprovalMode::Auto))], "while it asks");
+}
+
+#[test]
+fn what_keys_pass_by_without_a_frame_was_not_seen() {
+    let shift = KeyModifiers::SHIFT;
+    let none = KeyModifiers::NONE;
+    for (open, keys) in
+        [(false, [(KeyCode::Down, shift); 2]), (true, [(KeyCode::PageDown, none), (KeyCode::End, none)])]
+    {
+        let mut stage = if open { on_its_page() } else { asking(80, 24) };
+        if !open {
+            stage.asked(command(&(1..=80).map(|n| format!("echo step {n}\n")).collect::<String>()));
+        }
+        // All in one read.
+        for _ in 0..40 {
+            for (code, modifiers) in keys {
+                stage.app.update(Input::Key(KeyEvent::new(code, modifiers)), UnixMs(stage.now));
+            }
+        }
+        stage.screen();
+        assert!(!stage.app.work.approvals[0].is_seen(), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn words_on_the_page_of_a_call_are_never_an_answer() {
+    for (words, reason, text) in [
+        ("do not deploy", true, "o not deploy"),
+        ("why only try", false, "why only try"),
+        ("yes, but try", false, "yes, but try"),
+    ] {
+        let mut stage = on_its_page();
+        (0..8).for_each(|_| _ = stage.key(KeyCode::PageDown));
+        stage.wait(500);
+        stage.actions.clear();
+        for c in words.chars() {
+            stage.key(KeyCode::Char(c));
+            stage.wait(40);
+        }
+        stage.wait(1_000);
+        assert!(!stage.actions.iter().any(|action| matches!(action, Action::Decide(..))), "{words}");
+        let screen = stage.screen();
+        assert_eq!(screen.contains("why not? the model reads it"), reason, "{screen}");
+        assert_eq!(stage.app.editor.text(), text);
+        assert!(!screen.contains("── bash asks"), "{screen}");
+    }
+}
+
+#[test]
+fn what_is_said_of_the_answers_covers_no_line_of_the_call_that_counts_as_seen() {
+    for height in 16..40 {
+        for lines in 1..30 {
+            let mut stage = asking(40, height);
+            let line: Vec<String> = (1..=lines).map(|n| format!("echo {n}")).collect();
+            let rule =
+                "`cargo test --workspace --all-features --locked` and whatever begins like that".to_owned();
+            stage.asked(ApprovalRequest { rule, ..command(&line.join("\n")) });
+            let first = stage.screen();
+            if stage.app.work.approvals[0].is_seen() {
+                let all = (1..=lines).all(|n| first.contains(&format!("echo {n}\n")));
+                assert!(all && stage.screen() == first, "{lines} lines in {height} rows: {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn on_a_small_screen_a_question_says_why_and_can_be_answered_with_no() {
+    for (width, height) in [(40, 12), (40, 10), (30, 8), (20, 5)] {
+        let mut stage = asking(width, height);
+        stage.asked(ApprovalRequest { reason: "writes in .git".into(), ..long() });
+        insta::assert_snapshot!(format!("small_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    }
+}
+
+#[test]
+fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    assert_eq!(stage.letter('v'), []);
+    let screen = stage.screen();
+    assert!(screen.contains("── bash asks ──") && screen.contains("  echo step 17"), "{screen}");
+    assert_eq!(stage.key(KeyCode::Char('y')), [], "the page takes the keys");
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.letter('y'), [], "its end wasn't on the screen");
+    stage.letter('v');
+    (0..4).for_each(|_| _ = stage.key(KeyCode::PageDown));
+    assert!(stage.screen().contains("echo step 40"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+/// A call of 83 lines, on its page.
+fn on_its_page() -> Stage {
+    let mut stage = asking(80, 24);
+    let lines: Vec<String> = (1..=80).map(|n| format!("echo step {n}")).collect();
+    stage.asked(command(&lines.join("\n")));
+    stage.letter('v');
+    stage.wait(500);
+    stage
+}
+
+#[test]
+fn what_was_seen_of_a_call_counts_in_any_order_and_its_page_says_what_wasn_t_and_takes_the_answers() {
+    let mut stage = on_its_page();
+    for key in [KeyCode::End, KeyCode::Home, KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageDown] {
+        assert_eq!(stage.key(key), []);
+    }
+    insta::assert_snapshot!("page_partly_seen_80x24", stage.screen());
+    assert_eq!(stage.letter('y'), [], "lines in the middle weren't on the screen");
+    assert!(stage.screen().contains("── bash asks ──"), "the page stays: {}", stage.screen());
+    stage.key(KeyCode::PageDown);
+    stage.key(KeyCode::PageDown);
+    assert!(stage.screen().contains("  y once · a this session"), "{}", stage.screen());
+    assert_eq!(stage.letter('y'), [], "the last of it came at this moment");
+    stage.wait(400);
+    assert_eq!(stage.letter('y'), once("c2"));
+    assert!(!stage.screen().contains("bash asks"), "{}", stage.screen());
+}
+
+#[test]
+fn a_page_that_is_opened_again_goes_on_with_what_was_seen() {
+    let mut stage = on_its_page();
+    stage.key(KeyCode::End);
+    stage.key(KeyCode::Esc);
+    stage.letter('v');
+    (0..5).for_each(|_| _ = stage.key(KeyCode::PageDown));
+    stage.key(KeyCode::Esc);
+    stage.wait(500);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+#[test]
+fn on_its_page_a_call_is_denied_at_any_time_and_a_letter_with_others_behind_it_answers_nothing() {
+    let mut stage = on_its_page();
+    assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    for word in ["no", "nq"] {
+        let mut stage = on_its_page();
+        stage.type_text(word);
+        stage.wait(500);
+        assert_eq!(stage.actions, []);
+        assert_eq!(stage.app.editor.text(), word, "the page was left");
+    }
+    let mut stage = on_its_page();
+    assert_eq!(stage.letter('d'), []);
+    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    stage.type_text("use nextest");
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: use nextest"));
+    let mut stage = on_its_page();
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once });
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("rm -r build") });
+    assert_eq!(stage.letter('n'), [], "what asks now isn't what the page shows");
+}
+
+#[test]
+fn beneath_a_list_or_a_page_the_foot_of_the_screen_says_what_asks() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("rm -r build"));
+        stage.control('l');
+        insta::assert_snapshot!(format!("asks_beneath_list_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Char('?'));
+        stage.wait(500);
+        let foot = |stage: &mut Stage| stage.screen().lines().last().unwrap().to_owned();
+        assert!(foot(&mut stage).contains("? bash asks"), "{}", foot(&mut stage));
+        stage.key(KeyCode::Esc);
+        assert!(!foot(&mut stage).contains("asks"), "the question is there itself");
+        stage.wait(500);
+        stage.letter('v');
+        assert!(!foot(&mut stage).contains("asks"), "it is what the page shows");
+    }
+}
+
+#[test]
+fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
+    let mut stage = asking(20, 5);
+    stage.asked(command("rm -r build"));
+    insta::assert_snapshot!("small_20x5", stage.screen());
+    assert_eq!(stage.letter('y'), [], "it was not seen");
+    assert_eq!(stage.letter('v'), []);
+    assert!(stage.screen().contains("rm -r build"), "{}", stage.screen());
+    (0..4).for_each(|_| _ = stage.key(KeyCode::PageDown));
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+#[test]
+fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
+    let mut stage = asking(80, 24);
+    stage.asks();
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    stage.type_text("es");
+    assert_eq!(stage.app.editor.text(), "yes", "too soon to be meant for the question");
+    stage.wait(500);
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.app.editor.text(), "yesy");
+    assert!(
+        stage.screen().contains("enter denies and steers with what you typed · ctrl+c clears it, to answer")
+    );
+    stage.control('u');
+    assert_eq!(stage.key(KeyCode::Char('a')), []);
+    stage.type_text("nd first the tests");
+    assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("and first the tests".into()))), "{sent:?}");
+    assert_eq!(stage.letter('a'), [Action::Decide("c2".into(), Decision::Session)]);
+}
+
+#[test]
+fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test one"));
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.type_text("y");
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
+    assert!(stage.screen().contains("came too soon to be an answer · y again answers · ctrl+c clears it"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    let screen = stage.screen();
+    assert!(screen.contains("that y is no answer yet: ctrl+c clears it; enter again sends it"), "{screen}");
+    stage.control('c');
+    assert_eq!(stage.letter('y'), once("c5"));
+    stage.type_text("y");
+    stage.asked(ApprovalRequest { tool_call_id: "c6".into(), ..command("cargo test three") });
+    assert_eq!(stage.key(KeyCode::Enter), [], "what was said of the one before doesn't count");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("y".into()))), "{sent:?}");
+    stage.type_text("no");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("no".into()))), "a word is a message: {sent:?}");
+}
+
+#[test]
+fn a_long_command_shows_its_end_beside_its_beginning() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    let screen = stage.screen();
+    assert!(screen.contains("echo step 1\n") && screen.contains("echo step 40"), "{screen}");
+    assert!(screen.contains("lines between · shift+down goes there · v shows it whole"), "{screen}");
+    stage.press(KeyCode::Down, KeyModifiers::SHIFT);
+    assert!(!stage.screen().contains("echo step 1\n"), "{}", stage.screen());
+    assert!(!stage.screen().contains("echo step 40"), "{}", stage.screen());
+}
+
+#[test]
+fn enter_answers_only_what_the_arrows_have_chosen() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing is chosen");
+    stage.key(KeyCode::Right);
+    assert!(stage.screen().contains("▸ y once"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Esc), [], "one level back, and the run goes on");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    stage.key(KeyCode::Right);
+    stage.key(KeyCode::Right);
+    assert!(
+        stage.screen().contains("▸ a this session: cargo test [any arguments, safe options]"),
+        "{}",
+        stage.screen()
+    );
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Decide("c2".into(), Decision::Session)]);
+    stage.asked(command("cargo test"));
+    stage.key(KeyCode::Left);
+    stage.key(KeyCode::Left);
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no"));
+}
+
+#[test]
+fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again_at_once() {
+    let mut stage = asking(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "look at the lexer".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.event(EventKind::queue_update(vec![item]));
+    stage.asked(command("cargo test"));
+    stage.wait(400);
+    stage.key(KeyCode::Right);
+    assert_eq!(stage.key(KeyCode::Enter), once("c2"));
+    stage.wait(200);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Say(Say::Hurry)]);
+}
+
+#[test]
+fn a_no_can_carry_a_word_to_the_model() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("cargo test"));
+        assert_eq!(stage.letter('d'), []);
+        stage.type_text("use nextest");
+        insta::assert_snapshot!(format!("reason_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert!(stage.app.editor.is_empty());
+        assert_eq!(stage.key(KeyCode::Tab), [], "within a moment of going back no key answers");
+        stage.wait(500);
+        stage.key(KeyCode::Tab);
+        assert_eq!(stage.app.editor.text(), "use nextest", "it was put aside");
+        stage.type_text(" here");
+        let actions = stage.key(KeyCode::Enter);
+        assert_eq!(actions, denied("c2", "the user said no: use nextest here"));
+        assert_eq!(
+            actions[0].typed(),
+            Some("use nextest here".to_owned().into()),
+            "it comes back if that fails"
+        );
+        assert!(stage.app.editor.is_empty());
+    }
+}
+
+#[test]
+fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_doesn_t_send_it_at_once() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.letter('d');
+    stage.type_text("use nextest");
+    let decision = Decision::Once;
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("once more sends it"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "use nextest");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("use nextest".into()))), "{sent:?}");
+}
+
+#[test]
+fn several_calls_are_asked_about_in_turn_and_one_that_comes_without_a_key_takes_none_for_a_moment() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.event(EventKind::ApprovalRequested(command("cargo test one")));
+        stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+            tool_call_id: "c5".into(),
+            ..command("cargo test two")
+        }));
+        stage.asked(edit());
+        insta::assert_snapshot!(format!("several_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('y'), once("c2"));
+        assert!(stage.screen().contains("cargo test two") && stage.screen().contains("1 of 2"));
+        stage.wait(500);
+        let resolved = EventKind::ApprovalResolved { tool_call_id: "c5".into(), decision: Decision::Once };
+        stage.event(resolved);
+        assert_eq!(stage.key(KeyCode::Char('y')), []);
+        assert_eq!(stage.app.editor.text(), "y", "nobody's key brought it");
+    }
+}
+
+/// The first of three calls is answered, and the next one has yet to ask.
+fn answered() -> Stage {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
+    assert!(stage.screen().contains("runs a command  1 of 3"), "{}", stage.screen());
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage
+}
+
+impl Stage {
+    /// The next call asks.
+    fn asks_next(&mut self, id: &str) {
+        let later = usize::from(id == "c5");
+        let next = ApprovalRequest { tool_call_id: id.into(), later, ..command("cargo test next") };
+        self.event(EventKind::ApprovalRequested(next));
+    }
+
+    /// A key is held down: its letter comes so often, 30 ms apart.
+    fn holds(&mut self, letter: char, times: usize) {
+        for _ in 0..times {
+            self.key(KeyCode::Char(letter));
+            self.wait(30);
+            self.screen();
+        }
+    }
+
+    /// What is in the editor when nothing was typed for a while.
+    fn rests(&mut self) -> String {
+        self.actions.clear();
+        self.wait(400);
+        self.app.editor.text()
+    }
+}
+
+#[test]
+fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
+    let mut stage = answered();
+    stage.asks_next("c5");
+    assert!(stage.screen().contains("1 of 2"));
+    assert_eq!(stage.letter('y'), once("c5"));
+    stage.asks_next("c6");
+    assert!(!stage.screen().contains("1 of"));
+    assert_eq!(stage.letter('n'), denied("c6", "the user said no"));
+}
+
+#[test]
+fn whoever_goes_on_allows_nothing_that_was_just_drawn_and_need_not_press_twice() {
+    let drawn = || {
+        let mut stage = answered();
+        stage.asks_next("c5");
+        stage.screen();
+        stage
+    };
+    for confirms in [false, true] {
+        let mut stage = drawn();
+        stage.type_text("y");
+        if confirms {
+            assert_eq!(stage.key(KeyCode::Enter), []);
+        }
+        stage.wait(399);
+        assert_eq!(stage.actions, []);
+        stage.wait(1);
+        assert_eq!(stage.actions, once("c5"));
+    }
+    let mut stage = drawn();
+    stage.type_text("y");
+    stage.wait(390);
+    stage.type_text("es");
+    assert_eq!((stage.rests().as_str(), stage.actions.len()), ("yes", 0), "a text after all");
+    let mut stage = drawn();
+    stage.type_text("n");
+    assert_eq!(stage.key(KeyCode::Enter), denied("c5", "the user said no"), "no harm is done by a no");
+    let mut stage = drawn();
+    stage.key(KeyCode::Right);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("enter again allows it"), "{}", stage.screen());
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Enter), once("c5"));
+}
+
+#[test]
+fn an_answer_before_its_question_is_seen_is_none_but_stays_and_pressed_again_it_answers() {
+    let mut stage = answered();
+    stage.type_text("y");
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing is sent of it");
+    stage.asks_next("c5");
+    assert_eq!(stage.rests(), "y");
+    assert_eq!(stage.actions, [], "the question wasn't seen");
+    let screen = stage.screen();
+    assert!(
+        screen.contains("`y` came too soon to be an answer · y again answers · ctrl+c clears it"),
+        "{screen}"
+    );
+    stage.wait(100);
+    assert_eq!(stage.letter('y'), once("c5"));
+    assert!(stage.app.editor.is_empty());
+}
+
+#[test]
+fn of_a_message_that_begins_with_letters_of_answers_nothing_is_lost_whenever_the_next_question_comes() {
+    for message in ["yes, but look at the lexer", "y", "yy", "na", "any", "and then", "yyyyes", "nanny"] {
+        for at in 0..=message.len() {
+            for gap in [10, 120, 330] {
+                let (mut stage, mut done) = (answered(), Vec::new());
+                stage.wait(50);
+                for (n, letter) in message.chars().enumerate() {
+                    if n == at {
+                        stage.asks_next("c5");
+                    }
+                    stage.key(KeyCode::Char(letter));
+                    stage.wait(gap);
+                    stage.screen();
+                    done.append(&mut stage.actions);
+                }
+                let is_answer = done.iter().any(|action| matches!(action, Action::Decide(..)));
+                let what = format!("{message}, {at}, {gap}");
+                if !is_answer {
+                    assert_eq!(stage.rests(), message, "{what}");
+                }
+                // A letter that stands alone on a question that is seen is an answer.
+                assert!(!is_answer || message.len() - at == 1, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_held_down_answers_one_call_and_leaves_nothing_behind() {
+    for delay in [30, 250, 400, 500] {
+        let mut stage = asking(80, 24);
+        let requests =
+            ["c2", "c5", "c6"].map(|id| ApprovalRequest { tool_call_id: id.into(), ..command("ls") });
+        requests.into_iter().for_each(|request| stage.event(EventKind::ApprovalRequested(request)));
+        stage.wait(500);
+        let mut decided = Vec::new();
+        stage.key(KeyCode::Char('y'));
+        stage.wait(delay);
+        decided.append(&mut stage.actions);
+        for _ in 0..40 {
+            decided.extend(stage.key(KeyCode::Char('y')));
+            stage.wait(30);
+            stage.screen();
+            decided.append(&mut stage.actions);
+        }
+        stage.wait(400);
+        decided.append(&mut stage.actions);
+        assert_eq!(decided, once("c2"), "{delay}");
+        assert!(stage.app.editor.is_empty(), "{delay}: {}", stage.app.editor.text());
+        stage.screen();
+        assert_eq!(stage.letter('y'), once("c5"), "{delay}");
+    }
+}
+
+#[test]
+fn a_key_that_is_held_down_on_the_last_call_is_no_message() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.holds('y', 20);
+    assert_eq!(stage.rests(), "");
+    stage.wait(1_000);
+    stage.holds('y', 3);
+    assert_eq!(stage.rests(), "yyy", "long after it is a text");
+}
+
+#[test]
+fn esc_takes_back_what_was_pressed_again_and_the_run_goes_on() {
+    let mut stage = answered();
+    stage.type_text("y");
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.rests(), "");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn a_letter_that_another_key_follows_is_not_lost() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("a");
+    stage.press(KeyCode::Char('j'), KeyModifiers::CONTROL);
+    stage.type_text("b");
+    assert_eq!(stage.rests(), "a\nb");
+}
+
+#[test]
+fn with_ctrl_a_letter_is_another_key_and_answers_nothing() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("a");
+    assert_eq!(stage.control('a'), []);
+    assert_eq!(stage.rests(), "a");
+    assert_eq!(stage.actions, [], "it was the beginning of a text");
+    stage.type_text("b");
+    assert_eq!(stage.app.editor.text(), "ba", "and the cursor went to its beginning");
+    let mut stage = answered();
+    stage.type_text("y");
+    stage.control('y');
+    assert!(stage.rests().starts_with('y'), "directly behind an answer as well");
+}
+
+#[test]
+fn a_letter_whose_call_is_answered_elsewhere_stays_and_enter_doesn_t_send_it_at_once() {
+    let resolved = || EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once };
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("d");
+    stage.event(resolved());
+    assert_eq!(stage.app.editor.text(), "d");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("on't");
+    assert_eq!(stage.rests(), "don't");
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("y");
+    stage.takes_a_snapshot(Vec::new());
+    assert_eq!(stage.rests(), "y", "also when the session is read anew");
+    assert_eq!(stage.actions, []);
+}
+
+#[test]
+fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.type_text("look at the tests first");
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
+    assert_eq!(stage.app.editor.text(), "look at the tests first");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("look at the tests first".into()))));
+}
+
+#[test]
+fn a_question_long_after_the_answer_or_after_something_typed_comes_by_itself() {
+    for (wait, typed) in [(2_000, ""), (500, "x")] {
+        let mut stage = asking(80, 24);
+        stage.asked(ApprovalRequest { later: 1, ..command("cargo test one") });
+        assert_eq!(stage.letter('y'), once("c2"));
+        stage.wait(wait);
+        stage.type_text(typed);
+        stage.control('u');
+        let next = ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") };
+        stage.event(EventKind::ApprovalRequested(next));
+        stage.screen();
+        stage.type_text("y");
+        assert_eq!(stage.app.editor.text(), "y", "{wait} {typed}");
+    }
+}
+
+#[test]
+fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.type_text("dbecause");
+    assert_eq!(stage.app.editor.text(), "because");
+    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: because"));
+    stage.asked(command("cargo test"));
+    stage.type_text("d");
+    stage.input(Input::Paste("it is slow".into()));
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: it is slow"));
+}
+
+#[test]
+fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
+    let screen = stage.screen();
+    assert!(screen.contains("1 y once · 2 n no · 3 d no, say why"), "{screen}");
+    stage.key(KeyCode::Char('a'));
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));
+}
+
+#[test]
+fn while_a_call_asks_the_transcript_scrolls_and_its_line_has_a_question_mark() {
+    let mut stage = asking(80, 24);
+    for n in 0..30 {
+        stage.user(&format!("message {n}"));
+    }
+    stage.asked(command("cargo test"));
+    assert!(!stage.screen().contains("? bash       cargo test parse"), "it is far above");
+    stage.screen();
+    for _ in 0..9 {
+        stage.key(KeyCode::PageUp);
+        stage.screen();
+    }
+    let screen = stage.screen();
+    assert!(screen.contains("? bash       cargo test parse"), "{screen}");
+    assert!(screen.contains("? bash asks: runs a command"), "{screen}");
+}
+
+#[test]
+fn a_question_that_a_page_lay_over_takes_no_answer_before_it_was_on_the_screen_for_a_moment() {
+    let mut stage = asking(80, 24);
+    stage.key(KeyCode::Char('?'));
+    stage.asked(command("rm -r build"));
+    stage.wait(5_000);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    stage.type_text("y");
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("y".to_owned(), 0));
+}
+
+#[test]
+fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    stage.type_text("a");
+    stage.input(Input::Paste("nd then this".into()));
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("and then this".to_owned(), 0));
+}
+
+#[test]
+fn esc_takes_a_letter_back_that_was_not_meant_and_the_run_goes_on() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), (String::new(), 0));
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn a_snapshot_leaves_a_reason_in_the_making_what_it_is() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    stage.letter('d');
+    stage.type_text("not that one");
+    stage.takes_a_snapshot(vec![command("rm -r build")]);
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: not that one"));
+    stage.asked(command("rm -r build"));
+    stage.letter('d');
+    stage.type_text("nor this");
+    stage.takes_a_snapshot(Vec::new());
+    assert_eq!(stage.key(KeyCode::Enter), [], "the question is gone; Enter wasn't meant to send");
+    assert_eq!(stage.app.editor.text(), "nor this");
+}
+
+#[test]
+fn a_question_that_is_answered_otherwise_goes() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert!(stage.screen().contains("bash asks"));
+    let decision = Decision::Deny { reason: "the user steered".into() };
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert!(!stage.screen().contains("bash asks"));
+}
+
+#[test]
+fn the_time_of_a_call_begins_when_it_runs_and_that_of_a_question_when_it_asks() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::AgentStart);
+    stage.wait(5_000);
+    stage.event(EventKind::ApprovalRequested(command("cargo test")));
+    stage.wait(21_000);
+    assert!(stage.screen().contains("waiting for your word 21s"), "{}", stage.screen());
+    let decision = Decision::Once;
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert!(stage.screen().contains("waiting for the model… 26s"), "{}", stage.screen());
+    stage.start("c2", "bash");
+    stage.wait(3_000);
+    assert!(stage.screen().contains("running bash 3.0s"), "{}", stage.screen());
+}

@@ -1,0 +1,195 @@
+//! Where other branches go on: the rules of the transcript, over a session in memory.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_core::id::EntryId;
+use tiller_core::message::{AssistantMessage, Message, UserMessage};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{Live, Snapshot};
+use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
+
+use super::stage::{SIZES, START, Stage, state, text};
+use crate::app::{Action, Beside, Input, Loaded, Report};
+use crate::perform::{count_branches, look_up, newest, read_part};
+
+/// A front end over a session that goes several ways.
+struct Parting {
+    stage: Stage,
+    writer: Writer,
+}
+
+impl Parting {
+    fn new(width: u16, height: u16) -> Self {
+        let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
+        Self { stage: Stage::new(width, height), writer: manager.create(UnixMs(START)) }
+    }
+
+    /// A prompt and its answer; answers with the ids of both.
+    fn exchange(&mut self, asked: &str, answer: &str) -> [EntryId; 2] {
+        let content = vec![text(answer)];
+        let answer = Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() });
+        [Message::User(UserMessage::text(asked, UnixMs(START))), answer].map(|message| {
+            self.writer.append(EntryBody::message(Arc::new(message)), UnixMs(START)).unwrap();
+            self.leaf()
+        })
+    }
+
+    fn leaf(&self) -> EntryId {
+        self.writer.reader().leaf().unwrap()
+    }
+
+    fn back_to(&mut self, entry: Option<&EntryId>) {
+        self.writer.branch(entry, UnixMs(START)).unwrap();
+    }
+
+    fn load(&mut self) -> String {
+        let newest = newest(&self.writer.reader());
+        let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+        let loaded = Loaded { snapshot, newest };
+        self.stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+        self.look()
+    }
+
+    /// The screen once everything that is wanted of the log was read.
+    fn look(&mut self) -> String {
+        let reader = self.writer.reader();
+        loop {
+            self.stage.screen();
+            self.stage.input(Input::Tick);
+            let actions = std::mem::take(&mut self.stage.actions);
+            if actions.is_empty() {
+                return self.stage.screen();
+            }
+            for action in actions {
+                let mut reports = Vec::new();
+                match action {
+                    Action::Beside(Beside::Read(wanted)) => reports.push(read_part(&reader, wanted)),
+                    Action::Beside(Beside::CountBranches(epoch)) => {
+                        reports.push(count_branches(&reader, epoch))
+                    }
+                    Action::Beside(Beside::Search(lookup)) => look_up(&reader, &lookup, |found| {
+                        reports.push(Report::Found(found));
+                        true
+                    }),
+                    _ => {}
+                }
+                reports.into_iter().for_each(|report| self.stage.input(Input::Report(report)));
+            }
+        }
+    }
+
+    /// The screen after a key, and after what is read because of it.
+    fn press(&mut self, key: impl Into<KeyEvent>) -> String {
+        self.stage.input(Input::Key(key.into()));
+        self.look()
+    }
+
+    /// Tells of the last entry of the log.
+    fn tell_last(&mut self) {
+        let entry = self.writer.reader().entry(&self.leaf()).unwrap();
+        self.stage.entry(&entry.body);
+    }
+}
+
+#[test]
+fn a_rule_stands_wherever_other_branches_go_on() {
+    for (width, height) in SIZES {
+        let mut session = Parting::new(width, height);
+        let [_, first] =
+            session.exchange("the parser test fails, find out why", "The lexer counts it twice.");
+        session.exchange("change the lexer", "Done.");
+        session.back_to(Some(&first));
+        let [_, fixture] = session.exchange("look at the fixture", "Line 3 has mixed endings.");
+        session.exchange("rewrite it", "It is gone.");
+        session.writer.branch_with_summary(Some(&fixture), "The fixture was lost.", UnixMs(START)).unwrap();
+        let [_, kept] = session.exchange("keep it, add another one", "There is `crlf.txt` now.");
+        for again in ["a lone \\r too", "and a test for it"] {
+            session.exchange(again, "Done.");
+            session.back_to(Some(&kept));
+        }
+        insta::assert_snapshot!(format!("branch_points_{width}x{height}"), session.load());
+    }
+}
+
+#[test]
+fn the_rule_stays_when_one_writes_on_and_is_one_however_often_it_is_read() {
+    let mut session = Parting::new(80, 24);
+    session.exchange("zero", "Zero.");
+    let [_, first] = session.exchange("one", "One.");
+    session.exchange("elsewhere", "Elsewhere.");
+    session.back_to(Some(&first));
+    assert!(session.load().contains("branch point · 1 other branch · /tree"));
+    session.exchange("two", "Two.");
+    session.tell_last();
+    for _ in 0..200 {
+        session.exchange("more", "More.");
+    }
+    session.load();
+    assert!(!session.stage.screen().contains("branch point"));
+    for _ in 0..3 {
+        let top = session.press(KeyCode::Home);
+        assert_eq!(top.matches("── branch point · 1 other branch · /tree ──").count(), 1, "{top}");
+        let rule = top.find("branch point").unwrap();
+        assert!(top.find("One.").unwrap() < rule && rule < top.find("▌ two").unwrap(), "{top}");
+        session.press(KeyCode::End);
+    }
+}
+
+#[test]
+fn a_search_finds_branch_points_and_what_stands_behind_them() {
+    let mut session = Parting::new(80, 24);
+    let [_, first] = session.exchange("one", "One.");
+    session.exchange("elsewhere", "Elsewhere.");
+    session.back_to(Some(&first));
+    session.exchange("the needle", "Two.");
+    for _ in 0..200 {
+        session.exchange("more", "More.");
+    }
+    session.load();
+    for (words, shown) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
+        session.press(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::CONTROL));
+        session.stage.input(Input::Paste(words.to_owned()));
+        let screen = session.look();
+        assert!(screen.contains(shown) && screen.contains("1 of 1"), "{screen}");
+        session.press(KeyCode::Esc);
+    }
+}
+
+#[test]
+fn before_the_first_prompt_the_rule_stands_beneath_what_tiller_says_of_itself() {
+    let mut session = Parting::new(80, 24);
+    session.exchange("one", "One.");
+    session.back_to(None);
+    let screen = session.load();
+    let (banner, rule) =
+        (screen.find("tiller 0.1.0").unwrap(), screen.find("branch point · 1 other").unwrap());
+    assert!(banner < rule, "{screen}");
+    session.exchange("anew", "Anew.");
+    session.tell_last();
+    let screen = session.look();
+    assert!(
+        !screen.contains("tiller 0.1.0") && screen.contains("branch point"),
+        "something was said: {screen}"
+    );
+    let screen = session.load();
+    assert!(screen.starts_with("─") && screen.contains("▌ anew"), "{screen}");
+}
+
+#[test]
+fn a_branch_that_is_hidden_does_not_count_and_counts_again_when_it_is_back() {
+    let mut session = Parting::new(80, 24);
+    let [_, first] = session.exchange("one", "One.");
+    let [elsewhere, _] = session.exchange("elsewhere", "Elsewhere.");
+    session.back_to(Some(&first));
+    session.exchange("two", "Two.");
+    let shown = session.load();
+    assert!(shown.contains("1 other branch"), "{shown}");
+    for (visibility, count) in [(Visibility::Hidden, 0), (Visibility::Shown, 1)] {
+        session.writer.hide(&elsewhere, visibility, UnixMs(START)).unwrap();
+        session.tell_last();
+        let screen = session.look();
+        assert_eq!(screen.matches("branch point").count(), count, "{screen}");
+    }
+    assert_eq!(session.stage.screen(), shown);
+}

@@ -1,0 +1,231 @@
+//! Clicks and the wheel in lists: one rule for all of them.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
+
+use super::stage::{Stage, at_work};
+use super::summaries::compaction_fails;
+use crate::app::{Action, Beside, Change, Input, List, ListNews, Report};
+use crate::picker::{Choice, Item};
+use crate::queue::Order;
+
+impl Stage {
+    pub(super) fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {
+        self.actions.clear();
+        let event = MouseEvent { kind, column: 6, row, modifiers: KeyModifiers::NONE };
+        self.input(Input::Mouse(event));
+        std::mem::take(&mut self.actions)
+    }
+
+    /// The row of the screen on which this stands.
+    fn row_of(&mut self, text: &str) -> u16 {
+        let screen = self.screen();
+        let row = screen.lines().position(|line| line.contains(text));
+        u16::try_from(row.unwrap_or_else(|| panic!("no {text} on\n{screen}"))).unwrap()
+    }
+
+    /// Clicks on the row on which this stands.
+    pub(super) fn click_on(&mut self, text: &str) -> Vec<Action> {
+        let row = self.row_of(text);
+        let actions = self.mouse_at(MouseEventKind::Down(MouseButton::Left), row);
+        assert_eq!(self.mouse_at(MouseEventKind::Up(MouseButton::Left), row), []);
+        actions
+    }
+
+    pub(super) fn wheel_on(&mut self, kind: MouseEventKind, text: &str) -> Vec<Action> {
+        let row = self.row_of(text);
+        self.mouse_at(kind, row)
+    }
+}
+
+/// A list of so many models, the first one chosen.
+fn list(stage: &mut Stage, count: usize) {
+    stage.control('l');
+    let items =
+        (1..=count).map(|n| Item::new(format!("model {n:03}"), Choice::Model(format!("m{n}")))).collect();
+    stage.input(Input::Report(Report::List(ListNews::Items { list: List::Models, items, selected: 0 })));
+}
+
+#[test]
+fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 100);
+    assert_eq!(stage.click_on("model 010"), []);
+    assert!(stage.screen().contains("▸ model 010"), "{}", stage.screen());
+    assert_eq!(stage.click_on("model 010"), [Action::Change(Change::SetModel("m10".into()))]);
+    assert!(stage.app.popups.is_empty());
+}
+
+#[test]
+fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 100);
+    assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
+    stage.wait(400);
+    list(&mut stage, 100);
+    stage.type_text("042");
+    assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
+    assert_eq!(stage.click_on("▸ model 042"), [Action::Change(Change::SetModel("m42".into()))]);
+    stage.wait(400);
+    list(&mut stage, 100);
+    stage.key(KeyCode::Down);
+    assert_eq!(
+        stage.click_on("▸ model 002"),
+        [Action::Change(Change::SetModel("m2".into()))],
+        "a key went to it"
+    );
+}
+
+#[test]
+fn the_rows_stay_under_the_mouse_when_one_is_clicked_on() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 100);
+    (0..50).for_each(|_| _ = stage.key(KeyCode::Down));
+    let before = stage.row_of("model 056");
+    stage.click_on("model 056");
+    assert_eq!(stage.row_of("▸ model 056"), before);
+    stage.type_text("model");
+    stage.key(KeyCode::Down);
+    assert!(stage.screen().contains("▸ model 057"), "{}", stage.screen());
+}
+
+#[test]
+fn what_is_no_row_of_a_list_is_clicked_on_in_vain() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 3);
+    for place in ["── models", "type to narrow", "enter takes it"] {
+        for _ in 0..2 {
+            assert_eq!(stage.click_on(place), [], "{place}");
+        }
+    }
+    assert_eq!(stage.mouse_at(MouseEventKind::Down(MouseButton::Left), 10), [], "below the last row");
+    assert!(stage.screen().contains("▸ model 001"), "{}", stage.screen());
+}
+
+#[test]
+fn the_wheel_goes_through_a_list() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 100);
+    stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
+    stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
+    stage.wheel_on(MouseEventKind::ScrollUp, "model 010");
+    assert!(stage.screen().contains("▸ model 002"), "{}", stage.screen());
+}
+
+#[test]
+fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_took() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 3);
+    let fork = Item::new("go on in a fork", Choice::ForkOf("/s/1.jsonl".into()));
+    let question = crate::question::Question { title: "late".into(), items: vec![fork] };
+    stage.input(Input::Report(Report::Ask(question)));
+    assert_eq!(stage.click_on("go on in a fork"), [], "it has only just come");
+    stage.wait(400);
+    assert_eq!(stage.click_on("go on in a fork").len(), 1);
+    assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
+    stage.wait(400);
+    assert_eq!(stage.click_on("▸ model 001"), []);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
+}
+
+#[test]
+fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    compaction_fails(&mut stage);
+    let row = stage.row_of("▸ try again");
+    assert_eq!(stage.mouse_at(MouseEventKind::Down(MouseButton::Left), row), []);
+    stage.mouse_at(MouseEventKind::Up(MouseButton::Left), row);
+    stage.wait(1_000);
+    assert_eq!(stage.click_on("▸ try again"), []);
+    assert_eq!(
+        stage.click_on("▸ try again"),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
+}
+
+#[test]
+fn what_may_complete_the_text_is_clicked_on_like_any_list() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/");
+    stage.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
+    assert!(stage.screen().contains("▸ /new"), "it ends there: {}", stage.screen());
+    stage.wheel_on(MouseEventKind::ScrollDown, "▸ /new");
+    assert!(stage.screen().contains("▸ /resume"), "{}", stage.screen());
+    assert_eq!(stage.click_on("/name "), []);
+    assert_eq!(stage.app.editor.text(), "/");
+    stage.click_on("▸ /name");
+    assert_eq!(stage.app.editor.text(), "/name ", "it wants to be told something");
+    stage.control('c');
+    stage.wait(400);
+    stage.type_text("/theme ");
+    assert_eq!(stage.click_on("▸ auto"), []);
+    let actions = stage.click_on("▸ auto");
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Beside(Beside::Keep { .. }))),
+        "{actions:?}"
+    );
+    stage.wait(400);
+    stage.type_text("/fork");
+    stage.click_on("▸ /fork");
+    stage.click_on("▸ /fork");
+    assert_eq!(stage.app.popups.len(), 1, "{}", stage.screen());
+}
+
+#[test]
+fn what_is_offered_for_the_reason_of_a_no_is_sent_with_the_no_and_done_by_nobody() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("/ne");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Up);
+    let reason = "the user said no: /new".to_owned();
+    assert_eq!(stage.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
+}
+
+pub(super) fn waiting(stage: &mut Stage) {
+    let item = |id: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: format!("the {id} of them"),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let items = ["first", "second", "third"].map(item).to_vec();
+    stage.event(EventKind::queue_update(items));
+}
+
+#[test]
+fn a_message_that_waits_is_chosen_by_a_click_and_edited_by_another() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    waiting(&mut stage);
+    stage.type_text("a draft");
+    assert_eq!(stage.click_on("the second of them"), []);
+    assert!(stage.screen().contains("▸ ↳ next    the second"), "{}", stage.screen());
+    stage.wheel_on(MouseEventKind::ScrollDown, "the first of them");
+    stage.wheel_on(MouseEventKind::ScrollUp, "the first of them");
+    let actions = stage.click_on("▸ ↳ next    the second");
+    assert_eq!(actions, [Action::Queue(Order::Hold("second".into()))]);
+    assert_eq!(stage.app.editor.text(), "the second of them");
+    assert_eq!(stage.click_on("the first of them"), [], "one is edited");
+    stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn the_wheel_elsewhere_scrolls_whatever_is_offered() {
+    let mut stage = Stage::new(80, 24);
+    let lines: Vec<String> = (1..=60).map(|n| format!("- {n}")).collect();
+    stage.answer(vec![super::stage::text(&lines.join("\n"))]);
+    stage.type_text("/");
+    let before = stage.screen();
+    stage.mouse_at(MouseEventKind::ScrollUp, 3);
+    assert!(stage.screen() != before && stage.screen().contains("▸ /new"), "{}", stage.screen());
+}

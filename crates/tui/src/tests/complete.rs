@@ -1,0 +1,563 @@
+//! What is offered while one types.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use tiller_core::message::{Image, ThinkingLevel};
+use tiller_core::setting;
+use tiller_engine::{ApprovalMode, CommandSource, SlashCommand, State};
+use tiller_provider::catalog::Sight;
+
+use super::stage::{SIZES, Stage, state};
+use crate::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report, Say};
+use crate::attach::Picture;
+use crate::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
+use crate::picker::{self, Choice, Item};
+
+impl Stage {
+    pub(super) fn told(&mut self, report: Report) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Input::Report(report));
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Does what the performer would do about files.
+    fn ranked(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            if let Action::InList(InList::RankFiles(ranking)) = action {
+                self.told(Report::List(ListNews::Ranked(ranking.done())));
+            }
+        }
+    }
+
+    fn types(&mut self, text: &str) {
+        for c in text.chars() {
+            let actions = self.key(KeyCode::Char(c));
+            self.ranked(actions);
+        }
+    }
+}
+
+fn files() -> Arc<FileList> {
+    Arc::new(FileList::from(&["src/main.rs", "src/my notes.md", "src/", "docs/map.md", "shot.png"][..]))
+}
+
+#[test]
+fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("look at ");
+        assert_eq!(
+            stage.key(KeyCode::Char('@')),
+            [Action::InList(InList::WalkFiles("/home/ada/code/conf".into()))]
+        );
+        let actions = stage.told(Report::List(ListNews::Files(files())));
+        assert_eq!(
+            actions,
+            [Action::InList(InList::RankFiles(Ranking { files: files(), words: String::new() }))]
+        );
+        stage.ranked(actions);
+        stage.types("ma");
+        insta::assert_snapshot!(format!("files_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        assert_eq!(stage.app.editor.text(), "look at @src/main.rs ");
+        stage.types("and @notes");
+        stage.key(KeyCode::Tab);
+        assert_eq!(stage.app.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
+        let sent = Say::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
+        assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
+    }
+}
+
+#[test]
+fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
+    let mut stage = Stage::new(80, 24);
+    stage.key(KeyCode::Char('@'));
+    let asked = stage.told(Report::List(ListNews::Files(files())));
+    stage.ranked(asked);
+    let asked: Vec<Action> = "ma".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
+    assert_eq!(stage.key(KeyCode::Tab), []);
+    assert_eq!(stage.app.editor.text(), "@ma");
+    stage.ranked(asked);
+    assert_eq!(stage.app.editor.text(), "@src/main.rs ");
+
+    // Another key takes it back.
+    stage.types("@no");
+    let asked = stage.key(KeyCode::Char('t'));
+    stage.key(KeyCode::Tab);
+    let more = stage.key(KeyCode::Char('e'));
+    stage.ranked([asked, more].concat());
+    assert_eq!(stage.app.editor.text(), "@src/main.rs @note");
+}
+
+#[test]
+fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
+    let mut stage = Stage::new(80, 24);
+    let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
+    assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
+    stage.app.refused(walk.clone());
+    assert_eq!(stage.key(KeyCode::Char('a')), std::slice::from_ref(walk));
+}
+
+#[test]
+fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::List(ListNews::Files(files())));
+    stage.types("what is @sho");
+    assert_eq!(stage.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
+    assert_eq!(stage.app.editor.text(), "what is ");
+    let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
+    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    assert_eq!(stage.app.editor.text(), "what is [image #1: 3×2] ");
+    let sent = Say::Steer("what is [image #1: 3×2] ".into());
+    let sent = Action::Say(Say::WithPictures(Box::new(sent), vec![image]));
+    assert!(stage.key(KeyCode::Enter).contains(&sent));
+}
+
+#[test]
+fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
+    let mut stage = Stage::new(80, 24);
+    let text_only = State { sight: Sight::Blind, ..state() };
+    stage.told(Report::State(Box::new(text_only)));
+    let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
+    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    assert!(stage.screen().contains("claude-sonnet-4-5 takes no images; ctrl+l chooses another model"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(
+        stage
+            .screen()
+            .contains("claude-sonnet-4-5 takes no images, it would get a line of text; enter sends")
+    );
+    assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
+    stage.type_text("what is it?");
+    assert_eq!(stage.key(KeyCode::Enter), [], "another message is another question");
+    let said = Say::Steer("[image #1: 3×2] what is it?".into());
+    let sent = Action::Say(Say::WithPictures(Box::new(said), vec![image]));
+    assert!(stage.key(KeyCode::Enter).contains(&sent));
+    stage.types("see @a.png ");
+    assert_eq!(stage.key(KeyCode::Enter), [], "so is one that is only named");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @a.png ".into()))));
+}
+
+#[test]
+fn esc_puts_the_offers_away_and_what_is_typed_stays() {
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::List(ListNews::Files(files())));
+    stage.types("see @src");
+    assert!(stage.screen().contains("src/main.rs"));
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("src/main.rs"));
+    assert_eq!(stage.app.editor.text(), "see @src");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @src".into()))));
+}
+
+#[test]
+fn a_file_that_is_typed_in_full_is_sent_by_enter() {
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::List(ListNews::Files(files())));
+    stage.types("see @docs/map.md");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @docs/map.md".into()))));
+}
+
+#[test]
+fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
+    let cases = [
+        (&["docs/", "src/", "src/main.rs"][..], "@sr", ["@src/", "@src/main.rs "]),
+        (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
+    ];
+    for (names, typed, expected) in cases {
+        let mut stage = Stage::new(80, 24);
+        stage.told(Report::List(ListNews::Files(Arc::new(FileList::from(names)))));
+        stage.types(typed);
+        for expected in expected {
+            // What follows from the text is looked at after the key.
+            let actions = stage.key(KeyCode::Tab);
+            stage.ranked(actions);
+            assert_eq!(stage.app.editor.text(), expected);
+        }
+    }
+    // A folder that is meant as it stands is sent.
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::List(ListNews::Files(files())));
+    stage.types("@src/");
+    assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("@src/".into()))));
+}
+
+#[test]
+fn files_that_were_ranked_for_other_words_are_not_offered() {
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::List(ListNews::Files(files())));
+    let early = stage.key(KeyCode::Char('@'));
+    stage.key(KeyCode::Char('m'));
+    stage.ranked(early);
+    assert!(!stage.screen().contains("src/main.rs"), "{}", stage.screen());
+}
+
+#[test]
+fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for name in ["main.rs", "map.rs"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.cwd = folder.path().to_owned();
+    stage.type_text("see ./m");
+    let wanted = Wanted {
+        purpose: Purpose::Word,
+        before: "see ./m".into(),
+        typed: "./m".into(),
+        cwd: folder.path().into(),
+        home: stage.app.place.home.clone(),
+    };
+    assert_eq!(stage.key(KeyCode::Tab), [Action::InList(InList::ListPaths(wanted.clone()))]);
+    stage.told(Report::List(ListNews::Listed(list(wanted))));
+    assert_eq!(stage.app.editor.text(), "see ./ma");
+    assert!(stage.screen().contains("map.rs"), "{}", stage.screen());
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "see ./map.rs");
+}
+
+#[test]
+fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
+    std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
+    std::fs::write(folder.path().join("notes/shot.png"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    let press = |stage: &mut Stage, code| {
+        let mut actions = stage.key(code);
+        while let Some(at) =
+            actions.iter().position(|action| matches!(action, Action::InList(InList::ListPaths(_))))
+        {
+            let Action::InList(InList::ListPaths(wanted)) = actions.remove(at) else { unreachable!() };
+            actions.extend(stage.told(Report::List(ListNews::Listed(list(wanted)))));
+        }
+        actions
+    };
+    let types = |stage: &mut Stage, text: &str| {
+        text.chars().for_each(|c| _ = press(stage, KeyCode::Char(c)));
+    };
+    types(&mut stage, "see @~/no");
+    assert!(stage.screen().contains(" ▸ notes/"), "{}", stage.screen());
+    press(&mut stage, KeyCode::Enter);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/");
+    assert!(stage.screen().contains("map.md") && stage.screen().contains("old/"), "{}", stage.screen());
+    types(&mut stage, "ma");
+    press(&mut stage, KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/map.md ");
+    types(&mut stage, "@~/notes/sh");
+    let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
+    assert_eq!(press(&mut stage, KeyCode::Tab), [attach], "pictures are attached");
+    // A name that is whole is sent, and so is a folder.
+    for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
+        stage.control('u');
+        types(&mut stage, whole);
+        assert!(stage.screen().contains(" ▸ "), "{whole}: {}", stage.screen());
+        let sent = press(&mut stage, KeyCode::Enter);
+        assert!(sent.contains(&Action::Say(Say::Steer(whole.into()))), "{whole}: {sent:?}");
+    }
+}
+
+#[test]
+fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("map.md"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    stage.type_text("@~/");
+    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Char('m'))[..] else {
+        panic!("it is looked for")
+    };
+    assert_eq!(stage.key(KeyCode::Tab), []);
+    stage.told(Report::List(ListNews::Listed(list(wanted.clone()))));
+    assert_eq!(stage.app.editor.text(), "@~/map.md ");
+}
+
+#[test]
+fn what_follows_a_command_is_offered_too() {
+    let mut stage = Stage::new(80, 24);
+    let models = Words::Of(List::Models);
+    stage.types("/model");
+    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(models))]);
+    let model = |name: &str| Item::new(name, Choice::Model(name.into())).with_note("thinks · 200k");
+    let locked = Item::new("openai/o3", Choice::Cant("no key".into()));
+    let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
+    stage.told(Report::List(ListNews::Words { of: models, items }));
+    stage.types("hai");
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("model_names_{width}x{height}"), stage.screen());
+    }
+    let actions = stage.key(KeyCode::Enter);
+    assert!(
+        actions.contains(&Action::Change(Change::SetModel("anthropic/claude-haiku-4-5".into()))),
+        "{actions:?}"
+    );
+    stage.types("/model");
+    assert_eq!(
+        stage.key(KeyCode::Char(' ')),
+        [Action::InList(InList::GatherWords(models))],
+        "others may be there by now"
+    );
+    assert!(
+        stage.key(KeyCode::Enter).contains(&Action::InList(InList::Gather(List::Models))),
+        "nothing was typed of a name"
+    );
+}
+
+#[test]
+fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
+    for (line, expected) in [
+        ("/approval ro", Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))),
+        ("/theme gruv", Action::Beside(Beside::Keep { setting: &setting::THEME, value: "gruvbox".into() })),
+        ("/settings steerpt", Action::InList(InList::Gather(List::Settings))),
+    ] {
+        let mut stage = Stage::new(80, 24);
+        stage.types(line);
+        assert!(stage.screen().contains(" ▸ "), "{}", stage.screen());
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&expected), "{line}: {actions:?}");
+    }
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.types("/theme ");
+        insta::assert_snapshot!(format!("theme_names_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn behind_a_settings_name_what_it_may_be_is_offered() {
+    let mut stage = Stage::new(80, 24);
+    stage.types("/settings approval au");
+    assert!(stage.screen().contains("approval auto"), "{}", stage.screen());
+    let auto = Action::InList(InList::Set(&tiller_core::setting::APPROVAL, "auto".into()));
+    assert!(stage.key(KeyCode::Enter).contains(&auto), "it is taken and done");
+    stage.types("/settings max_turns ");
+    assert!(!stage.screen().contains("approval auto"), "{}", stage.screen());
+}
+
+#[test]
+fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        let of = Words::Of(List::Thinking);
+        stage.types("/thinking");
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
+        let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
+        let levels = picker::Levels { can, current: ThinkingLevel::Low, model: state().model };
+        stage.told(Report::List(ListNews::Words { of, items: picker::levels(&levels).0 }));
+        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
+        stage.types("xhi");
+        assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Backspace));
+        stage.types("hi");
+        assert_eq!(
+            stage.key(KeyCode::Enter)[1..],
+            [Action::Change(Change::SetThinking(ThinkingLevel::High))]
+        );
+    }
+}
+
+#[test]
+fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
+    for (command, list, choice, expected) in [
+        (
+            "/tools",
+            List::Tools,
+            Choice::Tool("bash".into()),
+            Action::InList(InList::ToggleTool("bash".into())),
+        ),
+        ("/login", List::Logins, Choice::Login("bash".into()), Action::InList(InList::Gather(List::Logins))),
+    ] {
+        let mut stage = Stage::new(80, 24);
+        stage.types(command);
+        let of = Words::Of(list);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
+        stage.types("b");
+        let late = Words::Of(List::Models);
+        stage.told(Report::List(ListNews::Words {
+            of: late,
+            items: vec![Item::new("big", Choice::Model("big".into()))],
+        }));
+        assert!(!stage.screen().contains("big"), "that was for another command");
+        stage.told(Report::List(ListNews::Words { of, items: vec![Item::new("bash", choice)] }));
+        assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
+    }
+}
+
+#[test]
+fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() {
+    let mut stage = Stage::new(80, 24);
+    let session = |name: &str| {
+        let item = Item::new(name, Choice::Open(format!("/s/{name}").into())).with_note("10 messages");
+        item.tagged(format!("01JD6X-{name}").as_str().into(), None)
+    };
+    stage.types("/resume ");
+    let items = vec![session("lexer"), session("parser")];
+    stage.told(Report::List(ListNews::Words { of: Words::Sessions, items }));
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("session_offers_{width}x{height}"), stage.screen());
+    }
+    stage.types("parse");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Browse(ask) if ask.words == "parse")),
+        "{actions:?}"
+    );
+    stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
+    stage.types("/resume ");
+    stage.told(Report::List(ListNews::Words {
+        of: Words::Sessions,
+        items: vec![session("lexer"), session("parser")],
+    }));
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/parser".into()))]);
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("pages")).unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.cwd = folder.path().to_owned();
+    let typed = |stage: &mut Stage, text: &str| {
+        for c in text.chars() {
+            for action in stage.key(KeyCode::Char(c)) {
+                if let Action::InList(InList::ListPaths(wanted)) = action {
+                    stage.told(Report::List(ListNews::Listed(list(wanted))));
+                }
+            }
+        }
+    };
+    typed(&mut stage, "/export notes");
+    assert!(stage.screen().contains("▸ notes.html"), "{}", stage.screen());
+    let as_typed = Action::Export("notes".into());
+    assert!(stage.key(KeyCode::Enter).contains(&as_typed), "nobody went to an offer");
+    typed(&mut stage, "/export ");
+    stage.key(KeyCode::Up);
+    assert!(stage.screen().contains("   session.md                Markdown"), "{}", stage.screen());
+    assert!(stage.screen().contains(" ▸ pages/"), "{}", stage.screen());
+    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Enter)[..] else {
+        panic!("one goes on typing")
+    };
+    assert_eq!(stage.app.editor.text(), "/export pages/");
+    assert_eq!(list(wanted.clone()).offers.len(), 3, "it is empty but for the file that may come");
+    typed(&mut stage, "n.j");
+    stage.key(KeyCode::Tab);
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));
+}
+
+#[test]
+fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
+    let mut stage = Stage::new(80, 24);
+    stage.types("/compact ");
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("argument_hint_{width}x{height}"), stage.screen());
+    }
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "/compact ");
+    stage.types("the");
+    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+}
+
+#[test]
+fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow() {
+    let mut stage = Stage::new(80, 24);
+    let command = |name: &str, hint: Option<&str>| SlashCommand {
+        name: name.into(),
+        description: "Review a change.".into(),
+        argument_hint: hint.map(str::to_owned),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    let commands = vec![
+        command("review", Some("[file, branch or commit]")),
+        command("review-all", None),
+        command("review-what-was-committed-today", Some("[NAME]")),
+    ];
+    stage.told(Report::Commands(commands));
+    stage.type_text("/review");
+    let screen = stage.screen();
+    let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
+    assert_eq!(
+        rows,
+        [
+            " ▸ /review [file, branch o…  Review a change.",
+            "   /review-all               Review a change.",
+            "   /review-what-was-committed-today  Review a change.",
+        ],
+        "{screen}"
+    );
+    stage.type_text(" ");
+    assert!(stage.screen().contains("   /review [file, branch or commit]  Review a change."));
+}
+
+#[test]
+fn the_files_of_another_directory_are_looked_for_anew() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("@");
+    stage.told(Report::List(ListNews::Files(files())));
+    stage.control('u');
+    let elsewhere = State { cwd: "/srv".into(), ..state() };
+    stage.told(Report::State(Box::new(elsewhere)));
+    assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(InList::WalkFiles("/srv".into()))]);
+}
+
+/// An editor in which something was typed, with skills for debugging and for committing.
+fn with_skills(typed: &str) -> Stage {
+    let mut stage = Stage::new(80, 24);
+    let skill = |name: &str| SlashCommand {
+        name: name.into(),
+        description: "does it".into(),
+        argument_hint: None,
+        source: CommandSource::Skill,
+        location: None,
+    };
+    stage.told(Report::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
+    stage.type_text(typed);
+    stage
+}
+
+#[test]
+fn enter_fuzzy_command_is_filled_in_and_not_run() {
+    for (typed, filled) in [("/bug", "/skill:debug "), ("/rsm", "/resume "), ("/re", "/resume ")] {
+        let mut stage = with_skills(typed);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.app.editor.text(), filled, "{typed}");
+    }
+    let mut stage = with_skills("/ide");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(!actions.iter().any(|action| matches!(action, Action::Say(_))), "{actions:?}");
+}
+
+#[test]
+fn enter_exact_name_alias_or_unique_prefix_runs() {
+    let said = |text: &str| Action::Say(Say::Steer(text.into()));
+    for (typed, action) in [
+        ("/debug", said("/skill:debug ")),
+        ("/deb", said("/skill:debug ")),
+        ("/skill:commit", said("/skill:commit ")),
+        ("/clear", Action::Go(Go::New)),
+        ("/clon", Action::Go(Go::Clone)),
+    ] {
+        let mut stage = with_skills(typed);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&action), "{typed}: {actions:?}");
+    }
+}
+
+#[test]
+fn enter_command_that_was_gone_to_runs() {
+    let mut stage = with_skills("/tr");
+    stage.key(KeyCode::Down);
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Truncate), "{actions:?}");
+}

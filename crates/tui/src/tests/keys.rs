@@ -1,0 +1,477 @@
+//! What is typed and what keys make of it.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
+use tiller_engine::{BashContext, CommandSource, SlashCommand};
+
+use super::stage::{Stage, at_work};
+use crate::app::{Action, Beside, Change, Extra, Go, Input, Own, Report, Say};
+use crate::keymap::Keymap;
+use crate::{FirstPrompt, tree};
+
+#[test]
+fn enter_steers_and_alt_enter_follows_up() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("hello");
+    let remember = Action::Beside(Beside::Remember(vec!["hello".into()]));
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
+    stage.type_text("later");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert_eq!(actions[1..], [Action::Say(Say::FollowUp("later".into()))]);
+    stage.type_text("!!env");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Say(Say::Bash("env".into(), BashContext::Exclude))]);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+}
+
+#[test]
+fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("half");
+    assert_eq!(stage.control('c'), []);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
+    let mut stage = Stage::new(80, 24);
+    let command = SlashCommand {
+        name: "greet".into(),
+        description: "Greets\u{1b}[31m somebody".into(),
+        argument_hint: Some("<who>".into()),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    stage.input(Input::Report(Report::Commands(vec![command])));
+    stage.type_text("/gr");
+    assert!(stage.screen().contains("▸ /greet <who>"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("Ada");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("/greet Ada".into()))), "{sent:?}");
+    stage.type_text("/greet Bob");
+    let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert!(sent.contains(&Action::Say(Say::FollowUp("/greet Bob".into()))), "{sent:?}");
+    stage.type_text("/skill:nobody");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Say::Steer(_)))), "{sent:?}");
+    assert_eq!(stage.app.editor.text(), "/skill:nobody");
+    assert_eq!(stage.control('c'), []);
+    stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
+    assert_eq!(stage.actions, [Action::AskCommands]);
+}
+
+#[test]
+fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("typed");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "waited".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.input(Input::Report(Report::Queue(vec![item])));
+    assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
+}
+
+#[test]
+fn escape_that_goes_on_being_pressed_after_it_stopped_the_run_opens_no_tree() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let outcome = RunOutcome::Aborted;
+    stage.event(EventKind::AgentEnd { messages: Vec::new(), will_retry: false, outcome });
+    stage.event(EventKind::AgentSettled);
+    for _ in 0..6 {
+        stage.wait(300);
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert!(stage.app.popups.is_empty());
+    }
+    stage.wait(1_100);
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+    stage.wait(300);
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.popups.len(), 1, "that is the tree");
+}
+
+#[test]
+fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
+    let mut stage = Stage::new(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "wait".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let waits = EventKind::queue_update(vec![item]);
+    stage.event(waits.clone());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [], "nothing is in flight");
+    at_work(&mut stage);
+    stage.event(waits);
+    assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Say::Hurry)]);
+    stage.type_text("stop");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
+    assert!(actions.contains(&Action::Say(Say::SteerNow("stop".into()))), "{actions:?}");
+}
+
+#[test]
+fn an_earlier_prompt_is_found_by_its_words() {
+    let mut stage = Stage::new(80, 24);
+    for text in ["fix the lexer", "write a poem", "fix the lexer"] {
+        stage.type_text(text);
+        stage.key(KeyCode::Enter);
+    }
+    stage.type_text("a draft");
+    stage.control('r');
+    assert_eq!(stage.screen().matches("fix the lexer").count(), 2, "once, and in its preview");
+    stage.type_text("poem");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "write a poem");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn a_copy_is_asked_for_by_name() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/clone");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Go::Clone)]);
+}
+
+#[test]
+fn ctrl_c_clears_then_quits() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("text");
+    assert_eq!(stage.control('c'), []);
+    assert!(stage.app.editor.is_empty());
+    assert_eq!(stage.control('c'), [], "what cleared the text is no first press");
+    assert_eq!(stage.control('c'), [Action::Own(Own::Quit)]);
+    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.control('c'), []);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [], "the first one is long ago");
+    at_work(&mut stage);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn an_unknown_command_stays_in_the_editor_and_suggests() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/modle gpt");
+    let actions = stage.key(KeyCode::Enter);
+    assert_eq!(actions, [Action::Beside(Beside::Remember(vec!["/modle gpt".into()]))]);
+    assert_eq!(stage.app.editor.text(), "/modle gpt");
+    assert!(stage.screen().contains("did you mean /model?"));
+}
+
+#[test]
+fn wrong_arguments_stay_in_the_editor_to_be_mended() {
+    for line in ["/theme nope", "/thinking nope", "/approval nope"] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(line);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.app.editor.text(), line);
+    }
+}
+
+#[test]
+fn a_shell_without_a_command_is_no_message_to_the_model() {
+    for line in ["!", "!!", " ! "] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(line);
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::ALT), []);
+        assert_eq!(stage.app.editor.text(), line);
+        assert!(stage.screen().contains("which command?"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn name_alone_says_what_the_session_is_called() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/name");
+    stage.key(KeyCode::Enter);
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("it is called fix-crlf; another name follows /name"));
+    assert_eq!(stage.app.editor.text(), "/name ");
+}
+
+#[test]
+fn what_was_said_of_the_next_key_goes_with_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("text");
+    stage.control('c');
+    assert!(stage.screen().contains("cleared; alt+u brings it back"), "{}", stage.screen());
+    stage.type_text("o");
+    assert!(!stage.screen().contains("cleared;"), "{}", stage.screen());
+}
+
+#[test]
+fn the_page_of_keys_names_them_and_is_narrowed_by_what_is_typed() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/hotkeys");
+        stage.key(KeyCode::Enter);
+        insta::assert_snapshot!(format!("hotkeys_{width}x{height}"), stage.screen());
+        stage.type_text("/queue_un");
+        let screen = stage.screen();
+        assert!(screen.contains("bring back what was taken out") && !screen.contains("steer it"), "{screen}");
+        stage.key(KeyCode::Esc);
+        assert!(stage.screen().contains("Anywhere"), "{}", stage.screen());
+        stage.key(KeyCode::End);
+        let screen = stage.screen();
+        assert!(screen.contains("back to where one was") && screen.contains("100%"), "{screen}");
+        stage.key(KeyCode::Esc);
+        assert!(!stage.screen().contains("── keys"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn a_fork_without_a_name_is_marked() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
+    assert!(!stage.screen().contains("fork "), "its name tells it apart");
+    let state = tiller_engine::State { name: None, ..super::stage::state() };
+    stage.input(Input::Report(Report::State(Box::new(state))));
+    assert!(stage.screen().contains("fork FGHJKL"), "{}", stage.screen());
+}
+
+#[test]
+fn of_many_commands_it_is_said_how_many_there_are() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/");
+    let screen = stage.screen();
+    assert!(screen.contains("7 of 31"), "{screen}");
+    (0..8).for_each(|_| _ = stage.key(KeyCode::Down));
+    assert!(stage.screen().contains("9 of 31"), "{}", stage.screen());
+}
+
+#[test]
+fn a_half_typed_command_is_completed() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/fo");
+    assert!(stage.screen().contains("/followup TEXT"));
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "/followup ");
+    stage.control('u');
+    stage.type_text("/tre");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Beside(Beside::Tree(tree::Ask::Shape))]);
+}
+
+#[test]
+fn a_label_is_given_and_taken_away_by_name() {
+    let mut stage = Stage::new(80, 24);
+    for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&Action::Change(Change::Label(label))), "{actions:?}");
+    }
+}
+
+#[test]
+fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() {
+    let mut stage = Stage::new(80, 24);
+    let prompt = FirstPrompt {
+        text: "why? @parse.rs".into(),
+        typed: "why? @parse.rs".into(),
+        attached: "<file>…</file>".into(),
+    };
+    let actions = stage.app.say_first(prompt.clone());
+    let extra = Extra::Attached(prompt.attached.clone());
+    let said = Action::Say(Say::With(Box::new(Say::Steer(prompt.text.clone())), extra));
+    assert_eq!(actions, [Action::Beside(Beside::Remember(vec![prompt.typed.clone()])), said.clone()]);
+    // The file of earlier times is read meanwhile, and may have it already.
+    let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
+    stage.input(Input::Report(Report::Earlier(earlier)));
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "why? @parse.rs");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt", "it is there once");
+    assert_eq!(stage.app.say_first(prompt), [said], "the same again is not kept again");
+}
+
+#[test]
+fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_earlier_prompts() {
+    let mut stage = Stage::new(80, 24);
+    for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
+        let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
+        assert_eq!(stage.app.say_first(prompt), [Action::Say(Say::Steer(words.to_owned()))]);
+    }
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt");
+}
+
+/// What is in the history, newest first, as pressing Up shows it.
+fn recalled(stage: &mut Stage, count: usize) -> Vec<String> {
+    let prompts = (0..count).map(|_| {
+        stage.key(KeyCode::Up);
+        stage.app.editor.text()
+    });
+    prompts.collect()
+}
+
+#[test]
+fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_that_is_sent() {
+    let draft = "another precious draft";
+    let by_list = |stage: &mut Stage| {
+        stage.control('r');
+        stage.type_text("earl");
+        stage.key(KeyCode::Enter);
+    };
+    let by_arrow = |stage: &mut Stage| _ = stage.key(KeyCode::Up);
+    for take in [&by_list as &dyn Fn(&mut Stage), &by_arrow] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(draft);
+        take(&mut stage);
+        assert_eq!(stage.app.editor.text(), "an earlier prompt");
+        stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+        assert_eq!(stage.app.editor.text(), draft);
+        take(&mut stage);
+        let actions = stage.key(KeyCode::Enter);
+        let kept = vec![draft.to_owned(), "an earlier prompt".to_owned()];
+        assert_eq!(actions[0], Action::Beside(Beside::Remember(kept)));
+        assert_eq!(recalled(&mut stage, 3), ["an earlier prompt", draft, "an earlier prompt"]);
+    }
+}
+
+#[test]
+fn the_pastes_of_a_draft_that_was_replaced_outlast_what_is_taken_meanwhile() {
+    let mut stage = Stage::new(80, 24);
+    let paste = |mark: &str| (0..40).map(|n| format!("{mark} {n}\n")).collect::<String>();
+    stage.input(Input::Paste(paste("first")));
+    stage.key(KeyCode::Up);
+    // As the reason of a no is taken, or words for a summary.
+    stage.app.editor.take();
+    stage.input(Input::Paste(paste("second")));
+    let actions = stage.key(KeyCode::Enter);
+    let Action::Beside(Beside::Remember(kept)) = &actions[0] else { panic!("{actions:?}") };
+    assert!(kept[0].starts_with("first 0\nfirst 1"), "{kept:?}");
+}
+
+#[test]
+fn a_draft_that_one_came_back_to_is_no_prompt_but_what_it_became() {
+    let undone = |stage: &mut Stage| _ = stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+    let below = |stage: &mut Stage| _ = stage.key(KeyCode::Down);
+    for come_back in [&undone as &dyn Fn(&mut Stage), &below] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text("half");
+        stage.key(KeyCode::Up);
+        come_back(&mut stage);
+        stage.type_text(" a thought");
+        stage.key(KeyCode::Enter);
+        assert_eq!(recalled(&mut stage, 2), ["half a thought", "an earlier prompt"]);
+    }
+}
+
+#[test]
+fn changes_of_an_earlier_prompt_that_one_went_on_from_and_what_was_cleared_after_it_stay_in_the_history() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("draft");
+    stage.key(KeyCode::Up);
+    stage.type_text(", better");
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.app.editor.text(), "draft");
+    stage.key(KeyCode::Up);
+    stage.control('c');
+    stage.type_text("something else");
+    stage.key(KeyCode::Enter);
+    assert_eq!(recalled(&mut stage, 3), ["something else", "draft", "an earlier prompt, better"]);
+}
+
+#[test]
+fn what_the_other_editor_made_of_a_draft_can_be_taken_back() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.input(Input::Report(Report::Edited(String::new())));
+    stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+    assert_eq!(stage.app.editor.text(), "dear draft");
+}
+
+#[test]
+fn a_draft_that_holds_a_key_gets_into_no_history() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/login anthropic sk-ant-api03-0123456789abcdefghijklmnop");
+    stage.key(KeyCode::Up);
+    stage.control('c');
+    stage.type_text("hello");
+    let actions = stage.key(KeyCode::Enter);
+    assert_eq!(actions[0], Action::Beside(Beside::Remember(vec!["hello".into()])));
+}
+
+#[test]
+fn of_the_faults_in_the_file_of_keys_only_what_is_new_and_what_is_mended_is_said() {
+    let mut stage = Stage::new(120, 40);
+    let mut read = |text: &str| {
+        stage.app.rebind(Keymap::read(text, "keys.json"));
+        let screen = stage.screen();
+        let lines = screen.lines().filter(|line| line.contains("keys.json"));
+        lines.map(|line| line.trim().chars().take(30).collect::<String>()).collect::<Vec<_>>()
+    };
+    let (quit, send) = ("keys.json, line 1: nothing is ", "keys.json, line 2: send takes ");
+    let shown = |sign: &str, text: &str| format!("{sign} {text}").chars().take(30).collect::<String>();
+    let both = "{\"quitt\": \"f2\",\n\"send\": 7}";
+    assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
+    assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
+    assert_eq!(read("{\"quitt\": \"f2\"}"), [shown("!", quit), shown("·", send)]);
+    assert_eq!(read(both), [shown("!", quit), shown("·", send), shown("!", send)]);
+}
+
+#[test]
+fn ctrl_d_at_work_says_what_quits() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    assert_eq!(stage.control('d'), []);
+    assert!(stage.screen().contains("esc stops it, then ctrl+d quits"), "{}", stage.screen());
+    stage.type_text("ab");
+    stage.key(KeyCode::Home);
+    stage.control('d');
+    assert_eq!(stage.app.editor.text(), "b", "it deletes where there is something to delete");
+}
+
+#[test]
+fn status_line_waiting_steering_names_enter() {
+    let mut stage = Stage::new(120, 40);
+    at_work(&mut stage);
+    assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());
+    let item = tiller_core::event::QueueItem {
+        id: "q1".into(),
+        kind: tiller_core::event::QueueKind::Steer,
+        text: "look here".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.event(EventKind::queue_update(vec![item]));
+    assert!(stage.screen().contains("esc stops · enter sends the waiting message now"), "{}", stage.screen());
+    stage.type_text("x");
+    assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());
+}
+
+#[test]
+fn shell_program_that_needs_a_terminal_is_not_run() {
+    for (line, told) in [
+        ("!vim notes.md", "vim needs a terminal of its own"),
+        ("!!ssh host", "or suspend tiller with ctrl+z"),
+        ("!cd src", "--cwd DIR"),
+    ] {
+        let mut stage = Stage::new(120, 40);
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(!actions.iter().any(|action| matches!(action, Action::Say(_))), "{line}: {actions:?}");
+        assert_eq!(stage.app.editor.text(), line, "it is there to be changed");
+        assert!(stage.screen().contains(told), "{}", stage.screen());
+    }
+}

@@ -1,0 +1,334 @@
+//! Lists as a person meets them: what stands on the screen, what keys do, and what is asked for.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
+use tiller_core::setting::{self, Settings, Source};
+use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, ToolStanding};
+use tiller_provider::catalog;
+use tiller_render::{Line, Role};
+use tiller_tools::tool::ToolSource;
+
+use super::stage::{SIZES, Stage};
+use crate::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report};
+use crate::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::question::Question;
+
+impl Stage {
+    fn report(&mut self, report: Report) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Input::Report(report));
+        std::mem::take(&mut self.actions)
+    }
+
+    fn say(&mut self, line: &str) -> Vec<Action> {
+        self.type_text(line);
+        let actions = self.key(KeyCode::Enter);
+        actions.into_iter().filter(|action| !matches!(action, Action::Beside(Beside::Remember(_)))).collect()
+    }
+
+    fn items(&mut self, list: List, (items, selected): (Vec<Item>, usize)) {
+        self.report(Report::List(ListNews::Items { list, items, selected }));
+    }
+}
+
+fn models() -> Models {
+    let usable = catalog::known("anthropic");
+    let current =
+        usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });
+    let facts = catalog::known("openai").remove(0);
+    let cycled = current.clone().into_iter().collect();
+    let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
+    Models { usable, locked, cycled, current }
+}
+
+#[test]
+fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
+    let mut stage = Stage::new(40, 12);
+    stage.control('l');
+    let locked = catalog::known("anthropic").into_iter();
+    let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
+    stage.items(List::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
+    let screen = stage.screen();
+    let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
+    assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
+}
+
+#[test]
+fn models_say_what_they_cost_and_which_key_is_missing() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.control('l'), [Action::InList(InList::Gather(List::Models))]);
+        stage.items(List::Models, picker::models(&models()));
+        insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
+        stage.type_text("gpt");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::Gather(List::Logins))],
+            "it can't answer"
+        );
+        assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Esc));
+        stage.control('u');
+        stage.type_text("haiku");
+        insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
+        let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert!(
+            matches!(&chosen[..], [Action::Change(Change::SetModel(name)), Action::InList(InList::Gather(List::Thinking))] if name.contains("haiku"))
+        );
+    }
+}
+
+fn all_levels(id: &str) -> Levels {
+    let model = ModelRef { provider: "anthropic".into(), id: id.into() };
+    Levels { can: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
+}
+
+#[test]
+fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.control('l');
+    stage.items(List::Models, picker::models(&models()));
+    stage.type_text("haiku");
+    assert!(stage.screen().contains("esc shows all"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    let screen = stage.screen();
+    assert!(screen.contains("type to narrow") && screen.contains("esc back"), "{screen}");
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("── models"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "dear draft");
+}
+
+#[test]
+fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
+    let mut stage = Stage::new(80, 24);
+    stage.say("/thinking");
+    let can = vec![ThinkingLevel::Off];
+    let levels = Levels { can, current: ThinkingLevel::Off, ..all_levels("my-model") };
+    stage.items(List::Thinking, picker::levels(&levels));
+    stage.type_text("high");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("✗ my-model can't do that"), "{}", stage.screen());
+}
+
+#[test]
+fn thinking_and_approval_are_chosen_from_what_there_is() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/thinking"), [Action::InList(InList::Gather(List::Thinking))]);
+        stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+        insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Down);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Change(Change::SetThinking(ThinkingLevel::Xhigh))]);
+        assert_eq!(stage.say("/approval"), [Action::InList(InList::Gather(List::Approval))]);
+        stage.items(List::Approval, picker::modes("ask"));
+        insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
+        stage.type_text("read");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))]);
+        assert_eq!(stage.say("/approval auto"), [Action::InList(InList::SetApproval(ApprovalMode::Auto))]);
+    }
+}
+
+#[test]
+fn permissions_are_listed_and_taken_back() {
+    let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
+    for code in [KeyCode::Enter, KeyCode::Delete] {
+        let mut stage = Stage::new(80, 24);
+        assert_eq!(stage.say("/permissions"), [Action::InList(InList::Gather(List::Permissions))]);
+        stage.items(List::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
+        let screen = stage.screen();
+        assert!(
+            screen.contains("reading in /docs") && screen.contains("file tools · this session"),
+            "{screen}"
+        );
+        assert_eq!(stage.key(code), [Action::InList(InList::Revoke(folder.clone()))], "{code:?}");
+    }
+    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::InList(InList::AddFolder("../x:ro".into()))]);
+}
+
+#[test]
+fn tools_are_offered_or_not_and_their_list_stays() {
+    let tool = |name: &str, source: ToolSource, standing: ToolStanding| OfferedTool {
+        spec: ToolSpec {
+            name: name.into(),
+            description: format!("Does what {name} does.\nAnd a little more."),
+            parameters: std::sync::Arc::new(serde_json::json!({})),
+            access: Access::Reads,
+        },
+        source,
+        standing,
+    };
+    let off = ToolStanding::LeftOut("--tools".into());
+    let extension = || ToolSource::Extension("deploy".into());
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/tools"), [Action::InList(InList::Gather(List::Tools))]);
+        stage.items(
+            List::Tools,
+            (
+                picker::tools(&[
+                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("bash", ToolSource::BuiltIn, off.clone()),
+                    tool("ship", extension(), ToolStanding::TakenAway),
+                ]),
+                0,
+            ),
+        );
+        insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Down);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::ToggleTool("bash".into()))]);
+        stage.items(
+            List::Tools,
+            (
+                picker::tools(&[
+                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("bash", ToolSource::BuiltIn, ToolStanding::Offered),
+                ]),
+                0,
+            ),
+        );
+        assert!(stage.screen().contains("▸ ✓ bash"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
+    let settings = || {
+        let mut settings = Settings::default();
+        let never = setting::SYNC.parse("never").unwrap();
+        settings.set(&setting::SYNC, never, Source::File("/home/ada/.config/tiller/settings.json".into()));
+        Report::List(ListNews::Settings(Box::new(settings)))
+    };
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/settings"), [Action::InList(InList::Gather(List::Settings))]);
+        stage.report(settings());
+        insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
+        stage.type_text("sync");
+        assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
+        insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Up);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Set(&setting::SYNC, "turn".into()))]);
+        assert_eq!(stage.control('x'), [Action::InList(InList::Set(&setting::SYNC, String::new()))]);
+        stage.control('u');
+        stage.type_text("max_turns");
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        stage.type_text("many");
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        insta::assert_snapshot!(format!("settings_wrong_{width}x{height}"), stage.screen());
+        stage.control('w');
+        stage.type_text("12");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::Set(&setting::MAX_TURNS, "12".into()))]
+        );
+        stage.report(Report::List(ListNews::Said(Word::note(
+            "written; it takes effect from the next start on",
+        ))));
+        assert!(stage.screen().contains("from the next start on"));
+        stage.key(KeyCode::Enter);
+        stage.key(KeyCode::Esc);
+        assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Esc);
+        assert!(!stage.screen().contains("── settings ──"));
+    }
+}
+
+#[test]
+fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
+    let mut stage = Stage::new(200, 60);
+    stage.say("/settings");
+    stage.report(Report::List(ListNews::Settings(Box::default())));
+    let screen = stage.screen();
+    let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
+    let ends = row.find("between-tools").unwrap() + "between-tools".len();
+    assert_eq!(ends, 80, "{row}");
+}
+
+#[test]
+fn a_session_that_another_process_holds_can_be_forked() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.app.browse("");
+    let items = vec![
+        Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
+        Item::new("stay here", Choice::Nothing),
+    ];
+    stage.report(Report::Ask(Question { title: "another tiller has it open".into(), items }));
+    stage.wait(400);
+    let fork = Action::Go(Go::ForkOf("/s/1.jsonl".into()));
+    assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndBrowse]);
+    assert!(stage.screen().contains("dear draft"), "the list beneath is gone: {}", stage.screen());
+}
+
+#[test]
+fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
+    for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
+        let mut stage = Stage::new(width, height);
+        stage.control('l');
+        let item =
+            Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+        stage.items(List::Models, (vec![item], 0));
+        let screen = stage.screen();
+        assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
+    }
+    let mut stage = Stage::new(80, 12);
+    stage.control('l');
+    let item =
+        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items(List::Models, (vec![item], 0));
+    assert!(!stage.screen().contains("more of it"), "there is no room for it");
+}
+
+#[test]
+fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_have_their_room() {
+    for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
+        let mut stage = Stage::new(width, 30);
+        stage.control('l');
+        stage.items(List::Models, picker::models(&models()));
+        let screen = stage.screen();
+        assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
+        assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
+        assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
+        assert!(screen.contains("thinking   low, medium"), "{screen}");
+    }
+}
+
+#[test]
+fn where_nothing_fits_nothing_is_previewed() {
+    let mut stage = Stage::new(120, 24);
+    stage.control('l');
+    let item =
+        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items(List::Models, (vec![item], 0));
+    assert!(stage.screen().contains("more of it"));
+    stage.type_text("zz");
+    assert!(!stage.screen().contains("more of it"), "{}", stage.screen());
+    stage.control('u');
+    assert!(stage.screen().contains("more of it"), "{}", stage.screen());
+}
+
+#[test]
+fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
+    let mut stage = Stage::new(80, 24);
+    stage.say("/thinking");
+    stage.key(KeyCode::Esc);
+    stage.control('l');
+    stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+    assert!(stage.screen().contains("looking…"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.control('r');
+    stage.items(List::Models, picker::models(&models()));
+    assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
+}
+
+#[test]
+fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
+    let mut stage = Stage::new(80, 24);
+    stage.report(Report::List(ListNews::Said(Word::trouble("there is no tool nope"))));
+    assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
+    stage.report(Report::List(ListNews::Said(Word::note("it is back"))));
+    assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
+}

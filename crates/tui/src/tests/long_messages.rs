@@ -1,0 +1,102 @@
+//! Messages that take most of the model's window: what is asked, and what is sent.
+
+use crossterm::event::KeyCode;
+use tiller_core::message::{Message, UserMessage};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_engine::{ContextUse, State};
+
+use super::stage::{Stage, state};
+use crate::app::{Action, Extra, Input, Report, Say};
+
+/// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
+fn long() -> (Stage, String) {
+    let mut stage = Stage::new(80, 24);
+    let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
+    stage.input(Input::Report(Report::State(Box::new(State { context, ..state() }))));
+    let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
+    let paste = paste[..6_000].to_owned();
+    stage.type_text("fix this: ");
+    stage.input(Input::Paste(paste.clone()));
+    (stage, format!("fix this: {paste}"))
+}
+
+const SHORT: &str = "fix this: [paste #1: 375 lines]";
+
+#[test]
+fn long_message_is_asked_about_before_it_is_sent() {
+    let (mut stage, _) = long();
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    let screen = stage.screen();
+    assert!(screen.contains("about 1.5k tokens in one message; claude-sonnet-4-5 reads 1.0k"), "{screen}");
+    for choice in ["attach it as a file", "send it anyway", "back to the editor"] {
+        assert!(screen.contains(choice), "{choice} in {screen}");
+    }
+}
+
+#[test]
+fn long_message_goes_as_a_file_with_the_signs_of_pastes() {
+    let (mut stage, whole) = long();
+    stage.key(KeyCode::Enter);
+    let sent = Say::With(Box::new(Say::Steer(SHORT.into())), Extra::AsFile(whole));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
+    assert!(stage.app.editor.is_empty() && stage.app.popups.is_empty());
+}
+
+#[test]
+fn long_message_that_could_not_be_kept_comes_back_whole() {
+    let say = Say::With(Box::new(Say::Steer(SHORT.into())), Extra::AsFile("the whole".into()));
+    assert_eq!(say.typed(), Some("the whole".to_owned().into()));
+}
+
+#[test]
+fn long_message_can_be_sent_anyway() {
+    let (mut stage, whole) = long();
+    stage.key(KeyCode::Enter);
+    stage.key(KeyCode::Down);
+    let sent = Say::With(Box::new(Say::Steer(whole)), Extra::AnyLength);
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
+}
+
+#[test]
+fn long_message_stays_in_the_editor_when_one_goes_back() {
+    for keys in [&[KeyCode::Esc][..], &[KeyCode::Down, KeyCode::Down, KeyCode::Enter]] {
+        let (mut stage, whole) = long();
+        stage.key(KeyCode::Enter);
+        for key in keys {
+            assert_eq!(stage.key(*key), []);
+        }
+        assert!(stage.app.popups.is_empty());
+        assert_eq!((stage.app.editor.text(), stage.app.editor.expanded()), (SHORT.to_owned(), whole));
+    }
+}
+
+#[test]
+fn message_of_half_the_window_is_sent_at_once() {
+    let (mut stage, _) = long();
+    stage.app.editor.clear();
+    let half = "x".repeat(2_000);
+    stage.input(Input::Paste(half.clone()));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer(half))));
+}
+
+#[test]
+fn message_with_attachments_says_what_they_are() {
+    let mut stage = Stage::new(80, 24);
+    let text = "see @src/lexer.rs\n\n<file path=\"src/lexer.rs\" lines=\"212\">\nfn lex() {}\n</file>";
+    let typed = Some("see @src/lexer.rs".to_owned());
+    stage.said(Message::User(UserMessage::text(text, UnixMs(stage.now)).typed_as(typed)));
+    let screen = stage.screen();
+    assert!(screen.contains("@src/lexer.rs · 212 lines") && !screen.contains("fn lex()"), "{screen}");
+}
+
+#[test]
+fn paste_that_shows_as_a_token_names_no_files() {
+    let mut stage = Stage::new(80, 24);
+    let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
+    stage.type_text("fix @a.rs: ");
+    stage.input(Input::Paste(paste.clone()));
+    let said = Say::Steer(format!("fix @a.rs: {paste}"));
+    let sent = Say::With(Box::new(said), Extra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Say(sent)), "{actions:?}");
+}

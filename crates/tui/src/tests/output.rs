@@ -1,0 +1,86 @@
+//! What tools and commands print, and what tiller notes of it.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use serde_json::json;
+use tiller_core::event::EventKind;
+use tiller_core::message::{BashExecutionMessage, Message};
+use tiller_core::unit::UnixMs;
+
+use super::stage::{SIZES, Stage, at_work};
+
+fn numbered(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n}\n")).collect()
+}
+
+#[test]
+fn that_an_output_was_cut_is_said_under_its_call_and_nowhere_else() {
+    let mut stage = Stage::new(80, 40);
+    at_work(&mut stage);
+    let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/a";
+    stage.event(EventKind::Warning { message: "something else".into(), hint: None });
+    stage.event(EventKind::Warning { message: cut.into(), hint: None });
+    stage.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);
+    let screen = stage.screen();
+    assert_eq!(screen.matches("output cut").count(), 1, "{screen}");
+    assert!(screen.contains("! something else"), "{screen}");
+}
+
+#[test]
+fn of_what_the_users_own_command_prints_a_screen_is_shown() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let id = || "b1".into();
+        let exclude_from_context = false;
+        stage.event(EventKind::BashExecutionStart {
+            id: id(),
+            command: "git log".into(),
+            exclude_from_context,
+        });
+        stage.event(EventKind::BashExecutionUpdate { id: id(), delta: numbered(60) });
+        let screen = stage.screen();
+        assert!(screen.contains("│ line 60") && screen.contains("│ line 45"), "{screen}");
+        let record = BashExecutionMessage {
+            command: "git log".into(),
+            output: numbered(60),
+            exit_code: Some(0),
+            ..BashExecutionMessage::default()
+        };
+        stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+        stage.said(Message::BashExecution(record));
+        insta::assert_snapshot!(format!("own_command_{width}x{height}"), stage.screen());
+        stage.control('o');
+        stage.key(KeyCode::Home);
+        assert!(stage.screen().contains("│ line 1\n"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn what_became_of_the_users_own_command_stands_apart_from_it_with_how_long_it_took() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());
+        for (number, command) in ["echo lost; exit 4", long.as_str()].into_iter().enumerate() {
+            let id = || format!("b{number}").as_str().into();
+            let begins = EventKind::BashExecutionStart {
+                id: id(),
+                command: command.to_owned(),
+                exclude_from_context: number == 1,
+            };
+            stage.event(begins);
+            stage.wait(3_200);
+            let record = BashExecutionMessage {
+                command: command.to_owned(),
+                output: "lost\n".into(),
+                exit_code: Some(4),
+                exclude_from_context: number == 1,
+                timestamp: UnixMs(stage.now),
+                ..BashExecutionMessage::default()
+            };
+            stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+            stage.said(Message::BashExecution(record));
+        }
+        insta::assert_snapshot!(format!("own_command_ended_{width}x{height}"), stage.screen());
+    }
+}

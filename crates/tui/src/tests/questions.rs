@@ -1,0 +1,182 @@
+//! Questions that come by themselves, and keys that were on their way when they came.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
+use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
+use tiller_engine::{Live, Snapshot};
+use tiller_render::{Line, Role};
+
+use super::stage::{Stage, at_work, state};
+use super::summaries::compaction_fails;
+use crate::app::{Action, Change, Go, Input, List, Loaded, Report, Say};
+use crate::picker::{Choice, Item};
+use crate::question::Question;
+use crate::transcript::Newest;
+
+/// A question that just came.
+fn asked(stage: &mut Stage) {
+    let fork = Item::new("go on in a fork", Choice::ForkOf("/s/1.jsonl".into()));
+    stage.input(Input::Report(Report::Ask(Question { title: "late".into(), items: vec![fork] })));
+}
+
+fn forks(actions: &[Action]) -> bool {
+    actions.contains(&Action::Go(Go::ForkOf("/s/1.jsonl".into())))
+}
+
+#[test]
+fn enter_that_was_on_its_way_answers_no_question_that_has_just_come() {
+    let mut stage = Stage::new(80, 24);
+    stage.control('l');
+    asked(&mut stage);
+    stage.wait(399);
+    assert_eq!(stage.key(KeyCode::Enter), [], "over a list");
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+    stage.wait(1);
+    assert!(forks(&stage.key(KeyCode::Enter)));
+    assert!(stage.app.popups.iter().any(|popup| popup.lists(List::Models)));
+}
+
+#[test]
+fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.wait(100);
+    stage.type_text("and");
+    stage.wait(1_000);
+    stage.type_text(" also");
+    assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("and also".into()))));
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.wait(399);
+    assert_eq!(stage.key(KeyCode::Enter), [], "it has only just come again");
+    stage.wait(400);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
+}
+
+#[test]
+fn a_question_waits_until_a_search_is_over() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.control('f');
+    compaction_fails(&mut stage);
+    stage.wait(1_000);
+    stage.type_text("lexer");
+    assert!(!stage.screen().contains("try again"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), [], "the place before");
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+}
+
+#[test]
+fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    asked(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort], "it was to stop what runs");
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+    let (kind, modifiers) = (MouseEventKind::ScrollUp, KeyModifiers::NONE);
+    stage.input(Input::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
+    assert_eq!(stage.app.editor.text(), "", "no prompt of earlier times");
+    stage.input(Input::Paste("a draft".into()));
+    assert_eq!((stage.app.editor.text().as_str(), stage.app.popups.len()), ("a draft", 0));
+    stage.wait(400);
+    stage.control('c');
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+fn page(stage: &mut Stage) {
+    let lines = vec![Line::new("the end of the log", Role::Text)];
+    stage.input(Input::Report(Report::Page { title: "log".into(), lines }));
+}
+
+#[test]
+fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_comes_afterwards() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("q");
+    page(&mut stage);
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    assert!(stage.screen().contains("log is read"), "{}", stage.screen());
+    stage.wait(1_000);
+    stage.type_text("uick");
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("quick".into()))));
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.wait(399);
+    stage.type_text("q/");
+    stage.input(Input::Paste("n".into()));
+    let screen = stage.screen();
+    assert!(screen.contains("❯ q/n") && screen.contains("log is read"), "{screen}");
+    stage.control('c');
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Down);
+    assert!(stage.screen().contains("the end of the log"), "to move in it is no answer: {}", stage.screen());
+    stage.wait(400);
+    stage.type_text("q");
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn a_page_that_comes_while_a_list_is_open_waits_until_that_is_left() {
+    let mut stage = Stage::new(80, 24);
+    stage.control('l');
+    page(&mut stage);
+    stage.type_text("opus");
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("the end of the log"), "the list is there still: {}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+}
+
+#[test]
+fn a_question_that_comes_late_waits_until_nobody_is_typing() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("and");
+    asked(&mut stage);
+    stage.wait(1_000);
+    stage.type_text(" also");
+    assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+/// The session is read anew, with nothing at work in it.
+fn reloads(stage: &mut Stage) {
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let loaded = Loaded { snapshot, newest: Newest::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+}
+
+#[test]
+fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is_read_anew() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    stage.control('c');
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+#[test]
+fn a_question_that_was_put_off_is_not_asked_any_more_when_one_is_elsewhere_or_it_is_settled() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.event(EventKind::SessionChanged { reason: SessionChange::New, session_id: "s".into() });
+    reloads(&mut stage);
+    stage.control('c');
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("try again"), "the agent doesn't wait for it: {}", stage.screen());
+}

@@ -1,0 +1,442 @@
+//! The messages that wait, and what is told of them once they were delivered.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::event::{EventKind, QueueItem, QueueKind};
+use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
+use tiller_core::unit::UnixMs;
+use tiller_session::entry::{MessageEntry, Receipt, Waited};
+
+use super::stage::{SIZES, START, Stage, at_work, text};
+use crate::app::{Action, Input, Report, Say};
+use crate::queue::{Order, Outcome, Removed, Then};
+
+fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
+    QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
+}
+
+fn three() -> Vec<QueueItem> {
+    let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
+    vec![
+        item(
+            "q1",
+            QueueKind::FollowUp,
+            "then run the whole suite, and say which tests are slower than before by more than a tenth",
+        ),
+        item("q2", QueueKind::Steer, "and add a test for a lone \\r\nin the lexer"),
+        QueueItem { images: [image].into(), ..item("q3", QueueKind::FollowUp, "make it look like this") },
+    ]
+}
+
+impl Stage {
+    fn waits(&mut self, items: Vec<QueueItem>) {
+        self.event(EventKind::queue_update(items));
+    }
+
+    fn alt_up(&mut self) -> Vec<Action> {
+        self.press(KeyCode::Up, KeyModifiers::ALT)
+    }
+
+    fn removed(&mut self, items: Vec<Removed>) {
+        self.input(Input::Report(Report::Waiting(Outcome::Removed(items))));
+    }
+}
+
+fn waiting(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    at_work(&mut stage);
+    stage.waits(three());
+    stage
+}
+
+fn ordered(order: Order) -> [Action; 1] {
+    [Action::Queue(order)]
+}
+
+#[test]
+fn what_waits_is_chosen_with_the_keys_and_what_is_in_the_editor_stays_there() {
+    for (width, height) in SIZES {
+        let mut stage = waiting(width, height);
+        stage.type_text("a draft");
+        assert_eq!(stage.alt_up(), []);
+        stage.type_text("xz");
+        stage.key(KeyCode::Up);
+        insta::assert_snapshot!(format!("focused_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.type_text("!");
+        assert_eq!(stage.app.editor.text(), "a draft!");
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
+    for (width, height) in SIZES {
+        let mut stage = waiting(width, height);
+        stage.type_text("a draft");
+        stage.alt_up();
+        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Hold("q3".into())));
+        stage.type_text(", or better");
+        insta::assert_snapshot!(format!("editing_{width}x{height}"), stage.screen());
+        let words = "make it look like this, or better".to_owned();
+        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
+        assert_eq!(stage.app.editor.text(), "a draft");
+        stage.key(KeyCode::Char('e'));
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            ordered(Order::Release("q3".into())),
+            "nothing was changed but that it was held"
+        );
+    }
+}
+
+#[test]
+fn esc_leaves_a_message_as_it_was_and_what_was_typed_is_in_the_history() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    stage.type_text("!");
+    assert_eq!(stage.key(KeyCode::Esc), ordered(Order::Release("q3".into())));
+    assert_eq!(stage.app.editor.text(), "a draft");
+    assert_eq!(stage.key(KeyCode::Esc), [], "first the panel is left");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    stage.control('u');
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "make it look like this!");
+}
+
+/// The third message is being edited and is held for that; the run is over.
+fn edited_when_the_run_ended() -> Stage {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    let held = three().into_iter().map(|item| QueueItem { held: item.id.as_str() == "q3", ..item });
+    stage.waits(held.collect());
+    stage
+}
+
+#[test]
+fn a_message_that_is_edited_waits_for_enter_also_when_the_run_ends_and_goes_in_then() {
+    let mut stage = edited_when_the_run_ended();
+    let screen = stage.screen();
+    assert!(!screen.contains("↳ held") && screen.contains("· being edited"), "{screen}");
+    assert!(screen.contains("enter puts it back"), "{screen}");
+    stage.event(EventKind::AgentSettled);
+    assert!(stage.screen().contains("enter sends it"), "{}", stage.screen());
+    stage.type_text("!");
+    let words = "make it look like this!".to_owned();
+    assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
+    stage.waits(three()[..2].to_vec());
+    assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+}
+
+#[test]
+fn esc_after_the_run_leaves_a_message_that_was_edited_held() {
+    let mut stage = edited_when_the_run_ended();
+    stage.event(EventKind::AgentSettled);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert!(stage.screen().contains("↳ held    make it look like this"), "{}", stage.screen());
+}
+
+#[test]
+fn a_message_that_was_held_before_it_was_edited_stays_held() {
+    let mut stage = waiting(80, 24);
+    stage.waits(three().into_iter().map(|item| QueueItem { held: true, ..item }).collect());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing was changed");
+}
+
+#[test]
+fn messages_change_places_among_their_kind_and_may_change_it() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    let shift = |stage: &mut Stage, code| stage.press(code, KeyModifiers::SHIFT);
+    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(Order::Place("q3".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q3".into(), QueueKind::Steer)));
+    stage.key(KeyCode::Up);
+    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(Order::Place("q1".into(), 2)));
+    assert_eq!(shift(&mut stage, KeyCode::Up), []);
+    assert!(stage.screen().contains("what steers goes first; p changes when it goes in"));
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q2".into(), QueueKind::FollowUp)));
+}
+
+#[test]
+fn the_choice_stays_with_its_message_wherever_that_goes() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    let mut items = three();
+    items.swap(0, 2);
+    stage.waits(items);
+    assert_eq!(stage.key(KeyCode::Char('r')), [], "it isn't held");
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 0)));
+}
+
+#[test]
+fn what_was_taken_out_is_brought_back() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 2)));
+    let mut left = three();
+    let removed = Removed { item: left.remove(2), place: 2 };
+    stage.waits(left.clone());
+    stage.removed(vec![removed.clone()]);
+    assert!(stage.screen().contains("removed; u brings it back"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('D')), ordered(Order::Clear));
+    stage.waits(vec![]);
+    let cleared: Vec<Removed> =
+        left.into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    stage.removed(cleared.clone());
+    assert!(stage.screen().contains("nothing waits any more"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(cleared)));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    stage.waits(three());
+    stage.key(KeyCode::Enter);
+    assert_eq!(stage.app.editor.text(), "make it look like this");
+}
+
+#[test]
+fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::BashExecutionStart {
+        id: "b".into(),
+        command: "make".into(),
+        exclude_from_context: false,
+    });
+    stage.event(EventKind::BashExecutionUpdate { id: "b".into(), delta: "built\n".into() });
+    stage.user("what is in it?");
+    stage.answer(vec![text("Not known yet.")]);
+    stage.wait(3_200);
+    let record = BashExecutionMessage {
+        command: "make".into(),
+        output: "built\n".into(),
+        exit_code: Some(0),
+        timestamp: UnixMs(stage.now),
+        ..BashExecutionMessage::default()
+    };
+    stage.said(Message::BashExecution(record.clone()));
+    stage.event(EventKind::BashExecutionEnd { id: "b".into(), message: Arc::new(record) });
+    let screen = stage.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+    assert!(at("! make began here and stands below") < at("what is in it?"), "{screen}");
+    assert!(at("Not known yet.") < at("built"), "{screen}");
+    let head = screen.lines().find(|line| line.contains("✓ ! make")).unwrap();
+    assert!(head.trim_end().ends_with("3.2s"), "{screen}");
+}
+
+#[test]
+fn a_message_that_is_gone_says_so_and_the_next_one_is_chosen() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.waits(three()[..2].to_vec());
+    assert!(stage.screen().contains("waits no longer"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
+    stage.input(Input::Report(Report::Waiting(Outcome::Gone(None))));
+    stage.waits(vec![]);
+    stage.wait(1_000);
+    stage.type_text("x");
+    assert_eq!(stage.app.editor.text(), "x", "nothing waits: the keys are the editor's");
+}
+
+#[test]
+fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.waits(vec![]);
+    for key in ['d', 'e', 'x'] {
+        assert_eq!(stage.key(KeyCode::Char(key)), []);
+    }
+    assert_eq!(stage.key(KeyCode::Enter), [], "the draft isn't sent");
+    assert_eq!(stage.key(KeyCode::Backspace), []);
+    assert_eq!(stage.app.editor.text(), "a draft");
+    assert!(stage.screen().contains("ignored: no message waits any more"), "{}", stage.screen());
+    stage.wait(1_000);
+    stage.type_text("!");
+    assert_eq!(stage.app.editor.text(), "a draft!");
+}
+
+#[test]
+fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
+    let mut stage = waiting(80, 24);
+    stage.waits(three()[..1].to_vec());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
+    stage.waits(vec![]);
+    stage.key(KeyCode::Char('d'));
+    let removed = Removed { item: three().remove(0), place: 0 };
+    stage.removed(vec![removed.clone()]);
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn esc_returns_waiting_messages_in_the_order_of_the_screen() {
+    let mut stage = waiting(80, 24);
+    let screen = stage.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+    assert!(
+        at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
+        "{screen}"
+    );
+    stage.input(Input::Report(Report::Queue(three())));
+    let text = stage.app.editor.expanded();
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
+}
+
+#[test]
+fn a_message_that_is_delivered_while_it_is_edited_leaves_the_words_as_a_draft_that_enter_does_not_send_at_once()
+ {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    stage.type_text("!");
+    stage.waits(three()[..2].to_vec());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "make it look like this!\n\na draft");
+    stage.wait(1_000);
+    let sent = stage.key(KeyCode::Enter);
+    let words = "make it look like this!\n\na draft".to_owned();
+    assert!(sent.contains(&Action::Say(Say::Steer(words))), "{sent:?}");
+}
+
+#[test]
+fn words_for_a_message_that_was_delivered_at_that_moment_come_back_as_a_draft() {
+    let mut stage = waiting(80, 24);
+    stage.input(Input::Report(Report::Waiting(Outcome::Gone(Some("better words".into())))));
+    assert_eq!(stage.app.editor.text(), "better words");
+    assert!(stage.screen().contains("what you wrote is a draft now"), "{}", stage.screen());
+}
+
+#[test]
+fn while_a_message_is_edited_the_draft_is_what_is_kept_for_the_next_time() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    assert_eq!(stage.app.unsent(), "a draft");
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.unsent(), "a draft");
+}
+
+#[test]
+fn held_messages_say_which_key_lets_them_go() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let held = three().into_iter().map(|item| QueueItem { held: true, ..item }).collect();
+        stage.waits(held);
+        insta::assert_snapshot!(format!("held_{width}x{height}"), stage.screen());
+        stage.alt_up();
+        assert!(stage.screen().contains("r releases"), "{}", stage.screen());
+        assert_eq!(stage.key(KeyCode::Char('r')), ordered(Order::Release("q3".into())));
+        let left: Vec<_> = three()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
+        stage.waits(left);
+        assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+        stage.waits(vec![]);
+        assert!(stage.screen().contains("waits no longer"), "that one nobody let go: {}", stage.screen());
+    }
+}
+
+#[test]
+fn of_many_messages_the_first_are_shown_and_the_others_counted() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    let items: Vec<QueueItem> =
+        (0..9).map(|n| item(&format!("q{n}"), QueueKind::FollowUp, &format!("number {n}"))).collect();
+    stage.waits(items);
+    let screen = stage.screen();
+    assert!(screen.contains("number 3") && !screen.contains("number 4"), "{screen}");
+    assert!(screen.contains("… 5 more · alt+up"), "{screen}");
+    stage.alt_up();
+    assert!(stage.screen().contains("▸ ↳ next    number 8"), "{}", stage.screen());
+}
+
+#[test]
+fn a_delivered_message_tells_what_became_of_it() {
+    let waited =
+        |queued_at, queued_as| Waited { queued_at: Some(UnixMs(queued_at)), queued_as, ..Waited::default() };
+    let receipts = [
+        Receipt { after_calls: 2, skipped_calls: 3, waited: waited(START, None), ..Receipt::default() },
+        Receipt {
+            cut_off: true,
+            waited: Waited { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
+            ..Receipt::default()
+        },
+        Receipt { kind: QueueKind::FollowUp, waited: waited(START, None), ..Receipt::default() },
+    ];
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        stage.user("the parser test fails on windows line endings, find out why");
+        stage.wait(240_000);
+        for (at, receipt) in receipts.iter().enumerate() {
+            let said = UserMessage::text("wait — the fixture itself has mixed endings", UnixMs(stage.now));
+            stage.append(MessageEntry {
+                message: Arc::new(Message::User(said)),
+                tiller_queue_id: Some(format!("q{at}").as_str().into()),
+                tiller_receipt: Some(receipt.clone()),
+            });
+        }
+        insta::assert_snapshot!(format!("delivered_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Char('d'));
+    stage.key(KeyCode::Esc);
+    let mut left = three();
+    let removed = Removed { item: left.remove(2), place: 2 };
+    stage.waits(left);
+    stage.removed(vec![removed]);
+    let screen = stage.screen();
+    assert!(screen.contains("removed; alt+up, then u brings back what was removed"), "{screen}");
+    stage.type_text("x and more");
+    assert_eq!(stage.app.editor.text(), "x and more");
+}
+
+#[test]
+fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said_once_they_are_back() {
+    let removed: Vec<Removed> =
+        three().into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    for is_told_first in [true, false] {
+        let mut stage = waiting(80, 24);
+        stage.alt_up();
+        assert_eq!(stage.press(KeyCode::Char('D'), KeyModifiers::SHIFT), ordered(Order::Clear));
+        if is_told_first {
+            stage.removed(removed.clone());
+        }
+        stage.waits(three()[..1].to_vec());
+        stage.waits(Vec::new());
+        if !is_told_first {
+            stage.removed(removed.clone());
+        }
+        let screen = stage.screen();
+        assert!(screen.contains("removed 3; u brings them back"), "{screen}");
+        assert!(!screen.contains("waits no longer"), "{screen}");
+        assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(removed.clone())));
+        stage.waits(three());
+        assert!(!stage.screen().contains("removed 3"), "{}", stage.screen());
+        stage.waits(three()[..2].to_vec());
+        assert!(stage.screen().contains("waits no longer"), "that one went by itself: {}", stage.screen());
+    }
+}
+
+#[test]
+fn what_was_removed_can_be_brought_back_after_the_panel_was_left() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Char('d'));
+    let removed = Removed { item: three().remove(2), place: 2 };
+    stage.waits(Vec::new());
+    stage.removed(vec![removed.clone()]);
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("alt+up, then u brings back what was removed"), "{}", stage.screen());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+}

@@ -1,0 +1,401 @@
+//! Sessions in their list: looked through, named, thrown away and brought back.
+
+use crossterm::event::KeyCode;
+use tiller_core::event::SessionChange;
+use tiller_core::unit::{Tokens, UnixMs, Usd};
+use tiller_engine::Moved;
+use tiller_render::{Line, Role};
+use tiller_session::{Hit, Piece, Scope, SessionSummary};
+
+use super::stage::{SIZES, START, Stage};
+use crate::app::{Action, Browsed, Go, InList, Input, ListNews, Report};
+use crate::browse::Ask;
+use crate::picker::{Choice, Extract, Look, Word, hits, sessions};
+
+fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
+    SessionSummary {
+        path: format!("/s/{number}.jsonl").into(),
+        id: format!("01JD6X9QWERTY00000{number:08}").as_str().into(),
+        cwd: cwd.into(),
+        name: name.map(str::to_owned),
+        first_prompt: Some(prompt.into()),
+        entries: 12,
+        messages: 10,
+        tokens: Tokens(5_000),
+        cost: Usd(0.1),
+        modified: UnixMs(START - number * 7_200_000),
+        last_activity: UnixMs(START),
+        model: None,
+        remote: None,
+        parent_session: None,
+        bytes: 1_000,
+    }
+}
+
+fn summaries() -> Vec<SessionSummary> {
+    let long = "the parser test fails on windows line endings, find out why and then fix whatever it is";
+    vec![
+        summary(0, Some("fix-crlf"), long, "/home/ada/code/conf"),
+        summary(1, None, long, "/home/ada/code/a-project-with-quite-a-long-name"),
+        summary(30, None, "write\n the\u{1b}[31m release notes", "/srv"),
+    ]
+}
+
+fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> Hit {
+    let snippet = pieces.iter().map(|(text, matched)| Piece { text: (*text).into(), matched: *matched });
+    Hit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
+}
+
+/// What is looked for, in the look of that number.
+fn ask_in(look: u64, scope: Scope, words: &str) -> Action {
+    Action::Browse(Ask { look: Look(look), scope, words: words.into() })
+}
+
+/// What is looked for in the first look, by scope and words.
+fn ask(scope: Scope, words: &str) -> Action {
+    ask_in(1, scope, words)
+}
+
+impl Stage {
+    fn browsed(&mut self, scope: Scope, what: Browsed) {
+        self.browsed_in(1, scope, what);
+    }
+
+    fn browsed_in(&mut self, look: u64, scope: Scope, what: Browsed) {
+        self.input(Input::Report(Report::List(ListNews::Browsed { look: Look(look), scope, what })));
+    }
+
+    fn know_sessions(&mut self, scope: Scope) {
+        let items = sessions(&summaries(), scope, UnixMs(self.now));
+        self.browsed(scope, Browsed::Sessions(items));
+    }
+}
+
+#[test]
+fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "")]);
+        stage.know_sessions(Scope::ThisDirectory);
+        assert_eq!(stage.key(KeyCode::Tab), [ask(Scope::Everywhere, "")]);
+        stage.know_sessions(Scope::Everywhere);
+        stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
+        for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
+            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(Scope::Everywhere, words));
+        }
+        let found = [
+            hit(
+                summary(9, Some("elsewhere"), "", "/srv"),
+                &[("…open the ", false), ("window", true), (" again", false)],
+            ),
+            hit(summaries().remove(0), &[("shown already", true)]),
+        ];
+        let items = hits(&found, UnixMs(stage.now));
+        stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
+        insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
+        assert_eq!(
+            stage.key(KeyCode::End),
+            [Action::InList(InList::Preview(
+                "/s/9.jsonl".into(),
+                Extract::Around("e1".into(), "window".into())
+            ))]
+        );
+        let lines = vec![Line::new("▌ open the window", Role::User)];
+        let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
+        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("9"), lines })));
+        let late = vec![Line::new("of another one", Role::User)];
+        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("0"), lines: late })));
+        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
+    }
+}
+
+#[test]
+fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        assert_eq!(stage.key(KeyCode::Enter), [], "it is called so already");
+        assert!(stage.screen().contains("its name is as it was"));
+        stage.control('r');
+        stage.control('u');
+        insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::NameSession("/s/0.jsonl".into(), String::new()))]
+        );
+        stage.control('r');
+        assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
+        stage.control('u');
+        stage.type_text("better name");
+        insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
+        let named = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
+        assert_eq!(stage.key(KeyCode::Enter), [named]);
+        assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
+        assert_eq!(stage.control('x'), [Action::InList(InList::TrashSession("/s/0.jsonl".into()))]);
+        stage.actions.clear();
+        let word = Word::note("moved to the trash");
+        let trashed = Some("/s/0.jsonl".into());
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed })));
+        assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
+        assert!(stage.screen().contains("moved to the trash; ctrl+z brings it back"));
+        let ids: Vec<_> = summaries().into_iter().skip(1).collect();
+        let without = Browsed::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
+        stage.browsed_in(2, scope, without);
+        stage.key(KeyCode::Down);
+        assert_eq!(stage.control('z'), [Action::InList(InList::RestoreSession("/s/0.jsonl".into()))]);
+        let word = Word::note("it is back");
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
+        stage.browsed_in(3, scope, Browsed::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))));
+        stage.actions.clear();
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))], "it is chosen");
+        assert_eq!(stage.control('z'), []);
+    }
+}
+
+#[test]
+fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        stage.control('u');
+        stage.type_text("better name");
+        stage.key(KeyCode::Enter);
+        let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
+        let why = Word::trouble(format!("session file {file}: another process writes to it (process 4711)"));
+        let name = "better name".to_owned();
+        let path = "/s/0.jsonl".into();
+        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), stage.screen());
+        let again = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
+        assert_eq!(stage.key(KeyCode::Enter), [again]);
+        stage.key(KeyCode::Down);
+        let why = Word::trouble(format!("{}because of this", "it failed ".repeat(60)));
+        let name = "better name".to_owned();
+        let path = "/s/0.jsonl".into();
+        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        let screen = stage.screen();
+        let rows = screen.lines().filter(|line| line.contains("it failed"));
+        assert_eq!(rows.count(), 3, "{screen}");
+        assert!(screen.contains("because of this"), "{screen}");
+        assert!(screen.contains('…') && !screen.contains("name ❯"), "who went on is left alone: {screen}");
+    }
+}
+
+#[test]
+fn a_session_that_was_named_is_called_so_in_its_preview_too() {
+    let scope = Scope::ThisDirectory;
+    let mut stage = Stage::new(120, 40);
+    stage.app.browse("");
+    stage.know_sessions(scope);
+    let lines = vec![Line::new("what was said last", Role::Text)];
+    let of = Choice::Open("/s/0.jsonl".into());
+    stage.input(Input::Report(Report::List(ListNews::Preview { of, lines })));
+    assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
+    let word = Word::note("it is called better now");
+    stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
+    let mut renamed = summaries();
+    renamed[0].name = Some("better".into());
+    stage.browsed_in(2, scope, Browsed::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
+    let screen = stage.screen();
+    assert!(screen.contains("│ better") && !screen.contains("│ fix-crlf"), "{screen}");
+    assert!(screen.contains("│ what was said last"), "{screen}");
+}
+
+#[test]
+fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_list() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    for name in ["/s/0.jsonl", "/s/1.jsonl"] {
+        let word = Word::note("moved to the trash");
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged {
+            word,
+            trashed: Some(name.into()),
+        })));
+    }
+    let restore = |name: &str| Action::InList(InList::RestoreSession(name.into()));
+    assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
+    let why = Word::trouble("can't be taken back");
+    stage.input(Input::Report(Report::List(ListNews::NotRestored { path: "/s/1.jsonl".into(), why })));
+    assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.app.browse("");
+    stage.input(Input::Tick);
+    assert!(stage.screen().contains("undo"), "{}", stage.screen());
+    assert_eq!(stage.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
+    stage.app.refused(restore("/s/0.jsonl"));
+    assert_eq!(
+        [stage.control('z'), stage.control('z')].concat(),
+        [restore("/s/1.jsonl"), restore("/s/0.jsonl")]
+    );
+    assert_eq!(stage.control('z'), []);
+}
+
+#[test]
+fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    stage.know_sessions(Scope::ThisDirectory);
+    let trashed = Some("/s/0.jsonl".into());
+    stage
+        .input(Input::Report(Report::List(ListNews::SessionsChanged { word: Word::note("moved"), trashed })));
+    let without = |stage: &Stage| {
+        Browsed::Sessions(sessions(&summaries()[1..], Scope::ThisDirectory, UnixMs(stage.now)))
+    };
+    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
+    stage.know_sessions(Scope::ThisDirectory);
+    assert!(!stage.screen().contains("fix-crlf · "), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.app.browse("");
+    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
+    assert!(stage.screen().contains("looking…"), "that list was closed: {}", stage.screen());
+}
+
+#[test]
+fn a_session_is_found_by_either_end_of_its_id() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    let mut known = summaries();
+    known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
+    let items = sessions(&known, Scope::ThisDirectory, UnixMs(stage.now));
+    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(items));
+    for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
+        stage.control('u');
+        stage.type_text(part);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open(known[1].path.clone()))], "{part}");
+        stage.input(Input::Report(Report::List(ListNews::Said(Word::note(
+            "that is the session that is open here",
+        )))));
+    }
+}
+
+#[test]
+fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let mut known = summaries();
+    known[0].parent_session = Some("/s/30.jsonl".into());
+    stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("threads_{width}x{height}"), stage.screen());
+    }
+    stage.control('t');
+    let screen = stage.screen();
+    assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
+}
+
+#[test]
+fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume not there");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "not there")]);
+    stage.know_sessions(Scope::Everywhere);
+    assert!(stage.screen().contains("looking…"));
+    stage.know_sessions(Scope::ThisDirectory);
+    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
+    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
+    assert!(stage.screen().contains("nothing fits"));
+    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
+    assert!(stage.screen().contains("» said"));
+    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(Scope::ThisDirectory, "")], "all of them again");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
+}
+
+#[test]
+fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    stage.know_sessions(Scope::ThisDirectory);
+    stage.type_text("fix");
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))]);
+    stage.type_text("and go on");
+    let moved = Moved { change: SessionChange::Open, session: "s".into(), editor: None };
+    stage.input(Input::Report(Report::Moved(moved)));
+    assert_eq!(stage.app.editor.text(), "and go on");
+}
+
+#[test]
+fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_left() {
+    for left in [None, Some(KeyCode::Esc)] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(Scope::ThisDirectory);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.key(KeyCode::Enter), [], "it is being opened already");
+        stage.type_text("and then");
+        match left {
+            None => {
+                let (what, hint, text) = ("it is damaged".to_owned(), None, None);
+                stage.input(Input::Report(Report::Failed { what, hint, text }));
+            }
+            Some(key) => _ = stage.key(key),
+        }
+        assert_eq!(stage.app.editor.text(), "and then");
+    }
+}
+
+#[test]
+fn the_choice_stays_with_its_session_when_the_list_grows() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let items = sessions(&summaries(), scope, UnixMs(stage.now));
+    stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
+    stage.key(KeyCode::Down);
+    stage.browsed(scope, Browsed::Sessions(items));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
+}
+
+#[test]
+fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_seen_to_go() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("fix");
+    assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
+    assert!(stage.screen().contains("your sessions are listed as soon as nothing is typed here"));
+    stage.type_text(" it");
+    assert_eq!(stage.app.editor.text(), "fix it");
+    stage.actions.clear();
+    stage.control('c');
+    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
+    stage.wait(399);
+    stage.key(KeyCode::Char('x'));
+    assert!(!stage.screen().contains("── sessions"), "it was on its way to the editor");
+    assert_eq!(stage.app.editor.text(), "x");
+    let looks = stage.key(KeyCode::Backspace);
+    assert_eq!(
+        looks[..2],
+        [Action::EndBrowse, ask_in(2, Scope::ThisDirectory, "")],
+        "it is looked through anew"
+    );
+    stage.wait(400);
+    stage.key(KeyCode::Char('y'));
+    let screen = stage.screen();
+    assert!(screen.contains("── sessions") && screen.contains(" ❯ y"), "{screen}");
+}
+
+#[test]
+fn enter_that_was_on_its_way_opens_no_session_at_the_start() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.offer_sessions(UnixMs(stage.now));
+    let all = sessions(&summaries(), Scope::ThisDirectory, UnixMs(START));
+    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(all));
+    stage.wait(300);
+    assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Go(_))));
+    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
+}

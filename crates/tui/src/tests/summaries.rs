@@ -1,0 +1,141 @@
+//! Summaries that are made, that fail, and that are asked for.
+
+use crossterm::event::KeyCode;
+use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};
+use tiller_engine::BranchSummary;
+
+use super::stage::Stage;
+use crate::app::{Action, Change, Go, Input, Report};
+use crate::picker::{Choice, Item};
+use crate::question::Question;
+
+pub(super) fn compaction_fails(stage: &mut Stage) {
+    stage.event(EventKind::CompactionFailed {
+        reason: CompactionReason::Threshold,
+        error_message: "anthropic: overloaded".into(),
+        choices: CompactionChoice::ALL.to_vec(),
+    });
+}
+
+#[test]
+fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_it_is() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+    assert!(stage.screen().contains("compacting 68k tokens… 0.0s · esc stops"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    stage.wait(400);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
+    compaction_fails(&mut stage);
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Change(Change::ResolveCompaction(CompactionChoice::GoOn))]);
+    compaction_fails(&mut stage);
+    stage.event(EventKind::CompactionEnd {
+        reason: CompactionReason::Threshold,
+        result: None,
+        aborted: false,
+        will_retry: false,
+        error_message: Some("anthropic: overloaded".into()),
+    });
+    let screen = stage.screen();
+    assert!(!screen.contains("try again") && !screen.contains("compacting"), "{screen}");
+    assert!(screen.contains("the conversation was not made shorter: anthropic: overloaded"), "{screen}");
+}
+
+#[test]
+fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
+    let mut stage = Stage::new(80, 24);
+    compaction_fails(&mut stage);
+    let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
+    stage.input(Input::Report(failed));
+    stage.wait(400);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
+}
+
+#[test]
+fn what_to_do_after_a_failed_summary_is_not_asked_over_what_is_being_typed() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("and al");
+    compaction_fails(&mut stage);
+    stage.type_text("so");
+    let screen = stage.screen();
+    assert!(screen.contains("❯ and also") && !screen.contains("try again"), "{screen}");
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+}
+
+#[test]
+fn compact_takes_the_users_words_and_esc_stops_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/compact mind the lexer");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Compact(Some("mind the lexer".into()))), "{actions:?}");
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    let choose = |stage: &mut Stage| {
+        let item = Item::new("say what matters", Choice::Instruct("e1".into()));
+        stage.input(Input::Report(Report::Ask(Question { title: "t".into(), items: vec![item] })));
+        stage.wait(400);
+        assert_eq!(stage.key(KeyCode::Enter), []);
+    };
+    choose(&mut stage);
+    assert!(stage.screen().contains("what matters in the summary"), "{}", stage.screen());
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    choose(&mut stage);
+    stage.type_text("the errors");
+    let made = BranchSummary::Made { instructions: Some("the errors".into()) };
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
+}
+
+#[test]
+fn a_summary_that_waits_for_another_try_counts_down_with_the_reason() {
+    let retry = || EventKind::SummaryRetry {
+        attempt: 1,
+        max_attempts: 5,
+        delay_ms: 4_000,
+        error_message: "busy".into(),
+    };
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
+    stage.event(retry());
+    let waits = "no summary yet, trying again in 4s (1 of 5)";
+    assert!(stage.screen().contains(&format!("{waits} · ")), "{}", stage.screen());
+    stage.wait(4_000);
+    assert!(stage.screen().contains("compacting 68k tokens… 4.0s"), "{}", stage.screen());
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::AgentStart);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+    stage.event(retry());
+    assert!(stage.screen().contains(&format!("waiting for the model… 0.0s · {waits}")), "{}", stage.screen());
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_names_the_ways_out() {
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::CompactionEnd {
+        reason: CompactionReason::Overflow,
+        result: None,
+        aborted: false,
+        will_retry: false,
+        error_message: Some("too long".into()),
+    });
+    let screen = stage.screen();
+    assert!(
+        screen.contains("✗ too long") && screen.contains("→ /model, /tree and /new lead there"),
+        "{screen}"
+    );
+}

@@ -1,0 +1,187 @@
+//! Themes on the screen: tried on while they are looked at, worn when they are chosen, read anew when their files change.
+
+use std::fs;
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use ratatui::style::Color;
+use tiller_core::setting;
+use tiller_files::resource::{Origin, Place};
+use tiller_render::Role;
+use tiller_render::theme::{Depth, Library, Rgb};
+
+use super::stage::Stage;
+use crate::app::{Action, Beside, InList, Input, ListNews, Report};
+use crate::theme::{Theme, ThemeOptions};
+
+/// What the accent is in the themes that are looked at here.
+const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
+const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
+const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
+
+fn painted(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    stage.app.place.theme = Theme::of(&ThemeOptions { depth: Depth::Millions, ..ThemeOptions::default() });
+    stage
+}
+
+fn accent(stage: &Stage) -> Color {
+    stage.app.place.theme.style(Role::Accent.into()).fg.unwrap()
+}
+
+/// What carrying out a command asks for, beside being remembered.
+fn command(stage: &mut Stage, line: &str) -> Vec<Action> {
+    stage.type_text(line);
+    let mut actions = stage.key(KeyCode::Enter);
+    actions.retain(|action| !matches!(action, Action::Beside(Beside::Remember(_))));
+    actions
+}
+
+fn kept(theme: &str) -> Action {
+    Action::Beside(Beside::Keep { setting: &setting::THEME, value: theme.to_owned() })
+}
+
+#[test]
+fn the_list_of_themes_shows_something_of_everything() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = painted(width, height);
+        command(&mut stage, "/theme");
+        stage.key(KeyCode::Down);
+        insta::assert_snapshot!(format!("themes_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn a_theme_shows_while_it_is_looked_at_and_leaving_brings_back_the_one_before() {
+    let mut stage = painted(120, 40);
+    assert_eq!(command(&mut stage, "/theme"), []);
+    stage.type_text("gruv");
+    assert_eq!(accent(&stage), GRUVBOX);
+    stage.key(KeyCode::Backspace);
+    stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+    assert_eq!(accent(&stage), DARK);
+    // However the list goes, nothing that was only tried on stays.
+    command(&mut stage, "/theme gone");
+    stage.app.editor.clear();
+    command(&mut stage, "/theme");
+    stage.type_text("gruv");
+    stage.control('c');
+    assert_eq!(accent(&stage), DARK);
+}
+
+#[test]
+fn a_theme_that_is_chosen_is_worn_and_kept() {
+    let mut stage = painted(120, 40);
+    command(&mut stage, "/theme");
+    stage.type_text("gruv");
+    assert_eq!(stage.key(KeyCode::Enter), [kept("gruvbox")]);
+    assert_eq!(accent(&stage), GRUVBOX);
+    assert_eq!(command(&mut stage, "/theme light"), [kept("light")]);
+    assert_eq!(accent(&stage), LIGHT);
+    assert_eq!(command(&mut stage, "/theme auto"), [kept("auto")]);
+    assert_eq!(accent(&stage), DARK);
+}
+
+#[test]
+fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
+    let mut stage = painted(120, 40);
+    let set = |name: &str| [Action::InList(InList::Set(&setting::THEME, name.into()))];
+    let is_now = |name: &str| Input::Report(Report::List(ListNews::Theme(&setting::THEME, name.into())));
+    assert_eq!(command(&mut stage, "/settings theme gruvbox"), set("gruvbox"));
+    stage.input(is_now("gruvbox"));
+    assert_eq!(accent(&stage), GRUVBOX);
+    assert_eq!(command(&mut stage, "/settings theme auto"), set("auto"));
+    stage.input(is_now("auto"));
+    assert_eq!(accent(&stage), DARK);
+    assert_eq!(command(&mut stage, "/settings theme gruvboxx"), []);
+    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
+    stage.control('u');
+    let path = "~/themes/mine.json";
+    let set = Action::InList(InList::Set(&setting::THEME, path.into()));
+    assert_eq!(
+        command(&mut stage, &format!("/settings theme {path}")),
+        [set],
+        "whoever starts next reads it"
+    );
+}
+
+#[test]
+fn the_theme_for_a_ground_is_worn_at_once_where_the_ground_decides() {
+    let mut stage = painted(120, 40);
+    let is_now = |setting, name: &str| Input::Report(Report::List(ListNews::Theme(setting, name.into())));
+    let set = [Action::InList(InList::Set(&setting::THEME_DARK, "gruvbox".into()))];
+    assert_eq!(command(&mut stage, "/settings theme_dark gruvbox"), set);
+    stage.input(is_now(&setting::THEME_LIGHT, "gruvbox"));
+    assert_eq!(accent(&stage), DARK, "the ground is dark");
+    stage.input(is_now(&setting::THEME_DARK, "gruvbox"));
+    assert_eq!(accent(&stage), GRUVBOX);
+    assert_eq!(command(&mut stage, "/settings theme_dark auto"), [], "that isn't a theme");
+}
+
+#[test]
+fn a_name_that_there_is_not_suggests_one() {
+    let mut stage = painted(120, 40);
+    assert_eq!(command(&mut stage, "/theme gruvboxx"), []);
+    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert_eq!(stage.app.editor.text(), "/theme gruvboxx", "it can be mended");
+    stage.control('u');
+    assert_eq!(command(&mut stage, "/theme ./mine.json"), []);
+    assert!(stage.screen().contains("tiller --theme"), "{}", stage.screen());
+    assert_eq!(accent(&stage), DARK);
+}
+
+#[test]
+fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
+    let mut stage = painted(120, 40);
+    stage.input(Input::Ground(Rgb::WHITE));
+    assert_eq!(accent(&stage), LIGHT);
+    command(&mut stage, "/theme gruvbox");
+    stage.input(Input::Ground(Rgb::BLACK));
+    assert_eq!(accent(&stage), GRUVBOX);
+}
+
+#[test]
+fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+    let mut library = Arc::new(Library::built_in());
+    let mut stage = painted(120, 40);
+    let mut save = |stage: &mut Stage, accent: &str| {
+        fs::write(&file, format!(r#"{{"name": "mine", "roles": {{"accent": "{accent}"}}}}"#)).unwrap();
+        library = Arc::new(Library::load(std::slice::from_ref(&place), &library));
+        stage.input(Input::Themes(Arc::clone(&library)));
+    };
+    save(&mut stage, "#010203");
+    command(&mut stage, "/theme mine");
+    assert_eq!(accent(&stage), Color::Rgb(1, 2, 3));
+    save(&mut stage, "#01020");
+    save(&mut stage, "#01020");
+    assert_eq!(accent(&stage), Color::Rgb(1, 2, 3));
+    let screen = stage.screen();
+    assert_eq!(screen.matches("mine.json: at roles.accent: `#01020` is no colour").count(), 1, "{screen}");
+    save(&mut stage, "#0102");
+    let screen = stage.screen();
+    assert!(screen.contains("· theme ") && screen.contains("→ no longer so"), "{screen}");
+    assert_eq!(screen.matches("✗ theme ").count(), 1, "{screen}");
+    save(&mut stage, "#040506");
+    assert_eq!(accent(&stage), Color::Rgb(4, 5, 6));
+    let screen = stage.screen();
+    assert!(!screen.contains("✗ theme "), "{screen}");
+    assert!(screen.contains("mine.json is right again"), "{screen}");
+}
+
+#[test]
+fn a_file_that_comes_while_the_list_is_open_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.json"), r#"{"name": "mine", "roles": {}}"#).unwrap();
+    let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+    let mut stage = painted(120, 40);
+    command(&mut stage, "/theme");
+    assert!(!stage.screen().contains("mine"));
+    stage.input(Input::Themes(Arc::new(Library::load(&[place], &Library::built_in()))));
+    assert!(stage.screen().contains("mine"), "{}", stage.screen());
+}

@@ -1,0 +1,737 @@
+//! The tree: a session in memory, keys in, actions and screens out.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
+use serde_json::json;
+use tiller_core::event::{EventKind, SessionChange};
+use tiller_core::id::EntryId;
+use tiller_core::message::{
+    AssistantBlock, AssistantMessage, Cost, Message, StopReason, ToolResultMessage, Usage, UserBlock,
+    UserMessage,
+};
+use tiller_core::unit::{Tokens, UnixMs, Usd};
+use tiller_engine::{BranchSummary, Moved};
+use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
+
+use super::stage::{SIZES, START, Stage, call, text};
+use crate::app::{Action, Beside, Change, Go, Input, ListNews, Report};
+use crate::gather;
+use crate::tree::{self, Ask, Wanted};
+
+const HOUR: i64 = 3_600_000;
+
+const FORKS_BEFORE: &str = "enter: forks before it, its text in the editor";
+
+/// A front end over a session that lies in memory.
+struct Grove {
+    stage: Stage,
+    writer: Writer,
+    now: i64,
+}
+
+impl Grove {
+    fn new(width: u16, height: u16) -> Self {
+        let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
+        let writer = manager.create(UnixMs(START - 5 * HOUR));
+        Self { stage: Stage::new(width, height), writer, now: START - 5 * HOUR }
+    }
+
+    /// Two ways to go on from one answer, each with some history; the second one is where one is.
+    fn branched(width: u16, height: u16) -> Self {
+        let mut grove = Self::new(width, height);
+        grove.user("the parser test fails on windows line endings, find out why");
+        grove.answer("I'll look at the **tokenizer** first.", "claude-opus-4-5");
+        let fork = grove.leaf();
+        grove.user("change the lexer");
+        grove.calls("c1", "claude-opus-4-5");
+        grove.result("c1", "edited");
+        grove.answer("Done, but the fixture still fails.", "claude-opus-4-5");
+        let dead_end = grove.leaf();
+        grove.writer.branch(Some(&fork), UnixMs(grove.now)).unwrap();
+        grove.user("look at the fixture");
+        grove.answer(
+            "You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`.\n\n- one\n- two",
+            "claude-sonnet-4-5",
+        );
+        grove.writer.label(&dead_end, Some("dead end"), UnixMs(grove.now)).unwrap();
+        grove
+    }
+
+    fn leaf(&self) -> EntryId {
+        self.writer.reader().leaf().unwrap()
+    }
+
+    fn say(&mut self, message: Message) {
+        self.now += HOUR / 4;
+        self.writer.append(EntryBody::message(Arc::new(message)), UnixMs(self.now)).unwrap();
+    }
+
+    fn user(&mut self, said: &str) {
+        self.say(Message::User(UserMessage::text(said, UnixMs(0))));
+    }
+
+    fn answer(&mut self, said: &str, model: &str) {
+        self.answers(vec![text(said)], model, StopReason::Stop);
+    }
+
+    fn calls(&mut self, id: &str, model: &str) {
+        let content = vec![call(id, "edit_file", json!({"path": "src/lexer.rs"}))];
+        self.answers(content, model, StopReason::ToolUse);
+    }
+
+    fn answers(&mut self, content: Vec<AssistantBlock>, model: &str, stop_reason: StopReason) {
+        let cost = Cost { total: Usd(0.02), ..Cost::default() };
+        let usage = Usage { input: Tokens(12_000), output: Tokens(321), cost, ..Usage::default() };
+        let model = model.to_owned();
+        self.say(Message::Assistant(AssistantMessage {
+            content,
+            model,
+            usage,
+            stop_reason,
+            ..AssistantMessage::default()
+        }));
+    }
+
+    fn result(&mut self, id: &str, said: &str) {
+        self.say(Message::ToolResult(ToolResultMessage {
+            tool_call_id: id.into(),
+            tool_name: "edit_file".into(),
+            content: vec![UserBlock::Text { text: said.into() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(0),
+        }));
+    }
+
+    fn open(&mut self) -> &mut Self {
+        self.type_text("/tree");
+        self.key(KeyCode::Enter);
+        self
+    }
+
+    /// Answers what the tree asks for, until it asks for nothing; what else is to be done.
+    fn settle(&mut self, actions: Vec<Action>) -> Vec<Action> {
+        let (mut todo, mut rest) = (std::collections::VecDeque::from(actions), Vec::new());
+        while let Some(action) = todo.pop_front() {
+            let Action::Beside(Beside::Tree(ask)) = action else {
+                rest.push(action);
+                continue;
+            };
+            for news in self.answered(&ask) {
+                let session = self.writer.reader().id().clone();
+                self.stage.actions.clear();
+                self.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
+                todo.extend(std::mem::take(&mut self.stage.actions));
+            }
+        }
+        rest
+    }
+
+    fn answered(&self, ask: &Ask) -> Vec<tree::News> {
+        let reader = self.writer.reader();
+        let mut news: Vec<tree::News> = tree::look(&reader, ask).into_iter().collect();
+        if let Ask::Search(query) = ask {
+            let tell = |found| {
+                news.push(found);
+                Wanted::Yes
+            };
+            tree::find(&reader, query, || Wanted::Yes, tell);
+        }
+        news
+    }
+
+    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
+        let actions = self.stage.press(code, modifiers);
+        self.settle(actions)
+    }
+
+    fn key(&mut self, code: KeyCode) -> Vec<Action> {
+        self.press(code, KeyModifiers::NONE)
+    }
+
+    fn control(&mut self, c: char) -> Vec<Action> {
+        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    fn alt(&mut self, code: KeyCode) -> Vec<Action> {
+        self.press(code, KeyModifiers::ALT)
+    }
+
+    fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+    }
+
+    fn event(&mut self, kind: EventKind) -> Vec<Action> {
+        self.stage.actions.clear();
+        self.stage.event(kind);
+        let actions = std::mem::take(&mut self.stage.actions);
+        self.settle(actions)
+    }
+
+    /// Tells the front end of the newest entry.
+    fn told(&mut self) -> Vec<Action> {
+        let line = self.writer.reader().raw_line(self.writer.reader().entry_count() - 1).unwrap();
+        let raw = serde_json::value::RawValue::from_string(String::from_utf8(line).unwrap()).unwrap();
+        let (entry_id, entry) = (self.leaf(), Arc::from(raw));
+        self.event(EventKind::EntryAppended { entry_id, entry })
+    }
+
+    fn report(&mut self, report: Report) -> Vec<Action> {
+        self.stage.actions.clear();
+        self.stage.input(Input::Report(report));
+        let actions = std::mem::take(&mut self.stage.actions);
+        self.settle(actions)
+    }
+
+    fn screen(&mut self) -> String {
+        self.stage.screen()
+    }
+
+    /// The row under the cursor, from its sign on.
+    fn chosen(&mut self) -> String {
+        let screen = self.screen();
+        let row = screen.lines().find(|line| line.starts_with(" ▸")).unwrap_or_default();
+        row.chars()
+            .skip(4)
+            .collect::<String>()
+            .split("  ")
+            .map(str::trim)
+            .find(|part| !part.is_empty())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    fn entry(&self, at: usize) -> EntryId {
+        self.writer.reader().entry_at(at).unwrap().id
+    }
+}
+
+fn each_size(name: &str, act: impl Fn(&mut Grove)) {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut grove = Grove::branched(width, height);
+        grove.open();
+        act(&mut grove);
+        insta::assert_snapshot!(format!("tree_{name}_{width}x{height}"), grove.screen());
+    }
+}
+
+#[test]
+fn the_tree_shows_its_branches_and_the_entry_under_the_cursor() {
+    each_size("preview", |_| {});
+}
+
+#[test]
+fn without_the_preview_there_is_room_for_more_rows() {
+    each_size("plain", |grove| assert_eq!(grove.control('o'), []));
+}
+
+#[test]
+fn each_filter_says_what_it_lets_through() {
+    each_size("all", |grove| (0..3).for_each(|_| drop(grove.key(KeyCode::Tab))));
+    each_size("labelled", |grove| (0..2).for_each(|_| drop(grove.key(KeyCode::Tab))));
+}
+
+#[test]
+fn where_one_is_stays_marked_above_when_the_filter_leaves_it_out() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    assert!(grove.screen().contains(" ▸●      You're right"), "{}", grove.screen());
+    grove.key(KeyCode::Tab);
+    let screen = grove.screen();
+    assert!(screen.contains("user only") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
+    assert_eq!(screen.matches('●').count(), 1, "{screen}");
+}
+
+#[test]
+fn typing_finds_what_was_said_further_down_too() {
+    each_size("search", |grove| grove.type_text("FIXTURE still"));
+}
+
+#[test]
+fn a_label_is_edited_in_its_row() {
+    each_size("label", |grove| {
+        grove.control('l');
+        grove.type_text("works");
+    });
+}
+
+#[test]
+fn while_the_agent_works_choosing_asks_first() {
+    each_size("busy", |grove| {
+        grove.event(EventKind::AgentStart);
+        grove.key(KeyCode::Up);
+        assert_eq!(grove.key(KeyCode::Enter), []);
+    });
+}
+
+#[test]
+fn a_session_in_which_nothing_was_said_has_an_empty_tree() {
+    let mut grove = Grove::new(80, 24);
+    grove.open();
+    for (width, height) in SIZES {
+        grove.stage.resize(width, height);
+        insta::assert_snapshot!(format!("tree_empty_{width}x{height}"), grove.screen());
+    }
+    assert_eq!(grove.key(KeyCode::Enter), []);
+    for key in [KeyCode::Left, KeyCode::Right, KeyCode::Up, KeyCode::End, KeyCode::Tab] {
+        assert_eq!(grove.key(key), []);
+    }
+    for key in ['l', 'x', 'f', 'a', 'o'] {
+        assert_eq!(grove.control(key), []);
+    }
+}
+
+#[test]
+fn branches_deeper_than_the_screen_leave_room_for_what_was_said() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut grove = Grove::new(width, height);
+        grove.user("the first prompt");
+        for depth in 0..30 {
+            let fork = grove.leaf();
+            grove.user(&format!("a way that was left at depth {depth}"));
+            grove.writer.branch(Some(&fork), UnixMs(grove.now)).unwrap();
+            grove.user(&format!("the way that was taken at depth {depth}"));
+        }
+        grove.open();
+        insta::assert_snapshot!(format!("tree_deep_{width}x{height}"), grove.screen());
+    }
+}
+
+#[test]
+fn no_screen_is_too_small_for_the_tree() {
+    for width in [1, 2, 3, 5, 8, 13, 29] {
+        for height in [1, 2, 3, 4, 7, 8, 15] {
+            let mut grove = Grove::branched(width, height);
+            grove.open().screen();
+            grove.control('l');
+            grove.type_text("label");
+            grove.screen();
+            grove.key(KeyCode::Esc);
+            grove.type_text("dead");
+            grove.screen();
+        }
+    }
+}
+
+#[test]
+fn enter_goes_to_just_before_a_prompt_and_on_from_anything_else() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    assert_eq!(grove.key(KeyCode::Enter), [], "that is where one is");
+    assert!(!grove.screen().contains("── tree"));
+    grove.open();
+    grove.key(KeyCode::Up);
+    assert_eq!(grove.chosen(), "└─ ▌ look at the fixture");
+    let fixture = grove.entry(7);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(fixture.clone()))]);
+    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    grove.report(question);
+    assert!(grove.screen().contains("say nothing of it to the model"), "{}", grove.screen());
+    assert_eq!(grove.key(KeyCode::Esc), []);
+    assert_eq!(grove.chosen(), "└─ ▌ look at the fixture", "one level back");
+    assert_eq!(grove.alt(KeyCode::Enter), [Action::Go(Go::Fork(fixture))]);
+}
+
+#[test]
+fn what_was_typed_stays_when_a_prompt_comes_back_into_the_editor() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.stage.app.editor.set_text("a draft");
+    let session = grove.writer.reader().id().clone();
+    let moved = Moved { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
+    grove.report(Report::Moved(moved));
+    assert_eq!(grove.stage.app.editor.text(), "a prompt\n\na draft");
+    assert!(!grove.screen().contains("── tree"));
+}
+
+#[test]
+fn escape_goes_from_the_search_to_the_tree_and_from_there_to_the_transcript() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.type_text("fixture");
+    assert_eq!(grove.screen().matches("fixture still").count(), 1);
+    assert!(grove.screen().contains("2 found"), "{}", grove.screen());
+    grove.key(KeyCode::Esc);
+    assert!(grove.screen().contains("change the lexer"), "{}", grove.screen());
+    grove.type_text("/");
+    assert!(grove.screen().contains("❯ fixture "), "the words come back: {}", grove.screen());
+    grove.key(KeyCode::Esc);
+    grove.key(KeyCode::Esc);
+    assert!(!grove.screen().contains("── tree"), "{}", grove.screen());
+}
+
+#[test]
+fn a_search_finds_labels_and_words_that_json_spells_otherwise() {
+    let mut grove = Grove::branched(80, 24);
+    grove.user("she said \"naïve\", twice");
+    grove.open();
+    for (words, found) in [("end dead", 1), ("\"NAÏVE\"", 1), ("naïve lexer", 0), ("LEXER", 2)] {
+        grove.type_text(words);
+        assert!(grove.screen().contains(&format!("{found} found")), "{words}: {}", grove.screen());
+        grove.control('u');
+    }
+}
+
+#[test]
+fn what_follows_is_folded_and_unfolded_and_so_are_all_other_branches() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.key(KeyCode::Home);
+    grove.key(KeyCode::Left);
+    let screen = grove.screen();
+    assert!(screen.contains("6 folded") && screen.contains("1 of 10"), "{screen}");
+    grove.key(KeyCode::Right);
+    assert!(grove.screen().contains("7 of 10"), "{}", grove.screen());
+    grove.alt(KeyCode::Right);
+    assert!(grove.chosen().starts_with("You're right"), "{}", grove.screen());
+    grove.control('f');
+    let screen = grove.screen();
+    assert!(screen.contains("5 of 10") && screen.contains("2 folded"), "{screen}");
+    grove.control('f');
+    assert!(grove.screen().contains("7 of 10"), "{}", grove.screen());
+    grove.key(KeyCode::Left);
+    assert_eq!(grove.chosen(), "I'll look at the tokenizer first.", "there is nothing to fold");
+}
+
+#[test]
+fn keys_lead_from_branch_to_branch_and_to_where_they_begin() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.alt(KeyCode::Up);
+    assert_eq!(grove.chosen(), "└─ ▌ look at the fixture");
+    grove.alt(KeyCode::Up);
+    assert_eq!(grove.chosen(), "├─ ▌ change the lexer");
+    grove.alt(KeyCode::Down);
+    assert_eq!(grove.chosen(), "└─ ▌ look at the fixture");
+    grove.alt(KeyCode::Left);
+    assert_eq!(grove.chosen(), "I'll look at the tokenizer first.");
+    grove.alt(KeyCode::Right);
+    assert!(grove.chosen().starts_with("You're right"), "{}", grove.screen());
+}
+
+#[test]
+fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.control('l');
+    grove.type_text("it works");
+    let answer = grove.entry(8);
+    assert_eq!(
+        grove.key(KeyCode::Enter),
+        [Action::Change(Change::LabelEntry(answer.clone(), Some("it works".into())))]
+    );
+    grove.writer.label(&answer, Some("it works"), UnixMs(grove.now)).unwrap();
+    assert_eq!(grove.told(), []);
+    assert!(grove.screen().contains("[it works]"), "{}", grove.screen());
+    grove.control('l');
+    grove.control('u');
+    grove.key(KeyCode::Esc);
+    assert!(
+        grove.screen().contains("[it works]") && grove.screen().contains("── tree"),
+        "{}",
+        grove.screen()
+    );
+    grove.control('l');
+    grove.control('u');
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::LabelEntry(answer, None))]);
+}
+
+#[test]
+fn of_a_label_longer_than_its_row_the_end_is_shown_while_it_is_typed_and_all_of_it_is_kept() {
+    let long = "a label that says rather more than there is room for in its row, and that is its end";
+    for (width, height) in SIZES {
+        let mut grove = Grove::branched(width, height);
+        grove.open();
+        grove.control('l');
+        grove.type_text(long);
+        let screen = grove.screen();
+        assert!(screen.contains("[…") && screen.contains("its row, and that is its end ]"), "{screen}");
+        let answer = grove.entry(8);
+        assert_eq!(
+            grove.key(KeyCode::Enter),
+            [Action::Change(Change::LabelEntry(answer.clone(), Some(long.into())))]
+        );
+        grove.writer.label(&answer, Some(long), UnixMs(grove.now)).unwrap();
+        assert_eq!(grove.told(), []);
+        assert!(grove.screen().contains("[a label that says rather more than"), "{}", grove.screen());
+    }
+}
+
+#[test]
+fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.alt(KeyCode::Up);
+    grove.alt(KeyCode::Up);
+    let lexer = grove.entry(2);
+    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(lexer.clone()))]);
+    let question = gather::hiding(&grove.writer.reader(), lexer.clone());
+    grove.report(question);
+    assert!(grove.screen().contains("hide this and the 3 entries after it"), "{}", grove.screen());
+    grove.stage.wait(400);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Hidden))]);
+    grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
+    grove.told();
+    assert!(!grove.screen().contains("change the lexer"), "{}", grove.screen());
+    grove.type_text("lexer");
+    let screen = grove.screen();
+    assert!(screen.contains("found, ") && !screen.contains("change the lexer"), "{screen}");
+    grove.key(KeyCode::Esc);
+    grove.control('a');
+    let screen = grove.screen();
+    assert!(screen.contains("change the lexer") && screen.contains("hidden"), "{screen}");
+    grove.type_text("fixture still");
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Shown))]);
+    assert_eq!(grove.control('x'), [Action::Change(Change::Hide(lexer, Visibility::Shown))]);
+}
+
+#[test]
+fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
+    let mut grove = Grove::branched(120, 40);
+    grove.open();
+    assert!(!grove.screen().contains("ctrl+x hide"), "{}", grove.screen());
+    assert_eq!(grove.control('x'), []);
+    let screen = grove.screen();
+    assert!(screen.contains("── tree") && screen.contains("✗ the branch in use can't be hidden"), "{screen}");
+    grove.alt(KeyCode::Up);
+    grove.alt(KeyCode::Up);
+    let screen = grove.screen();
+    assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
+    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(grove.entry(2)))]);
+}
+
+#[test]
+fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
+    for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
+        let mut grove = Grove::branched(80, 24);
+        grove.open();
+        grove.alt(KeyCode::Up);
+        grove.alt(KeyCode::Up);
+        let entry = grove.entry(2);
+        grove.control('x');
+        let question = gather::hiding(&grove.writer.reader(), entry.clone());
+        grove.report(question);
+        grove.stage.wait(400);
+        let hides = vec![Action::Change(Change::Hide(entry.clone(), Visibility::Hidden))];
+        assert_eq!(grove.key(last), if answered { hides } else { vec![] });
+        for pause in [0, 150, 399] {
+            grove.stage.wait(pause);
+            assert_eq!(grove.key(last), [], "{last:?} goes on being pressed");
+            assert!(grove.screen().contains("── tree"), "{}", grove.screen());
+        }
+        // Another key means what it says.
+        grove.key(KeyCode::Down);
+        grove.key(KeyCode::Up);
+        assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(entry))]);
+    }
+}
+
+#[test]
+fn entries_that_come_appear_in_the_open_tree_and_the_cursor_stays() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.key(KeyCode::Up);
+    let before = grove.chosen();
+    grove.event(EventKind::AgentStart);
+    grove.user("and now the docs");
+    assert_eq!(grove.told(), []);
+    let screen = grove.screen();
+    assert!(screen.contains("and now the docs"), "{screen}");
+    assert_eq!(grove.chosen(), before);
+}
+
+#[test]
+fn choosing_while_the_agent_works_stops_it_first_and_goes_only_then() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.event(EventKind::AgentStart);
+    grove.key(KeyCode::Up);
+    grove.key(KeyCode::Enter);
+    assert_eq!(grove.key(KeyCode::Enter), [], "the first choice leaves everything as it is");
+    assert!(grove.screen().contains("── tree"), "{}", grove.screen());
+    grove.stage.wait(400);
+    grove.key(KeyCode::Enter);
+    grove.key(KeyCode::Down);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Abort]);
+    assert!(grove.screen().contains("stopping…"), "{}", grove.screen());
+    let go = Action::Go(Go::AskToLeave(grove.entry(7)));
+    let settled = grove.event(EventKind::AgentSettled);
+    assert!(settled.contains(&go), "{settled:?}");
+}
+
+#[test]
+fn while_the_agent_works_a_fork_is_made_beside_it() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.event(EventKind::AgentStart);
+    grove.key(KeyCode::Up);
+    grove.key(KeyCode::Enter);
+    grove.key(KeyCode::End);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::ForkBeside(grove.entry(7)))]);
+    grove.report(Report::List(ListNews::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into())));
+    let screen = grove.screen();
+    assert!(screen.contains("forked into session FGHJKL") && screen.contains("tiller --session"), "{screen}");
+    grove.open();
+    grove.key(KeyCode::Home);
+    grove.key(KeyCode::Enter);
+    assert!(!grove.screen().contains("beside this one, and"), "nothing stands before it: {}", grove.screen());
+}
+
+#[test]
+fn leaving_the_tree_while_the_agent_stops_stays_where_one_is() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.event(EventKind::AgentStart);
+    grove.key(KeyCode::Up);
+    grove.key(KeyCode::Enter);
+    grove.key(KeyCode::Down);
+    grove.key(KeyCode::Enter);
+    grove.key(KeyCode::Esc);
+    let settled = grove.event(EventKind::AgentSettled);
+    assert!(settled.iter().all(|action| !matches!(action, Action::Go(_))), "{settled:?}");
+}
+
+#[test]
+fn a_fork_begins_with_the_prompts_of_the_user() {
+    let mut grove = Grove::branched(80, 24);
+    grove.type_text("/fork");
+    grove.key(KeyCode::Enter);
+    for (width, height) in SIZES {
+        grove.stage.resize(width, height);
+        insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), grove.screen());
+    }
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Fork(grove.entry(7)))]);
+}
+
+#[test]
+fn what_choosing_does_is_said_in_full_beside_the_tree() {
+    for (key, words) in [("/tree", "enter: you are here; back to the transcript"), ("/fork", FORKS_BEFORE)] {
+        let mut grove = Grove::branched(120, 40);
+        grove.type_text(key);
+        grove.key(KeyCode::Enter);
+        let screen = grove.screen();
+        assert!(screen.lines().any(|line| line.trim_end().ends_with(words)), "{screen}");
+    }
+}
+
+#[test]
+fn choosing_how_to_leave_takes_the_tree_away() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    grove.key(KeyCode::Up);
+    let fixture = grove.entry(7);
+    grove.key(KeyCode::Enter);
+    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    grove.report(question);
+    grove.stage.wait(400);
+    grove.key(KeyCode::Down);
+    let made = BranchSummary::Made { instructions: None };
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Navigate(fixture, made))]);
+    assert!(!grove.screen().contains("── tree"), "{}", grove.screen());
+}
+
+#[test]
+fn a_quick_second_enter_chooses_nothing_more_and_sends_no_draft() {
+    let mut grove = Grove::branched(80, 24);
+    grove.stage.app.editor.set_text("a draft");
+    grove.stage.app.open_tree(tree::Purpose::Go);
+    grove.report(Report::Note(String::new()));
+    grove.key(KeyCode::Up);
+    let fixture = grove.entry(7);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(fixture.clone()))]);
+    assert_eq!(grove.key(KeyCode::Enter), [], "one is on the way already");
+    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    grove.report(question);
+    grove.stage.wait(400);
+    let leaves = Action::Go(Go::Navigate(fixture, BranchSummary::None));
+    assert_eq!(grove.key(KeyCode::Enter), [leaves]);
+    assert!(!grove.screen().contains("── tree"), "what is typed now is for where one goes");
+    assert_eq!(grove.key(KeyCode::Enter), []);
+    assert_eq!(grove.stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
+    let went = || {
+        let mut grove = Grove::branched(80, 24);
+        grove.open();
+        grove.key(KeyCode::Up);
+        grove.key(KeyCode::Enter);
+        grove.type_text("and theN");
+        grove.key(KeyCode::Backspace);
+        grove.stage.input(Input::Paste("n".into()));
+        grove
+    };
+    let mut grove = went();
+    let session = grove.writer.reader().id().clone();
+    grove.report(Report::Moved(Moved { change: SessionChange::Leaf, session, editor: None }));
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+    let mut grove = went();
+    grove.report(Report::Failed { what: "the disk is full".into(), hint: None, text: None });
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+    let mut grove = went();
+    grove.key(KeyCode::Esc);
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+}
+
+#[test]
+fn only_what_is_on_the_screen_and_near_it_is_read() {
+    let mut grove = Grove::new(80, 24);
+    for at in 0..1_000 {
+        grove.user(&format!("prompt {at}"));
+    }
+    let mut asked = 0;
+    let mut todo: Vec<Action> = Vec::new();
+    for c in "/tree".chars() {
+        todo.extend(grove.stage.key(KeyCode::Char(c)));
+    }
+    todo.extend(grove.stage.key(KeyCode::Enter));
+    while let Some(action) = todo.pop() {
+        let Action::Beside(Beside::Tree(ask)) = action else { continue };
+        if let Ask::Texts(wants) = &ask {
+            asked += wants.len();
+        }
+        for news in grove.answered(&ask) {
+            let session = grove.writer.reader().id().clone();
+            grove.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
+            todo.extend(std::mem::take(&mut grove.stage.actions));
+        }
+    }
+    assert!((12..=60).contains(&asked), "{asked} rows were read");
+}
+
+#[test]
+fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    let row = |grove: &mut Grove, text: &str| {
+        let screen = grove.stage.screen();
+        screen
+            .lines()
+            .position(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("no {text} on\n{screen}"))
+    };
+    let before = row(&mut grove, "change the lexer");
+    grove.stage.click_on("change the lexer");
+    let screen = grove.stage.screen();
+    assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
+    let actions = grove.stage.click_on("change the lexer");
+    assert!(matches!(&actions[..], [Action::Go(Go::AskToLeave(_))]), "{actions:?}");
+}
+
+#[test]
+fn a_tree_that_is_clicked_on_near_its_edge_does_not_scroll_away_under_the_mouse() {
+    let mut grove = Grove::branched(80, 9);
+    grove.open();
+    let first = |grove: &mut Grove| grove.stage.screen().lines().nth(2).unwrap().to_owned();
+    let before = first(&mut grove);
+    assert!(!before.contains('▸'), "{before}");
+    grove.stage.mouse_at(MouseEventKind::Down(MouseButton::Left), 2);
+    let after = first(&mut grove);
+    assert!(after.contains('▸'), "{after}");
+    // The end of a row has facts of the chosen one.
+    assert_eq!(after.replace('▸', " ")[..30], before[..30]);
+}

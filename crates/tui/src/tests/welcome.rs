@@ -1,0 +1,116 @@
+//! The first screen of a fresh session, and the page about the context.
+
+use crossterm::event::KeyCode;
+use tiller_core::message::ModelRef;
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_engine::{CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, SlashCommand};
+
+use super::stage::{SIZES, START, Stage};
+use crate::app::{Action, Beside, Input, Own, Report};
+use crate::gather;
+use crate::page::Page;
+use crate::welcome::Welcome;
+
+fn skill(name: &str) -> SlashCommand {
+    SlashCommand {
+        name: name.into(),
+        description: "does it".into(),
+        argument_hint: None,
+        source: CommandSource::Skill,
+        location: None,
+    }
+}
+
+/// A fresh session of which everything is known.
+fn fresh(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    stage.told(Report::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
+    let files = ["/home/ada/code/conf/AGENTS.md", "/home/ada/.config/tiller/AGENTS.md"];
+    let last = Some(("why does the lexer drift?".to_owned(), UnixMs(START - 7_200_000)));
+    stage.told(Report::Welcome(Welcome { files: files.map(Into::into).to_vec(), last }));
+    stage
+}
+
+#[test]
+fn first_screen_tells_what_the_session_begins_with() {
+    for (width, height) in SIZES {
+        let mut stage = fresh(width, height);
+        insta::assert_snapshot!(format!("first_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn first_screen_is_looked_up_after_the_start() {
+    let stage = Stage::new(80, 24);
+    assert!(stage.actions.contains(&Action::Beside(Beside::Welcome)), "{:?}", stage.actions);
+}
+
+#[test]
+fn first_screen_follows_a_change_of_the_model() {
+    let mut stage = fresh(80, 24);
+    let model = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
+    stage.event(tiller_core::event::EventKind::ModelChanged { model });
+    let screen = stage.screen();
+    assert!(screen.contains("gpt-5 of openai\n") || screen.contains("gpt-5 of openai "), "{screen}");
+    assert!(!screen.contains("auth.json"), "{screen}");
+}
+
+#[test]
+fn first_screen_goes_with_the_first_message() {
+    let mut stage = fresh(80, 24);
+    stage.app.say(crate::block::Level::Warning, "a notice", None);
+    assert!(stage.screen().contains("Type what you want done"), "{}", stage.screen());
+    stage.type_text("h");
+    assert!(!stage.screen().contains("Type what you want done"), "{}", stage.screen());
+    stage.control('u');
+    stage.user("hello");
+    let screen = stage.screen();
+    assert!(!screen.contains("tiller 0.1.0") && !screen.contains("last here"), "{screen}");
+    assert!(!screen.contains("Type what you want done"), "{screen}");
+    assert!(screen.contains("a notice"), "{screen}");
+}
+
+#[test]
+fn context_page_shows_each_part_with_its_share() {
+    for (width, height) in SIZES {
+        let part = |kind, count, tokens| ContextPart { kind, count, tokens: Tokens(tokens) };
+        let breakdown = ContextBreakdown {
+            context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+            parts: vec![
+                part(ContextKind::SystemPrompt, 1, 1_240),
+                part(ContextKind::Skills, 2, 310),
+                part(ContextKind::Tools, 12, 4_400),
+                part(ContextKind::ContextFile("/home/ada/code/conf/AGENTS.md".into()), 1, 820),
+                part(ContextKind::UserMessages, 3, 900),
+                part(ContextKind::Answers, 14, 9_700),
+                part(ContextKind::ToolResults, 31, 48_200),
+            ],
+        };
+        let mut stage = Stage::new(width, height);
+        let home = std::path::Path::new("/home/ada");
+        let lines = gather::context(&breakdown, Some(home), Page::columns(width));
+        stage.told(Report::Page { title: "context".into(), lines });
+        insta::assert_snapshot!(format!("context_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn context_command_asks_for_the_page() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/context");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
+}
+
+#[test]
+fn ctrl_c_in_the_list_that_resume_begins_with_quits() {
+    let mut stage = fresh(80, 24);
+    stage.app.offer_sessions(UnixMs(stage.now));
+    stage.wait(1_000);
+    assert_eq!(stage.control('c'), [Action::Own(Own::Quit)]);
+    let mut stage = fresh(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    assert!(!stage.control('c').contains(&Action::Own(Own::Quit)), "a list that a key opened is left");
+    stage.input(Input::Tick);
+}

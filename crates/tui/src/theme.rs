@@ -1,0 +1,245 @@
+//! What roles look like on this terminal: the theme that is worn, and the one that is tried on.
+
+mod choosing;
+
+pub(super) use choosing::{Fit, fit, names, setting_of};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui::style::{Color, Modifier, Style};
+use tiller_core::setting::{self, Setting};
+use tiller_files::resource::Problem;
+use tiller_render::theme::{self, Background, Colour, Depth, Library, Look, ROLES, Rgb, Wish};
+use tiller_render::{self as render, Ansi, Emphasis};
+use tokio::sync::watch;
+
+/// The themes there are, which one is wanted, and what the terminal can show of it.
+#[derive(Clone, Debug, Default)]
+pub struct ThemeOptions {
+    /// The themes that are known at the start.
+    pub library: Arc<Library>,
+    /// Which one is wanted.
+    pub wish: Wish,
+    /// How many colours there are to paint with.
+    pub depth: Depth,
+    /// The ground of the terminal, as far as it can be guessed.
+    pub background: Background,
+    /// Whether the terminal is asked for its ground, when that decides.
+    pub asking: Asking,
+    /// The themes as they become known later: files that changed. `None` never tells.
+    pub news: Option<watch::Receiver<Arc<Library>>>,
+}
+
+impl ThemeOptions {
+    /// The themes as they are known now.
+    pub(super) fn library_now(&self) -> Arc<Library> {
+        self.news.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
+    }
+}
+
+/// Whether the terminal is asked for the colour of its ground (OSC 11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asking {
+    /// The guess has to do: a terminal that would show the question, or none at all.
+    #[default]
+    Never,
+    /// It is asked after the first frame, and its answer waited for as long as it takes.
+    AfterFirstFrame,
+}
+
+/// How everything looks.
+#[derive(Clone, Debug)]
+pub(super) struct Theme {
+    library: Arc<Library>,
+    wish: Wish,
+    /// What is looked at without having been chosen.
+    tried: Option<String>,
+    background: Background,
+    depth: Depth,
+    worn: Arc<theme::Theme>,
+    /// By role.
+    looks: [Style; ROLES.len()],
+}
+
+/// What changed of what is wrong with the files of themes.
+#[derive(Debug)]
+pub(super) struct Restocked {
+    new: Vec<Problem>,
+    gone: Vec<Problem>,
+    /// Files that are right again.
+    mended: Vec<PathBuf>,
+}
+
+impl Theme {
+    pub(super) fn of(options: &ThemeOptions) -> Self {
+        let ThemeOptions { library, wish, depth, background, .. } = options;
+        let worn = Arc::clone(library.choose(wish, *background, *depth));
+        let looks = looks(&worn, *depth);
+        let (library, wish) = (Arc::clone(library), wish.clone());
+        Self { library, wish, tried: None, background: *background, depth: *depth, worn, looks }
+    }
+
+    /// How a style looks.
+    pub(super) fn style(&self, style: render::Style) -> Style {
+        let mut look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        if let Some(ground) = style.ground {
+            look.bg = self.looks[ground as usize].bg;
+        }
+        let printed =
+            |ansi: Option<Ansi>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
+        Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
+    }
+
+    /// The terminal said of which colour its ground is.
+    pub(super) fn learn(&mut self, ground: Rgb) {
+        self.background = Background::of(ground);
+        self.dress();
+    }
+
+    /// Other themes are known than before; what is wrong with their files that wasn't before, and what no longer is.
+    pub(super) fn restock(&mut self, library: Arc<Library>) -> Restocked {
+        let before = std::mem::replace(&mut self.library, library);
+        self.dress();
+        let without = |these: &Library, those: &Library| -> Vec<Problem> {
+            these.problems().iter().filter(|problem| !those.problems().contains(problem)).cloned().collect()
+        };
+        let gone = without(&before, &self.library);
+        let is_right = |problem: &&Problem| {
+            let is_wrong = self.library.problems().iter().any(|other| other.path == problem.path);
+            !is_wrong && self.library.known().any(|known| known.path.as_ref() == Some(&problem.path))
+        };
+        let mended = gone.iter().filter(is_right).map(|problem| problem.path.clone()).collect();
+        Restocked { new: without(&self.library, &before), gone, mended }
+    }
+
+    /// Shows a theme for as long as it is looked at; `None` shows what was chosen again.
+    fn try_on(&mut self, name: Option<&str>) {
+        self.tried = name.map(str::to_owned);
+        self.dress();
+    }
+
+    /// Has one of the settings name this theme from now on.
+    fn wear(&mut self, setting: &Setting, name: &str) {
+        let wished = if *setting == setting::THEME_DARK {
+            &mut self.wish.dark
+        } else if *setting == setting::THEME_LIGHT {
+            &mut self.wish.light
+        } else {
+            &mut self.wish.theme
+        };
+        name.clone_into(wished);
+        self.tried = None;
+        self.dress();
+    }
+
+    fn dress(&mut self) {
+        let wish = self.tried.as_deref().map(|name| self.wish.with(name));
+        let wish = wish.as_ref().unwrap_or(&self.wish);
+        self.worn = Arc::clone(self.library.choose(wish, self.background, self.depth));
+        self.looks = looks(&self.worn, self.depth);
+    }
+}
+
+fn looks(theme: &theme::Theme, depth: Depth) -> [Style; ROLES.len()] {
+    ROLES.map(|role| style_of(theme.look(role, depth)))
+}
+
+fn style_of(look: Look) -> Style {
+    let style = Style { fg: look.fg.map(colour), bg: look.bg.map(colour), ..Style::new() };
+    style.add_modifier(modifiers(look.emphasis))
+}
+
+const fn colour(colour: Colour) -> Color {
+    match colour {
+        Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
+        Colour::Indexed(index) => Color::Indexed(index),
+    }
+}
+
+fn modifiers(emphasis: Emphasis) -> Modifier {
+    let all = [
+        (Emphasis::BOLD, Modifier::BOLD),
+        (Emphasis::ITALIC, Modifier::ITALIC),
+        (Emphasis::UNDERLINE, Modifier::UNDERLINED),
+        (Emphasis::STRIKE, Modifier::CROSSED_OUT),
+        (Emphasis::REVERSED, Modifier::REVERSED),
+        (Emphasis::DIM, Modifier::DIM),
+    ];
+    let given = all.into_iter().filter(|(wanted, _)| emphasis.has(*wanted));
+    given.fold(Modifier::empty(), |sum, (_, modifier)| sum | modifier)
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_render::Role;
+
+    use super::*;
+
+    fn dressed(depth: Depth, background: Background) -> Theme {
+        Theme::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
+    }
+
+    #[test]
+    fn colours_are_those_that_the_terminal_has() {
+        let accent = |depth| dressed(depth, Background::Dark).style(Role::Accent.into()).fg;
+        assert_eq!(accent(Depth::Millions), Some(Color::Rgb(0x6c, 0xcf, 0xcf)));
+        assert_eq!(accent(Depth::TwoHundredFiftySix), Some(Color::Indexed(80)));
+        assert_eq!(accent(Depth::Sixteen), Some(Color::Indexed(6)));
+        assert_eq!(accent(Depth::None), None);
+    }
+
+    #[test]
+    fn the_emphasis_of_a_text_comes_on_top_of_its_roles() {
+        let theme = dressed(Depth::None, Background::Dark);
+        let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
+        assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
+    }
+
+    #[test]
+    fn what_a_command_painted_keeps_its_colours_where_there_are_any() {
+        let style =
+            render::Style { fg: Some(Ansi::Basic(1)), bg: Some(Ansi::Rgb(1, 2, 3)), ..Role::Muted.into() };
+        let painted = |depth| dressed(depth, Background::Dark).style(style);
+        let look = painted(Depth::Millions);
+        assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
+        assert_eq!(painted(Depth::Sixteen).bg, Some(Color::Indexed(0)));
+        assert_eq!((painted(Depth::None).fg, painted(Depth::None).bg), (None, None));
+    }
+
+    #[test]
+    fn the_terminals_answer_changes_what_is_worn_unless_the_user_chose() {
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        assert_eq!(theme.worn.name, "dark");
+        theme.learn(Rgb::WHITE);
+        assert_eq!(theme.worn.name, "light");
+        theme.wear(&setting::THEME, "gruvbox");
+        theme.learn(Rgb::WHITE);
+        assert_eq!(theme.worn.name, "gruvbox");
+    }
+
+    #[test]
+    fn what_is_tried_on_is_worn_only_while_it_is_looked_at() {
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        theme.try_on(Some("catppuccin"));
+        theme.learn(Rgb::BLACK);
+        assert_eq!(theme.worn.name, "catppuccin");
+        theme.try_on(None);
+        assert_eq!(theme.worn.name, "dark");
+    }
+
+    #[test]
+    fn the_same_problem_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("x.json"), "{").unwrap();
+        let place = tiller_files::resource::Place {
+            path: folder.path().to_owned(),
+            origin: tiller_files::resource::Origin::User,
+            bounds: None,
+        };
+        let broken = Arc::new(Library::load(&[place], &Library::built_in()));
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        assert_eq!(theme.restock(Arc::clone(&broken)).new.len(), 1);
+        assert_eq!(theme.restock(broken).new, []);
+    }
+}

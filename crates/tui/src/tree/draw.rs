@@ -1,0 +1,373 @@
+//! The tree as lines: the rows that are on the screen, the preview, what was typed, the keys.
+
+use ratatui::layout::Rect;
+use tiller_core::unit::thousands;
+use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
+use tiller_session::Visibility;
+use tiller_session::tree::Row;
+use unicode_width::UnicodeWidthStr;
+
+use super::said::kind_sign;
+use super::{Areas, Going, Purpose, TreeView, area};
+use crate::call::one_line;
+use crate::keymap::{KeyCommand, Keymap};
+use crate::layout::{Ctx, cut_front, right_aligned};
+
+/// Columns of a row's sign.
+const SIGN: usize = 2;
+
+/// Columns that a row's text has if it needs them and the screen has them: facts of a branch go before it does.
+const TEXT: usize = 36;
+
+/// Columns of a label at most, and those of its row that it leaves to everything else.
+const LABEL: usize = 40;
+const BESIDE_LABEL: usize = 12;
+
+/// What a screen of the tree looks like.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn {
+    /// Lines with the places they stand at.
+    pub(crate) lines: Vec<(Rect, Line)>,
+    /// Where something is being typed.
+    pub(crate) cursor: (u16, u16),
+}
+
+impl TreeView {
+    /// Lays out what is on the screen; drawing after it only reads.
+    pub(crate) fn prepare(&mut self, size: (u16, u16), keymap: &Keymap, ctx: &Ctx) {
+        let (whole, areas) = (area(size), self.areas(size));
+        self.place.height = usize::from(areas.list.height);
+        self.keep_in_sight();
+        let row = |at: u16| Rect { y: at, height: u16::from(at < whole.height), ..whole };
+        let width = usize::from(whole.width);
+        let mut lines = vec![(row(0), self.title(width)), (row(1), self.search_line(width))];
+        let typed = 3 + Line::new(self.search.words(), Role::Text).width();
+        let mut cursor = (column(typed, whole.width), 1.min(whole.height.saturating_sub(1)));
+        let list_width = usize::from(areas.list.width).saturating_sub(1);
+        if self.rows.len() == 0 {
+            lines.push((first_row(areas.list), Line::new(format!("   {}", self.nothing()), Role::Muted)));
+        }
+        for place in 0..areas.list.height {
+            let Some(at) = self.rows.get(self.place.top + usize::from(place)) else { break };
+            let row = self.place.top + usize::from(place);
+            let area = Rect { y: areas.list.y + place, height: 1, ..areas.list };
+            let (line, typed) = self.row(row, at, list_width, ctx);
+            if let Some(typed) = typed {
+                cursor = (column(typed, areas.list.width), area.y);
+            }
+            lines.push((area, line));
+        }
+        if let Some(area) = areas.preview {
+            lines.extend(self.preview_lines(area, &areas, keymap, ctx));
+        }
+        if whole.height >= 8 {
+            lines.push((row(whole.height - 1), self.keys(keymap, width)));
+        }
+        self.drawn = Drawn { lines, cursor };
+    }
+
+    fn title(&self, width: usize) -> Line {
+        let words = match self.purpose {
+            Purpose::Go => "tree",
+            Purpose::Fork => "fork from",
+        };
+        let mut notes = vec![self.sieve.filter.name().to_owned()];
+        notes.extend((self.sieve.hidden == Visibility::Shown).then(|| "hidden too".to_owned()));
+        notes.extend((!self.sieve.folded.is_empty()).then(|| "folded".to_owned()));
+        let all = self.shape.as_ref().map_or(0, |shape| shape.len());
+        notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(all)));
+        let notes = notes.join(" · ");
+        let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
+        let used = words.chars().count() + notes.chars().count() + 8;
+        let rule = "─".repeat(width.saturating_sub(used));
+        vec![
+            Span::new("── ", Role::Muted),
+            Span::new(words, bold),
+            Span::new(format!(" {rule} {notes} ──"), Role::Muted),
+        ]
+        .into()
+    }
+
+    fn search_line(&self, width: usize) -> Line {
+        let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
+        if self.search.words().is_empty() {
+            return vec![mark, Span::new("type to search what was said", Role::Muted)].into();
+        }
+        let words = one_line(self.search.words());
+        let state = Span::new(format!("{} ", self.search.state(self.found_hidden())), Role::Muted);
+        right_aligned(vec![mark, Span::new(words, Role::Text)], Some(state), width)
+    }
+
+    /// How much of what was found has no row because it is hidden.
+    fn found_hidden(&self) -> usize {
+        match (&self.shape, self.search.found(), self.sieve.hidden) {
+            (Some(shape), Some(found), Visibility::Hidden) => {
+                let both = found.iter().zip(&shape.hidden_with);
+                both.filter(|(is_found, with)| **is_found && with.is_some()).count()
+            }
+            _ => 0,
+        }
+    }
+
+    fn nothing(&self) -> &'static str {
+        match &self.shape {
+            None => "",
+            Some(shape) if shape.len() == 0 => "nothing has been said yet",
+            Some(_) if self.search.found().is_some() => "nothing says that",
+            Some(_) => "nothing of this kind is here",
+        }
+    }
+
+    /// A row, and where its label is being typed.
+    fn row(&self, at: usize, row: &Row, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
+        let is_chosen = at == self.place.row;
+        let lead = self.rows.lead(at, width / 3);
+        let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
+        let (sign, text, style) = self.words(row, is_chosen);
+        left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
+        let used = left.iter().map(Span::width).sum::<usize>();
+        let room = width.saturating_sub(used);
+        let (label, typed) = self.label(row.node, LABEL.min(room.saturating_sub(BESIDE_LABEL)));
+        let facts = self.facts(at, row, ctx);
+        let label_width = label.as_ref().map_or(0, |label| label.width() + 2);
+        let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
+        let facts_width = facts.as_ref().map_or(0, |facts| facts.width() + 2);
+        let text = cut_to(&text, room.saturating_sub(label_width + facts_width));
+        left.extend(marked(&text, self.search.words(), style));
+        let mut typed_at = None;
+        if let Some(label) = label {
+            let before: usize = left.iter().map(Span::width).sum();
+            typed_at = typed.map(|typed| before + 2 + typed);
+            left.push(Span::new("  ", Role::Text));
+            left.push(label);
+        }
+        (right_aligned(left, facts, width), typed_at)
+    }
+
+    fn gutter(&self, at: usize, row: &Row) -> Span {
+        let cursor = if at == self.place.row { "▸" } else { " " };
+        let path = match (self.rows.here() == Some(at), row.on_path) {
+            (true, _) => "●",
+            (false, true) => "•",
+            (false, false) => " ",
+        };
+        Span::new(format!(" {cursor}{path} "), Style::from(Role::Accent).with(Emphasis::BOLD))
+    }
+
+    /// The sign of a row, its text, and how that looks: what is on the path has its full weight.
+    fn words(&self, row: &Row, is_chosen: bool) -> (&'static str, String, Style) {
+        let said = self.texts.of(row.node);
+        let sign = said.map(|said| said.sign);
+        let sign =
+            sign.or_else(|| self.shape.as_ref().map(|shape| kind_sign(shape.node(row.node)))).unwrap_or(" ");
+        let text = said.map_or_else(|| "…".to_owned(), |said| said.text.clone());
+        let role = match said {
+            Some(said) if row.on_path && !said.is_muted() => said.role,
+            _ => Role::Muted,
+        };
+        let bold = is_chosen || role == Role::User;
+        let style = Style::from(if is_chosen { Role::Accent } else { role });
+        (sign, text, style.with(if bold { Emphasis::BOLD } else { Emphasis::NONE }))
+    }
+
+    /// The label of an entry in so many columns, and the column in it at which one types: that one is to be seen.
+    fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
+        if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
+            let text = cut_front(&labelling.text, room);
+            let label = Span::new(format!("[{text} ]"), Style::from(Role::Accent).with(Emphasis::BOLD));
+            let typed = label.width().saturating_sub(2);
+            return (Some(label), Some(typed));
+        }
+        let label = self.shape.as_ref().and_then(|shape| shape.marks.label(node));
+        let shown = |label: &str| format!("[{}]", cut_to(&one_line(label), room));
+        (label.map(|label| Span::new(shown(label), Role::Warning)), None)
+    }
+
+    /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.
+    fn facts(&self, at: usize, row: &Row, ctx: &Ctx) -> Vec<String> {
+        let Some(shape) = &self.shape else { return Vec::new() };
+        let branch = shape.branch(row.node);
+        let mut facts = Vec::new();
+        if shape.hidden_with[row.node].is_some() {
+            facts.push("hidden".to_owned());
+        }
+        let is_folded = self.sieve.folded.contains(&row.node) && self.search.found().is_none();
+        if is_folded {
+            let kept_back = self.sieve.kept_back.get(&row.node).copied().unwrap_or(0);
+            facts.push(format!("{} folded", thousands(kept_back)));
+        }
+        if self.rows.begins(at) {
+            facts.push(branch.newest.age(ctx.now));
+            facts.extend((!is_folded).then(|| size(branch.entries)));
+            facts.extend(self.texts.model(row.node).map(one_line));
+        } else if at == self.place.row {
+            facts.push(shape.node(row.node).timestamp.age(ctx.now));
+        }
+        facts
+    }
+
+    fn preview_lines(&mut self, area: Rect, areas: &Areas, keymap: &Keymap, ctx: &Ctx) -> Vec<(Rect, Line)> {
+        let is_beside = area.x > areas.list.x;
+        let inset = if is_beside { 2 } else { 1 };
+        let width = usize::from(area.width.saturating_sub(inset + 1)).max(1);
+        let mut lines = vec![self.preview_head(usize::from(area.width), ctx)];
+        let height = usize::from(area.height.saturating_sub(2));
+        let inner = Ctx { width, ..ctx.clone() };
+        let is_empty = self.rows.len() == 0;
+        let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
+        body.resize_with(height, Line::default);
+        lines.extend(body);
+        let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).words());
+        let enter = keymap.key_of(KeyCommand::Accept);
+        let what = what.map(|what| cut_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
+        let what = Span::new(what, Role::Muted);
+        let more =
+            (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
+        lines.push(right_aligned(vec![what], more.map(|more| Span::new(more, Role::Muted)), width));
+        let place = |(at, line): (usize, Line)| {
+            let inset = if at == 0 { 0 } else { inset.min(area.width) };
+            let y = area.y + u16::try_from(at).unwrap_or(u16::MAX);
+            (Rect { x: area.x + inset, y, width: area.width - inset, height: 1 }, line)
+        };
+        lines.into_iter().take(usize::from(area.height)).enumerate().map(place).collect()
+    }
+
+    /// A rule that says when it was said, by whom, and what it took.
+    fn preview_head(&self, width: usize, ctx: &Ctx) -> Line {
+        if self.rows.len() == 0 {
+            return Line::new("─".repeat(width), Role::Muted);
+        }
+        let known = self.shape.as_ref().zip(self.preview.node());
+        let moment = known.filter(|(shape, node)| *node < shape.len()).map(|(shape, node)| {
+            let moment = shape.node(node).timestamp;
+            format!("{} · {} ago", ctx.clock(moment), moment.age(ctx.now)).replace("now ago", "now")
+        });
+        let facts: Vec<String> = moment.into_iter().chain(self.preview.facts().iter().cloned()).collect();
+        let words = cut_to(&facts.join(" · "), width.saturating_sub(8));
+        let used = Span::new(words.as_str(), Role::Muted).width();
+        let gap = if words.is_empty() { "──" } else { "" };
+        let rule = "─".repeat(width.saturating_sub(used + 5));
+        Line::new(format!("── {words}{gap} {rule}").replace("── ──", "─────"), Role::Muted)
+    }
+
+    fn keys(&self, keymap: &Keymap, width: usize) -> Line {
+        let key = |command| keymap.key_of(command);
+        if self.labelling.is_some() {
+            let words = format!(
+                "{} keeps the label, empty takes it away · {}",
+                key(KeyCommand::Accept),
+                key(KeyCommand::Back)
+            );
+            return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
+        }
+        if matches!(self.going, Going::OnceStopped(_)) {
+            return Line::new("   stopping…", Role::Accent);
+        }
+        if let Some(refused) = self.place.refused {
+            return Line::new(cut_to(&format!("   ✗ {refused}"), width), Role::Error);
+        }
+        let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
+        let can = |command| command != KeyCommand::Hide || !self.is_in_use();
+        let hints = [
+            (KeyCommand::Accept, if self.purpose == Purpose::Go { "goes there" } else { "forks there" }),
+            (KeyCommand::NextFilter, "filter"),
+            (KeyCommand::EditLabel, "label"),
+            if is_folded { (KeyCommand::Unfold, "unfold") } else { (KeyCommand::Fold, "fold") },
+            (KeyCommand::TogglePreview, "preview"),
+            (KeyCommand::Hide, "hide"),
+            (KeyCommand::ShowHidden, "hidden too"),
+            (KeyCommand::ForkHere, "fork"),
+            (KeyCommand::FoldOthers, "fold others"),
+        ];
+        let back = format!("{} back", key(KeyCommand::Back));
+        let mut words = String::new();
+        for (command, what) in hints.into_iter().filter(|(command, _)| can(*command)) {
+            let hint = format!("{} {what} · ", key(command));
+            if 3 + words.chars().count() + hint.chars().count() + back.chars().count() > width {
+                break;
+            }
+            words.push_str(&hint);
+        }
+        Line::new(format!("   {words}{back}"), Role::Muted)
+    }
+}
+
+fn first_row(area: Rect) -> Rect {
+    Rect { height: area.height.min(1), ..area }
+}
+
+fn column(at: usize, width: u16) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX).min(width.saturating_sub(1))
+}
+
+/// What the user said is marked by the accent, on the path.
+fn sign_role(row: &Row, role: Role) -> Role {
+    if row.on_path && role == Role::User { Role::Accent } else { role }
+}
+
+fn size(entries: u32) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", thousands(entries as usize)) }
+}
+
+/// As many of the facts as there is room for, the first ones first.
+fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
+    while !facts.is_empty() {
+        let span = Span::new(facts.join(" · "), Role::Muted);
+        if span.width() <= room {
+            return Some(span);
+        }
+        facts.pop();
+    }
+    None
+}
+
+/// A text in which the words that are looked for stand out.
+fn marked(text: &str, words: &str, style: Style) -> Vec<Span> {
+    let lower = text.to_lowercase();
+    // Where letters change their length their places do too.
+    if words.trim().is_empty() || lower.len() != text.len() {
+        return vec![Span::new(text, style)];
+    }
+    let mut is_marked = vec![false; text.len()];
+    for word in words.split_whitespace().map(str::to_lowercase) {
+        for (at, found) in lower.match_indices(&word) {
+            is_marked[at..at + found.len()].fill(true);
+        }
+    }
+    let bright = style.with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+    let mut spans: Vec<Span> = Vec::new();
+    for (at, c) in text.char_indices() {
+        let style = if is_marked[at] { bright } else { style };
+        match spans.last_mut() {
+            Some(span) if span.style == style => span.text.push(c),
+            _ => spans.push(Span::new(c.to_string(), style)),
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_looked_for_stand_out_wherever_they_are() {
+        let spans = marked("The Lexer, the lexer", "LEXER t", Role::Text.into());
+        let bright: Vec<&str> = spans
+            .iter()
+            .filter(|span| span.style.emphasis.has(Emphasis::UNDERLINE))
+            .map(|span| span.text.as_str())
+            .collect();
+        assert_eq!(bright, ["T", "Lexer", "t", "lexer"]);
+        assert_eq!(marked("İstanbul", "i", Role::Text.into()).len(), 1);
+    }
+
+    #[test]
+    fn facts_that_have_no_room_go_from_the_end() {
+        let facts = || vec!["3h".to_owned(), "12 entries".to_owned(), "opus".to_owned()];
+        let shown = |room| fitting(facts(), room).map(|span| span.text);
+        assert_eq!(shown(30).as_deref(), Some("3h · 12 entries · opus"));
+        assert_eq!(shown(15).as_deref(), Some("3h · 12 entries"));
+        assert_eq!(shown(1), None);
+    }
+}

@@ -1,0 +1,386 @@
+//! What keys do in the tree. Text narrows it; everything else is a key of the table.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_core::id::{EntryId, SessionId};
+use tiller_session::Visibility;
+
+use super::{Ask, Effect, Going, Labelling, News, Purpose, TreeView};
+use crate::app::{Action, App, Beside, Change, Go};
+use crate::block::Level;
+use crate::keymap::{Context, KeyCommand};
+use crate::picker::{Choice, Item, Picker};
+use crate::popup::Popup;
+use crate::question::Question;
+
+/// Lines that the preview is scrolled by.
+const PREVIEW_LINES: usize = 3;
+
+/// Characters of a label: more is no label, and slow to lay out. Of a longer one than its row has room for the end is shown while it
+/// is typed.
+const LONGEST_LABEL: usize = 1_000;
+
+/// What a key comes to, beyond the tree itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Nothing,
+    /// One level back.
+    Back,
+    Close,
+    Choose(Purpose),
+    Hide(EntryId, Visibility),
+    Label(EntryId, Option<String>),
+}
+
+impl App {
+    /// Opens the tree.
+    pub(crate) fn open_tree(&mut self, purpose: Purpose) -> Vec<Action> {
+        self.popups.push(Popup::Tree(Box::new(TreeView::new(purpose))));
+        Vec::new()
+    }
+
+    /// The tree, wherever in the stack it is.
+    fn tree(&mut self) -> Option<&mut TreeView> {
+        self.popups.iter_mut().find_map(|popup| match popup {
+            Popup::Tree(tree) => Some(&mut **tree),
+            Popup::Pick(_) | Popup::Read(_) => None,
+        })
+    }
+
+    /// What the tree wants done after an input, whatever it was.
+    pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
+        let (size, is_working) = (self.place.size, self.is_working());
+        let Some(tree) = self.tree() else { return Vec::new() };
+        let asks: Vec<Ask> = tree.asks(size);
+        let go = if is_working { None } else { tree.once_stopped() };
+        asks.into_iter().map(Beside::Tree).map(Action::Beside).chain(go).collect()
+    }
+
+    /// The session has other entries than the tree knows.
+    pub(crate) fn outdate_tree(&mut self) {
+        if let Some(tree) = self.tree() {
+            tree.outdate();
+        }
+    }
+
+    pub(crate) fn tree_news(&mut self, session: &SessionId, news: News) {
+        if let Some(tree) = self.tree() {
+            tree.take(session, news);
+        }
+    }
+
+    /// Says where a session was made.
+    pub(crate) fn forked_beside(&mut self, session: &SessionId) {
+        self.popups.clear();
+        let short = session.short();
+        let hint = format!("tiller --session {short} opens it; the prompt you chose waits in it");
+        self.say(Level::Note, format!("forked into session {short}, beside this one"), Some(hint));
+    }
+
+    /// Takes a key, if the tree is on top.
+    pub(crate) fn tree_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let keymap = &self.place.keymap;
+        let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
+        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
+        (tree.place.refused, tree.place.is_clicked) = (None, false);
+        let outcome = match (command, typed(key)) {
+            _ if tree.labelling.is_some() => tree.label_key(command, key),
+            _ if matches!(tree.going, Going::Leaving(_)) => tree.leaving_key(command, key),
+            (Some(command), _) => tree.command(command),
+            (None, Some(c)) => tree.type_text(&c.to_string()),
+            (None, None) if key.code == KeyCode::Backspace => tree.erase(),
+            (None, None) => Outcome::Nothing,
+        };
+        Some(self.tree_outcome(outcome))
+    }
+
+    /// Takes the entry under the cursor as Enter does.
+    pub(crate) fn accept_in_tree(&mut self) -> Vec<Action> {
+        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let outcome = tree.command(KeyCommand::Accept);
+        self.tree_outcome(outcome)
+    }
+
+    fn tree_outcome(&mut self, outcome: Outcome) -> Vec<Action> {
+        match outcome {
+            Outcome::Nothing => Vec::new(),
+            Outcome::Back => {
+                self.keep_typed_ahead();
+                self.popups.pop();
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+            }
+            Outcome::Close => {
+                self.keep_typed_ahead();
+                self.popups.clear();
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+            }
+            Outcome::Choose(purpose) => self.choose_entry(purpose),
+            Outcome::Hide(entry, Visibility::Hidden) => vec![Action::Beside(Beside::AskToHide(entry))],
+            Outcome::Hide(entry, Visibility::Shown) => {
+                vec![Action::Change(Change::Hide(entry, Visibility::Shown))]
+            }
+            Outcome::Label(entry, label) => vec![Action::Change(Change::LabelEntry(entry, label))],
+        }
+    }
+
+    /// Goes to the entry under the cursor; while the agent works the user is asked first.
+    fn choose_entry(&mut self, purpose: Purpose) -> Vec<Action> {
+        let is_working = self.is_working();
+        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
+        match tree.effect_for(purpose, node) {
+            Effect::Show => {
+                let with = tree.hidden_with(node).unwrap_or(entry);
+                vec![Action::Change(Change::Hide(with, Visibility::Shown))]
+            }
+            Effect::Stay => {
+                self.popups.clear();
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+            }
+            _ if is_working => {
+                let items = busy_items(purpose, &entry, tree.stands_first(node));
+                self.popups.push(Popup::Pick(Box::new(Picker::of("the agent is at work", items))));
+                Vec::new()
+            }
+            Effect::Before | Effect::From => {
+                tree.going = Going::begun();
+                vec![Action::Go(Go::AskToLeave(entry))]
+            }
+            Effect::Fork | Effect::ForkBefore => {
+                tree.going = Going::begun();
+                vec![Action::Go(Go::Fork(entry))]
+            }
+        }
+    }
+
+    /// Asks whether an entry, and so many with it, are to leave the tree.
+    pub(crate) fn ask_to_hide(&mut self, entry: EntryId, count: usize) {
+        let entries = match count {
+            1 => "this entry".to_owned(),
+            2 => "this and the entry after it".to_owned(),
+            count => format!("this and the {} entries after it", count - 1),
+        };
+        let key = self.place.keymap.key_of(KeyCommand::ShowHidden);
+        let label = format!("hide {entries}; nothing is deleted, {key} shows what is hidden");
+        let items = vec![
+            Item::new(label, Choice::Hide(entry)),
+            Item::new("leave the tree as it is", Choice::Nothing),
+        ];
+        self.ask(Question { title: "hide this branch?".to_owned(), items });
+    }
+
+    /// Stops what runs, and goes there once it has.
+    pub(crate) fn stop_for(&mut self, go: Go) -> Vec<Action> {
+        let is_working = self.is_working();
+        if let Some(tree) = self.tree() {
+            tree.going = Going::OnceStopped(go);
+        }
+        if is_working { vec![Action::Abort] } else { Vec::new() }
+    }
+}
+
+/// A character that is typed, rather than a key that does something.
+fn typed(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => Some(c),
+        _ => None,
+    }
+}
+
+/// What can be done about an entry while the agent works.
+fn busy_items(purpose: Purpose, entry: &EntryId, stands_first: bool) -> Vec<Item> {
+    let (stop, go) = match purpose {
+        Purpose::Go => ("stop it and go there", Go::AskToLeave(entry.clone())),
+        Purpose::Fork => ("stop it and fork there", Go::Fork(entry.clone())),
+    };
+    let mut items =
+        vec![Item::new("stay, and let it work", Choice::Nothing), Item::new(stop, Choice::Stop(go))];
+    if !stands_first {
+        let label = "fork there into a session beside this one, and let it work";
+        items.push(Item::new(label, Choice::ForkBeside(entry.clone())));
+    }
+    items
+}
+
+impl TreeView {
+    fn effect_for(&self, purpose: Purpose, node: usize) -> Effect {
+        match (self.effect(node), purpose) {
+            (Effect::Before, Purpose::Fork) => Effect::ForkBefore,
+            (Effect::From | Effect::Stay, Purpose::Fork) => Effect::Fork,
+            (effect, _) => effect,
+        }
+    }
+
+    /// Whether it is a message of the user's before which nothing stands.
+    fn stands_first(&self, node: usize) -> bool {
+        let Some(shape) = &self.shape else { return true };
+        self.effect_for(Purpose::Fork, node) == Effect::ForkBefore && shape.node(node).parent.is_none()
+    }
+
+    /// The entry with which this one is hidden.
+    fn hidden_with(&self, node: usize) -> Option<EntryId> {
+        let shape = self.shape.as_ref()?;
+        shape.hidden_with[node].map(|with| shape.node(with).id.clone())
+    }
+
+    /// Types into whatever is being typed: the label, what narrows the tree, or what is for where one goes.
+    pub(crate) fn paste(&mut self, text: &str) {
+        if let Going::Leaving(ahead) = &mut self.going {
+            return ahead.push_str(text);
+        }
+        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match &mut self.labelling {
+            Some(labelling) => labelling.push(&text),
+            None => _ = self.type_text(&text),
+        }
+    }
+
+    fn type_text(&mut self, text: &str) -> Outcome {
+        text.chars().filter(|c| !c.is_control()).for_each(|c| self.search.push(c));
+        self.narrow()
+    }
+
+    fn erase(&mut self) -> Outcome {
+        self.search.pop();
+        self.narrow()
+    }
+
+    fn narrow(&mut self) -> Outcome {
+        if self.search.settle() {
+            self.arrange();
+        }
+        Outcome::Nothing
+    }
+
+    fn command(&mut self, command: KeyCommand) -> Outcome {
+        let page = isize::try_from(self.place.height).unwrap_or(10).saturating_sub(1).max(1);
+        match command {
+            KeyCommand::Up => self.step(-1),
+            KeyCommand::Down => self.step(1),
+            KeyCommand::PopupPageUp => self.step(-page),
+            KeyCommand::PopupPageDown => self.step(page),
+            KeyCommand::First => self.go_to(0),
+            KeyCommand::Last => self.go_to(usize::MAX),
+            KeyCommand::Accept => return Outcome::Choose(self.purpose),
+            KeyCommand::ForkHere => return Outcome::Choose(Purpose::Fork),
+            KeyCommand::Back if self.search.words().is_empty() => return Outcome::Back,
+            KeyCommand::Back | KeyCommand::ClearFilter => {
+                self.search.clear();
+                return self.narrow();
+            }
+            KeyCommand::DeleteWord => {
+                self.search.pop_word();
+                return self.narrow();
+            }
+            KeyCommand::Close => return Outcome::Close,
+            KeyCommand::Hide => return self.hide(),
+            command => self.look_command(command),
+        }
+        Outcome::Nothing
+    }
+
+    /// Keys that change what is shown, or where one is by the shape of the tree.
+    fn look_command(&mut self, command: KeyCommand) {
+        match command {
+            KeyCommand::Fold => self.fold(),
+            KeyCommand::Unfold => self.unfold(),
+            KeyCommand::FoldOthers => self.fold_others(),
+            KeyCommand::ForkPoint => self.go_to_fork_point(),
+            KeyCommand::NextBranch => {
+                self.rows.branch_below(self.place.row).into_iter().for_each(|row| self.go_to(row))
+            }
+            KeyCommand::PreviousBranch => {
+                self.rows.branch_above(self.place.row).into_iter().for_each(|row| self.go_to(row));
+            }
+            KeyCommand::Leaf => self.go_to_leaf(),
+            KeyCommand::NextFilter => {
+                self.sieve.filter = self.sieve.filter.next();
+                self.arrange();
+            }
+            KeyCommand::ShowHidden => {
+                self.sieve.hidden = match self.sieve.hidden {
+                    Visibility::Shown => Visibility::Hidden,
+                    Visibility::Hidden => Visibility::Shown,
+                };
+                self.arrange();
+            }
+            KeyCommand::EditLabel => self.begin_label(),
+            KeyCommand::TogglePreview => self.preview.is_open = !self.preview.is_open,
+            KeyCommand::PreviewDown => self.preview.top += PREVIEW_LINES,
+            KeyCommand::PreviewUp => self.preview.top = self.preview.top.saturating_sub(PREVIEW_LINES),
+            _ => {}
+        }
+    }
+
+    /// Hides the entry under the cursor with what follows, or brings it back.
+    fn hide(&mut self) -> Outcome {
+        let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return Outcome::Nothing };
+        if self.is_in_use() {
+            self.place.refused = Some("the branch in use can't be hidden; go to another one first");
+            return Outcome::Nothing;
+        }
+        match self.hidden_with(node) {
+            Some(with) => Outcome::Hide(with, Visibility::Shown),
+            None => Outcome::Hide(entry, Visibility::Hidden),
+        }
+    }
+
+    /// Whether the entry under the cursor lies on the branch in use.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.rows.get(self.place.row).is_some_and(|row| row.on_path)
+    }
+
+    /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
+    fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
+        let Going::Leaving(ahead) = &mut self.going else { return Outcome::Nothing };
+        match (command, typed(key)) {
+            (Some(KeyCommand::Back), _) => return Outcome::Back,
+            (Some(KeyCommand::Close), _) => return Outcome::Close,
+            (_, Some(c)) => ahead.push(c),
+            (_, None) if key.code == KeyCode::Backspace => _ = ahead.pop(),
+            _ => {}
+        }
+        Outcome::Nothing
+    }
+
+    /// Nobody is on the way to an entry any more; what was typed since somebody was.
+    pub(crate) fn stay(&mut self) -> Option<String> {
+        self.going.stay()
+    }
+
+    fn begin_label(&mut self) {
+        let (Some(shape), Some(node)) = (&self.shape, self.chosen()) else { return };
+        let text = shape.marks.label(node).unwrap_or_default().to_owned();
+        self.labelling = Some(Labelling { node, text });
+    }
+
+    fn label_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
+        let Some(labelling) = &mut self.labelling else { return Outcome::Nothing };
+        match (command, typed(key)) {
+            (_, Some(c)) => labelling.push(&c.to_string()),
+            (Some(KeyCommand::Accept), _) => {
+                let label = Some(labelling.text.trim().to_owned()).filter(|label| !label.is_empty());
+                let node = labelling.node;
+                self.labelling = None;
+                let entry = self.shape.as_ref().map(|shape| shape.node(node).id.clone());
+                return entry.map_or(Outcome::Nothing, |entry| Outcome::Label(entry, label));
+            }
+            (Some(KeyCommand::Back | KeyCommand::Close), _) => self.labelling = None,
+            (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.text.clear(),
+            (None, None) if key.code == KeyCode::Backspace => _ = labelling.text.pop(),
+            _ => {}
+        }
+        Outcome::Nothing
+    }
+}
+
+impl Labelling {
+    fn push(&mut self, text: &str) {
+        let room = LONGEST_LABEL.saturating_sub(self.text.chars().count());
+        self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
+    }
+}
+
+/// Whether the tree beneath isn't to be there any more when this was chosen.
+pub(crate) fn leaves_tree(choice: &Choice) -> bool {
+    matches!(choice, Choice::Instruct(_) | Choice::Leave(..))
+}

@@ -1,0 +1,149 @@
+//! Reading what the tree asks for: the shape, texts of rows, one entry in full. On a thread that may wait for the disk.
+
+use tiller_core::message::{Message, ToolResultMessage};
+use tiller_render::Role;
+use tiller_session::{Entry, EntryBody, Reader};
+
+use super::said::Said;
+use super::shape::Shape;
+use super::{Ask, News, Previewed, Texted, Want};
+use crate::block::{Block, BlockKind, Level, ShellState};
+use crate::record::{Stretch, finish_call};
+
+/// Bytes of a text that a preview shows: many times more than fits on any screen.
+const LONGEST: usize = 8_000;
+
+/// Entries after an answer among which the results of its calls are looked for.
+const RESULTS: usize = 32;
+
+/// Answers what the tree asks, other than what is searched for.
+pub(crate) fn look(reader: &Reader, ask: &Ask) -> Option<News> {
+    Some(match ask {
+        Ask::Shape => News::Shape(Box::new(Shape::of(reader))),
+        Ask::Texts(wants) => News::Texts(wants.iter().map(|want| texted(reader, want)).collect()),
+        Ask::Preview(node) => News::Preview(Box::new(previewed(reader, *node))),
+        Ask::Search(_) | Ask::EndSearch => return None,
+    })
+}
+
+fn texted(reader: &Reader, want: &Want) -> Texted {
+    let said = reader.entry_at(want.node).map_or_else(|_| Said::damaged(), |entry| Said::of(&entry));
+    let model = want.answer.and_then(|answer| model(&reader.entry_at(answer).ok()?));
+    Texted { want: *want, said, model }
+}
+
+/// The model that gave an answer.
+fn model(entry: &Entry) -> Option<String> {
+    match &**entry.body.as_message()? {
+        Message::Assistant(answer) if !answer.model.is_empty() => Some(answer.model.clone()),
+        _ => None,
+    }
+}
+
+fn previewed(reader: &Reader, node: usize) -> Previewed {
+    let Ok(entry) = reader.entry_at(node) else {
+        let said = Said::damaged().text;
+        return Previewed { node, facts: Vec::new(), blocks: vec![Block::notice(Level::Error, said, None)] };
+    };
+    let mut blocks = Stretch::of([&entry]).blocks;
+    blocks.iter_mut().for_each(shorten);
+    for result in results(reader, node, &entry) {
+        for block in blocks.iter_mut().filter(|block| is_call_of(block, &result)) {
+            finish_call(block, &result, None);
+        }
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::notice(Level::Note, text_of(&entry), None));
+    }
+    Previewed { node, facts: facts(&entry), blocks }
+}
+
+/// What an entry says that makes no block of the transcript.
+fn text_of(entry: &Entry) -> String {
+    match entry.body.as_message().map(|message| &**message) {
+        Some(Message::ToolResult(_)) => {
+            let mut text = super::said::whole(entry);
+            cut(&mut text);
+            text
+        }
+        _ => Said::of(entry).text,
+    }
+}
+
+/// The results of an answer's calls: they follow it closely.
+fn results(reader: &Reader, node: usize, entry: &Entry) -> Vec<ToolResultMessage> {
+    let calls = match entry.body.as_message().map(|message| &**message) {
+        Some(Message::Assistant(answer)) => answer.tool_calls().count(),
+        _ => 0,
+    };
+    let after = (node + 1..=node + RESULTS).map_while(|at| reader.entry_at(at).ok());
+    let results = after.filter_map(|entry| match entry.body.as_message().map(|message| &**message) {
+        Some(Message::ToolResult(result)) => Some(result.clone()),
+        _ => None,
+    });
+    // Without calls nothing is read at all.
+    results.take(calls).collect()
+}
+
+fn is_call_of(block: &Block, result: &ToolResultMessage) -> bool {
+    matches!(&block.kind, BlockKind::Call(call) if call.id == result.tool_call_id)
+}
+
+/// Leaves out what no screen has room for.
+fn shorten(block: &mut Block) {
+    match &mut block.kind {
+        BlockKind::User { text, .. }
+        | BlockKind::Answer(text)
+        | BlockKind::Thinking(text)
+        | BlockKind::Rule { text, .. } => cut(text),
+        BlockKind::BranchPoint(point) => point.summary.iter_mut().for_each(cut),
+        BlockKind::Shell(shell) if matches!(shell.state, ShellState::Over { .. }) => {
+            cut(&mut shell.output.text);
+        }
+        _ => {}
+    }
+}
+
+fn cut(text: &mut String) {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+}
+
+/// Who answered, and what it took.
+fn facts(entry: &Entry) -> Vec<String> {
+    let usage = match &entry.body {
+        EntryBody::Message(said) => match &*said.message {
+            Message::Assistant(answer) => Some((answer.model.clone(), answer.usage.clone())),
+            _ => None,
+        },
+        EntryBody::Compaction(compaction) => {
+            let made_by = compaction.made_by.as_ref().map(|by| by.model.clone()).unwrap_or_default();
+            compaction.usage.clone().map(|usage| (made_by, usage))
+        }
+        EntryBody::BranchSummary { usage, made_by, .. } => {
+            let made_by = made_by.as_ref().map(|by| by.model.clone()).unwrap_or_default();
+            usage.clone().map(|usage| (made_by, usage))
+        }
+        _ => None,
+    };
+    let Some((model, usage)) = usage else { return Vec::new() };
+    let read = usage.input + usage.cache_read + usage.cache_write;
+    let mut facts = vec![crate::call::one_line(&model)];
+    if usage.total().0 > 0 {
+        facts.push(format!("↑{read} ↓{}", usage.output));
+    }
+    if usage.cost.total.0 > 0.0 {
+        facts.push(usage.cost.total.to_string());
+    }
+    facts.retain(|fact| !fact.is_empty());
+    facts
+}
+
+impl Said {
+    /// Whether it may be overlooked.
+    pub(super) fn is_muted(&self) -> bool {
+        self.role == Role::Muted
+    }
+}

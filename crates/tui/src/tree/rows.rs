@@ -1,0 +1,204 @@
+//! The rows of the drawn tree: what stands above what, and the branches drawn before each. Only where a branch begins is
+//! anything indented.
+
+use tiller_session::tree::{BranchMark, Row};
+
+use super::shape::Shape;
+
+/// No row.
+const NONE: u32 = u32::MAX;
+
+/// Columns that one level of branches takes.
+const LEVEL: usize = 3;
+
+/// Rows as they stand, of which only those on the screen are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    /// For each row the one that begins the branch it stands in; for one that begins a branch, that of the branch around it.
+    within: Vec<u32>,
+    /// For each entry its row.
+    at: Vec<u32>,
+    /// The row of where one is; where that is not shown, of the nearest one above that is.
+    here: Option<usize>,
+    /// Whether nothing was said before the first row.
+    begins_session: bool,
+}
+
+impl Rows {
+    /// The rows of the entries that `shown` accepts.
+    pub(super) fn of(shape: &Shape, shown: impl Fn(usize) -> bool) -> Self {
+        let rows = shape.tree.rows(shape.leaf(), |at, _| shown(at));
+        let mut at = vec![NONE; shape.len()];
+        for (place, row) in rows.iter().enumerate() {
+            at[row.node] = index(place);
+        }
+        let row_of = |node: usize| at.get(node).filter(|row| **row != NONE).map(|row| *row as usize);
+        let nearest = shape.here.and_then(|here| shape.nearest(here, |node| row_of(node).is_some()));
+        let here = nearest.and_then(row_of);
+        let above = rows.first().and_then(|row| shape.node(row.node).parent);
+        let begins_session =
+            above.is_none_or(|above| shape.nearest(above, |at| shape.node(at).is_said()).is_none());
+        Self { within: within(&rows), rows, at, here, begins_session }
+    }
+
+    /// The row at or beneath which one is.
+    pub(super) fn here(&self) -> Option<usize> {
+        self.here
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn get(&self, row: usize) -> Option<&Row> {
+        self.rows.get(row)
+    }
+
+    /// The row of an entry.
+    pub(super) fn row_of(&self, node: usize) -> Option<usize> {
+        self.at.get(node).filter(|row| **row != NONE).map(|row| *row as usize)
+    }
+
+    /// The row of the entry whose row stands nearest, if it has none of its own: above, if there is one.
+    pub(super) fn nearest(&self, shape: &Shape, node: usize) -> usize {
+        let Some(last) = shape.len().checked_sub(1) else { return 0 };
+        let above = shape.nearest(node.min(last), |at| self.row_of(at).is_some());
+        let before = || self.rows.iter().rposition(|row| row.node <= node);
+        above.and_then(|at| self.row_of(at)).or_else(before).unwrap_or(0)
+    }
+
+    /// The row that begins the branch in which this one stands.
+    fn branch_of(&self, row: usize) -> Option<usize> {
+        match self.rows.get(row)?.branch {
+            BranchMark::Continues => self.around(row),
+            BranchMark::Begins | BranchMark::BeginsLast => Some(row),
+        }
+    }
+
+    fn around(&self, row: usize) -> Option<usize> {
+        self.within.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
+    }
+
+    /// The row on which the branch of this one hangs; the first one, if it hangs on none.
+    pub(super) fn fork_above(&self, shape: &Shape, row: usize) -> usize {
+        let begins = self.branch_of(row).and_then(|begins| shape.node(self.rows[begins].node).parent);
+        let fork = begins.and_then(|parent| shape.nearest(parent, |at| self.row_of(at).is_some()));
+        fork.and_then(|at| self.row_of(at)).unwrap_or(0)
+    }
+
+    /// The next row below that begins a branch.
+    pub(super) fn branch_below(&self, row: usize) -> Option<usize> {
+        (row + 1..self.len()).find(|at| self.rows[*at].branch != BranchMark::Continues)
+    }
+
+    /// The next row above that begins a branch.
+    pub(super) fn branch_above(&self, row: usize) -> Option<usize> {
+        (0..row).rev().find(|at| self.rows[*at].branch != BranchMark::Continues)
+    }
+
+    /// Whether a branch begins at a row; where the session begins, that on which all others hang.
+    pub(super) fn begins(&self, row: usize) -> bool {
+        let is_trunk = row == 0 && self.begins_session;
+        self.get(row).is_some_and(|it| is_trunk || it.branch != BranchMark::Continues)
+    }
+
+    /// Every row that begins a branch.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.branch != BranchMark::Continues)
+    }
+
+    /// The branches drawn before a row, in at most so many columns: of a deep tree the nearest ones.
+    pub(super) fn lead(&self, row: usize, widest: usize) -> String {
+        let Some(Row { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
+        let levels = (widest / LEVEL).max(1);
+        let (own, is_begun) = match branch {
+            BranchMark::Continues => ("", 0),
+            BranchMark::Begins => ("├─ ", 1),
+            BranchMark::BeginsLast => ("└─ ", 1),
+        };
+        let around = std::iter::successors(self.around(row), |row| self.around(*row));
+        let signs = around.take(levels - is_begun).map(|row| match self.rows[row].branch {
+            BranchMark::Begins => "│  ",
+            BranchMark::BeginsLast | BranchMark::Continues => "   ",
+        });
+        let mut signs: Vec<&str> = signs.collect();
+        if *depth > levels
+            && let Some(outermost) = signs.last_mut()
+        {
+            *outermost = "⋯  ";
+        }
+        signs.into_iter().rev().chain([own]).collect()
+    }
+}
+
+fn index(place: usize) -> u32 {
+    u32::try_from(place).expect("a log has fewer than 2^32 entries")
+}
+
+fn within(rows: &[Row]) -> Vec<u32> {
+    // The beginnings of the branches around the row, outermost first.
+    let mut around: Vec<u32> = Vec::new();
+    let mut within = Vec::with_capacity(rows.len());
+    for (place, row) in rows.iter().enumerate() {
+        let begins = row.branch != BranchMark::Continues;
+        around.truncate(row.depth - usize::from(begins));
+        within.push(around.last().copied().unwrap_or(NONE));
+        if begins {
+            around.push(index(place));
+        }
+    }
+    within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(drawn: &[(usize, BranchMark)]) -> Rows {
+        let row = |(node, (depth, branch)): (usize, &(usize, BranchMark))| Row {
+            node,
+            depth: *depth,
+            branch: *branch,
+            on_path: false,
+        };
+        let rows: Vec<Row> = drawn.iter().enumerate().map(row).collect();
+        Rows {
+            within: within(&rows),
+            at: (0..rows.len()).map(index).collect(),
+            rows,
+            here: None,
+            begins_session: true,
+        }
+    }
+
+    #[test]
+    fn branches_are_drawn_as_long_as_others_follow() {
+        use BranchMark::{Begins, BeginsLast, Continues};
+        let rows = rows(&[
+            (0, Continues),
+            (1, Begins),
+            (2, Begins),
+            (2, BeginsLast),
+            (2, Continues),
+            (1, BeginsLast),
+            (1, Continues),
+        ]);
+        let drawn: Vec<String> = (0..rows.len()).map(|row| rows.lead(row, 30)).collect();
+        assert_eq!(drawn, ["", "├─ ", "│  ├─ ", "│  └─ ", "│     ", "└─ ", "   "]);
+        assert_eq!(
+            (rows.branch_below(0), rows.branch_below(3), rows.branch_above(3)),
+            (Some(1), Some(5), Some(2))
+        );
+        assert_eq!(rows.branch_of(4), Some(3));
+    }
+
+    #[test]
+    fn a_deep_tree_leaves_room_for_its_rows() {
+        let drawn: Vec<_> = (1..=20).map(|depth| (depth, BranchMark::Begins)).collect();
+        let rows = rows(&drawn);
+        assert_eq!(rows.lead(2, 9), "│  │  ├─ ");
+        assert_eq!(rows.lead(3, 9), "⋯  │  ├─ ");
+        assert_eq!(rows.lead(19, 9), rows.lead(3, 9));
+    }
+}

@@ -1,0 +1,312 @@
+//! The screen, drawn from the state: transcript, what is asked, what goes on, what waits, the editor, the facts.
+
+mod approval;
+mod footer;
+mod list;
+mod panel;
+mod prompt;
+mod queue;
+mod text;
+mod tree;
+mod under;
+
+pub(super) use self::prompt::most_offers;
+pub(super) use self::under::{Row, Wheeled};
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tiller_core::unit::thousands;
+use tiller_render::{Emphasis, Line, Links, Role, Span, Style};
+
+use super::app::App;
+use super::editor::Kind;
+use super::keymap::KeyCommand;
+use super::layout::right_aligned;
+use super::pace::Stale;
+use super::page::Page;
+use super::popup::Popup;
+use super::terminal::{Placement, mark};
+use super::theme::Theme;
+use super::transcript::Shown;
+
+/// Columns before the text of the editor.
+pub(super) const MARK: u16 = 3;
+
+/// Rows of completions shown at once.
+const MOST_COMPLETIONS: u16 = 7;
+
+/// Rows of a screen that isn't small.
+const ROOMY: u16 = 16;
+
+/// Rows that the transcript keeps beside a question, where the screen isn't small.
+const BESIDE_QUESTION: u16 = 4;
+
+/// Where the parts of the screen lie; a part that has no room has no height.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Areas {
+    pub(super) transcript: Rect,
+    approval: Rect,
+    status: Rect,
+    queue: Rect,
+    completion: Rect,
+    pub(super) top_rule: Rect,
+    pub(super) editor: Rect,
+    bottom_rule: Rect,
+    footer: Rect,
+}
+
+impl Areas {
+    /// Divides the screen; from the most important part to the least each takes what it may.
+    pub(super) fn of(app: &App) -> Self {
+        let (width, height) = app.place.size;
+        let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let mut room = height;
+        let mut take = |wanted: u16, leave: u16| {
+            let given = wanted.min(room.saturating_sub(leave));
+            room -= given;
+            given
+        };
+        let editor = take(app.editor.height(), 0);
+        let footer = take(u16::from(height >= 4), 1);
+        let top_rule = take(u16::from(height >= 8), 1);
+        let bottom_rule = take(u16::from(height >= 12), 1);
+        let approval = take(count(approval::wanted(app)), if height >= ROOMY { BESIDE_QUESTION } else { 0 });
+        // On a screen that isn't small a row stays free below the transcript.
+        let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
+        let queue = take(count(queue::wanted(app)), 3);
+        // While somebody looks for something the editor's offers are not what keys choose from.
+        let offers = if app.moving.search.is_some() { 0 } else { app.complete.rows() };
+        let completion = take(count(offers).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let mut y = 0;
+        let mut area = |height: u16| {
+            y += height;
+            Rect::new(0, y - height, width, height)
+        };
+        Self {
+            transcript: area(room),
+            approval: area(approval),
+            status: area(status),
+            queue: area(queue),
+            completion: area(completion),
+            top_rule: area(top_rule),
+            editor: area(editor),
+            bottom_rule: area(bottom_rule),
+            footer: area(footer),
+        }
+    }
+}
+
+impl App {
+    /// Lays out what is on the screen; drawing after it only reads.
+    pub(super) fn prepare(&mut self) -> Areas {
+        let (width, height) = self.place.size;
+        self.editor.lay_out(width.saturating_sub(MARK), height / 3);
+        self.question_is_seen();
+        let areas = Areas::of(self);
+        self.question_is_drawn();
+        let ctx = self.ctx();
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.place.size, &self.place.keymap, &ctx);
+        }
+        self.lay_out_page();
+        self.follow_search();
+        self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
+        if self.transcript.lags() {
+            self.stale = self.stale.max(Stale::BySession);
+        }
+        areas
+    }
+}
+
+impl App {
+    /// Where the links on the screen lead, on a terminal that has links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let are_live = self.place.manner.links == Links::Live;
+        self.transcript.links().filter(move |_| are_live)
+    }
+
+    /// Lays out the page that lies over the transcript, if there is one.
+    pub(super) fn lay_out_page(&mut self) {
+        if !matches!(self.popups.last(), Some(Popup::Read(_))) {
+            return;
+        }
+        let footer = Areas::of(self).footer.height;
+        let (width, height) = self.place.size;
+        let foot = u16::try_from(approval::page_foot(self).len()).unwrap_or(u16::MAX);
+        if let Some(Popup::Read(page)) = self.popups.last_mut() {
+            let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
+            page.lay_out(Page::columns(width), usize::from(rows));
+        }
+    }
+
+    /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
+    pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
+        let area = areas.transcript;
+        let mut placements: Vec<Placement> = Vec::new();
+        if !self.popups.is_empty() {
+            return placements;
+        }
+        for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
+            let Some(Shown { inset, line, .. }) = shown else { continue };
+            let Some(slice) = &line.picture else { continue };
+            match placements.last_mut() {
+                Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
+                _ => {
+                    let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
+                    let picture = Arc::clone(&slice.picture);
+                    placements.push(Placement { picture, column, row, from: slice.row, rows: 1 });
+                }
+            }
+        }
+        placements
+    }
+}
+
+/// Lines of the call that asks that are on the screen at once: from where it was scrolled to, and of its end.
+pub(super) fn question_rows(app: &App) -> (usize, usize) {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
+}
+
+/// Whether the page of the call that asks says what may be answered: a small one has no room for that.
+pub(super) fn page_says_answers(app: &App) -> bool {
+    !approval::page_foot(app).is_empty()
+}
+
+/// Draws the screen as it was prepared.
+pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
+    let buffer = frame.buffer_mut();
+    let theme = &app.place.theme;
+    text::draw(app, areas.transcript, buffer);
+    lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
+    let status = prompt::status(app);
+    lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
+    lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
+    lines(&prompt::completion(app), areas.completion, buffer, theme);
+    let [above, below] = hidden(app, areas.editor);
+    lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
+    let cursor = editor(app, areas.editor, buffer);
+    let cursor = text::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
+    lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
+    lines(&[footer::line(app)], areas.footer, buffer, theme);
+    let over = app.popups.last().map(|popup| {
+        let area = frame.area();
+        let area = Rect { height: area.height - areas.footer.height, ..area };
+        let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.place);
+        let foot = approval::page_foot(app);
+        let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
+        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
+        lines(&foot, area, frame.buffer_mut(), &app.place.theme);
+        cursor
+    });
+    if let Some(cursor) = over.unwrap_or(Some(cursor)) {
+        frame.set_cursor_position(Position::from(cursor));
+    }
+}
+
+fn bottom_rows(area: Rect, rows: usize) -> Rect {
+    let height = area.height.min(u16::try_from(rows).unwrap_or(u16::MAX));
+    Rect { y: area.y + area.height - height, height, ..area }
+}
+
+/// Rows of the prompt that are above and below what there is room for.
+fn hidden(app: &App, area: Rect) -> [usize; 2] {
+    if area.is_empty() { [0, 0] } else { app.editor.hidden(area.height) }
+}
+
+/// The rule above the editor says how much of the prompt is above it, and when there is something below the screen.
+fn top_rule(app: &App, above: usize) -> Line {
+    let width = usize::from(app.place.size.0);
+    let mut line = rule_saying('↑', above);
+    if app.transcript.follows() {
+        line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
+        return line;
+    }
+    let (what, role) = match app.transcript.news() {
+        Some(0) => ("new output below".to_owned(), Role::Accent),
+        Some(count) => (format!("{count} new below"), Role::Accent),
+        None => ("more below".to_owned(), Role::Muted),
+    };
+    let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
+    let rule = "─".repeat(width.saturating_sub(line.width() + words.chars().count() + 2));
+    line.spans.extend([Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)]);
+    line
+}
+
+/// The rule beneath the editor says how much of the prompt is below it.
+fn bottom_rule(app: &App, below: usize) -> Line {
+    let width = usize::from(app.place.size.0);
+    let mut line = rule_saying('↓', below);
+    line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
+    line
+}
+
+/// The beginning of a rule beside which rows of the prompt are hidden; nothing where none are.
+fn rule_saying(where_to: char, hidden: usize) -> Line {
+    match hidden {
+        0 => Line::default(),
+        count => Line::new(format!("── {where_to} {} more ", thousands(count)), Role::Muted),
+    }
+}
+
+fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
+    if area.is_empty() {
+        return (0, 0);
+    }
+    let (sign, role) = match app.editor.kind() {
+        Kind::Message if app.is_working() => (" ❯ ", Role::Muted),
+        Kind::Message => (" ❯ ", Role::Accent),
+        Kind::Command => (" ! ", Role::Warning),
+        Kind::PrivateCommand => ("!! ", Role::Warning),
+    };
+    let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
+    put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
+    let inset = MARK.min(area.width.saturating_sub(1));
+    let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
+    if let Some(words) = app.placeholder() {
+        put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.place.theme);
+    }
+    app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
+}
+
+/// Draws lines from the top of an area down.
+fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        put(line, Rect { y, height: 1, ..area }, buffer, theme);
+    }
+}
+
+/// Draws one line, as much of it as fits.
+fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let mut x = area.x;
+    for span in &line.spans {
+        if x >= area.right() || area.height == 0 {
+            return;
+        }
+        let room = usize::from(area.right() - x);
+        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        x = put_text(&span.text, Position { x, y: area.y }, room, look, buffer);
+    }
+}
+
+/// Puts a text where it is told, in so many columns at most; answers with the column after it. Most of what is on a screen is ASCII,
+/// a column a byte, and to look for graphemes in that is a good part of what a frame costs.
+fn put_text(text: &str, at: Position, room: usize, look: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return buffer.set_stringn(at.x, at.y, text, room, look).0;
+    }
+    let mut x = at.x;
+    for char in text.chars().take(room) {
+        let Some(cell) = buffer.cell_mut((x, at.y)) else { break };
+        cell.set_char(char).set_style(look);
+        x += 1;
+    }
+    x
+}
+
+/// A line with something at its right end.
+fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
+    right_aligned(left, Some(right), width)
+}

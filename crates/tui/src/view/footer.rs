@@ -1,0 +1,173 @@
+//! The last line: where, which session, which model, how full, how much, how careful; and what asks beneath something else.
+
+use std::borrow::Borrow;
+
+use tiller_core::message::ThinkingLevel;
+use tiller_render::{Line, Role, Span, cut_to};
+
+use super::super::app::App;
+use super::super::call::one_line;
+use super::super::folder::shortened;
+use super::super::keymap::KeyCommand;
+use super::super::popup::Popup;
+use super::spread;
+
+/// A fact of the right side with its rank: the highest rank goes first when room is short.
+struct Fact {
+    text: String,
+    role: Role,
+    rank: u8,
+}
+
+/// How much is shown: the most columns of the folder, the branch and the session's name, and the highest rank on the right.
+struct Room {
+    folder: usize,
+    branch: usize,
+    name: usize,
+    rank: u8,
+}
+
+impl Room {
+    const fn new(folder: usize, branch: usize, name: usize, rank: u8) -> Self {
+        Self { folder, branch, name, rank }
+    }
+}
+
+/// Most that the use of the window is shown as, in percent.
+const MOST_PERCENT: u64 = 999;
+
+/// What is given up one after the other until all fits. Where one is goes last: several of these stand side by side.
+const ROOMS: [Room; 11] = [
+    Room::new(36, usize::MAX, 30, TOKENS),
+    Room::new(36, usize::MAX, 16, TOKENS),
+    Room::new(36, usize::MAX, 30, COST),
+    Room::new(36, 32, 16, COST),
+    Room::new(20, 24, 16, COST),
+    Room::new(20, 16, 12, COST),
+    Room::new(16, 12, 12, CONTEXT),
+    Room::new(16, 12, 0, CONTEXT),
+    Room::new(16, 12, 0, APPROVAL),
+    Room::new(16, 0, 0, APPROVAL),
+    Room::new(0, 0, 0, APPROVAL),
+];
+
+const MODEL: u8 = 0;
+const APPROVAL: u8 = 1;
+const CONTEXT: u8 = 2;
+const COST: u8 = 3;
+const TOKENS: u8 = 4;
+
+pub(super) fn line(app: &App) -> Line {
+    let width = usize::from(app.place.size.0).saturating_sub(2);
+    let (facts, with_key) = (right(app, Hint::None), right(app, Hint::Key));
+    // The key of the mode is the first that is given up.
+    let rooms = ROOMS.iter().take(1).map(|room| (room, &with_key));
+    for (room, facts) in rooms.chain(ROOMS.iter().map(|room| (room, &facts))) {
+        let left = left(app, room);
+        let right: Vec<&Fact> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
+        if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
+            continue;
+        }
+        let mut spans = vec![Span::new(" ", Role::Text)];
+        spans.extend(joined(&left));
+        let mut line = spread(spans, Span::new(" ".repeat(wide(&right)), Role::Text), width + 1);
+        line.spans.pop();
+        line.spans.extend(joined(&right));
+        return line;
+    }
+    let text: Vec<&str> =
+        facts.iter().filter(|fact| fact.rank <= APPROVAL).map(|fact| fact.text.as_str()).collect();
+    Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted)
+}
+
+fn wide<F: Borrow<Fact>>(facts: &[F]) -> usize {
+    let gaps = 2 * facts.len().saturating_sub(1);
+    facts.iter().map(|fact| span(fact.borrow()).width()).sum::<usize>() + gaps
+}
+
+fn joined<F: Borrow<Fact>>(facts: &[F]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for fact in facts {
+        if !spans.is_empty() {
+            spans.push(Span::new("  ", Role::Text));
+        }
+        spans.push(span(fact.borrow()));
+    }
+    spans
+}
+
+fn span(fact: &Fact) -> Span {
+    Span::new(fact.text.clone(), fact.role)
+}
+
+fn left(app: &App, room: &Room) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |text: String, role| facts.push(Fact { text, role, rank: MODEL });
+    if room.folder > 0 {
+        let folder = shortened(&app.place.cwd, app.place.home.as_deref(), room.folder);
+        let branch = app.facts.branch.as_ref().filter(|_| room.branch > 0);
+        let branch = branch.map(|branch| format!(" ({})", cut_to(branch, room.branch))).unwrap_or_default();
+        add(format!("{folder}{branch}"), Role::Muted);
+    }
+    // A fork looks like what it comes from: without a name its id tells them apart.
+    let fork = app.facts.fork.as_ref().map(|id| format!("fork {}", id.short()));
+    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()).filter(|_| room.name > 0) {
+        add(cut_to(name, room.name), Role::Text);
+    }
+    facts
+}
+
+/// The tool whose call waits for an answer beneath what lies over the transcript, where that isn't the call itself.
+fn covered_question(app: &App) -> Option<&str> {
+    let asked = app.work.approvals.first()?;
+    let is_its_page = |popup: &Popup| popup.call() == Some(&asked.request.tool_call_id);
+    let over = app.popups.last()?;
+    (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
+}
+
+/// True if the approval mode is shown with the key that changes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    None,
+    Key,
+}
+
+fn right(app: &App, hint: Hint) -> Vec<Fact> {
+    let facts = &app.facts;
+    let mut shown = Vec::new();
+    let mut add = |text: String, role, rank| shown.push(Fact { text, role, rank });
+    if let Some(tool) = covered_question(app) {
+        add(format!("? {} asks", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
+    }
+    if let Some(model) = &facts.model {
+        let thinking = match facts.thinking {
+            ThinkingLevel::Off => String::new(),
+            level => format!(" · {}", level.name()),
+        };
+        add(format!("{}{thinking}", cut_to(&model.id, 32)), Role::Text, MODEL);
+    }
+    if let Some(percent) = (facts.context.used.0 * 100).checked_div(facts.context.window.0) {
+        let role = match percent {
+            0..=69 => Role::Muted,
+            70..=89 => Role::Warning,
+            _ => Role::Error,
+        };
+        let percent = if percent > MOST_PERCENT { format!(">{MOST_PERCENT}") } else { percent.to_string() };
+        add(format!("ctx {percent}%"), role, CONTEXT);
+    }
+    let input = facts.usage.input + facts.usage.cache_read + facts.usage.cache_write;
+    if input.0 > 0 || facts.usage.output.0 > 0 {
+        add(format!("↑{input} ↓{}", facts.usage.output), Role::Muted, TOKENS);
+    }
+    if facts.usage.cost.total.0 > 0.0 {
+        add(facts.usage.cost.total.to_string(), Role::Muted, COST);
+    }
+    if !facts.approval.is_empty() {
+        let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
+        let key = Some(app.place.keymap.key_of(KeyCommand::NextApproval));
+        let key = key.filter(|key| hint == Hint::Key && !key.is_empty());
+        let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
+        add(format!("{}{key}", facts.approval), role, APPROVAL);
+    }
+    shown
+}

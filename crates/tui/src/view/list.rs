@@ -1,0 +1,313 @@
+//! Lists to choose from: one look for all of them.
+//!
+//! A title in a rule with how many there are, what was typed, the rows, and what keys do. What there is to read of the chosen one stands
+//! beside the rows on a wide screen, beneath them on a high one, else nowhere.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tiller_core::unit::thousands;
+use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use tiller_session::Scope;
+
+use super::panel::{row, title};
+use super::{put, spread};
+use crate::app::{List, Place};
+use crate::keymap::Keymap;
+use crate::layout::{cut_front, within};
+use crate::login::masked;
+use crate::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
+
+/// Columns from which on a preview stands beside the rows.
+const WIDE: u16 = 100;
+
+/// Columns that rows have at least where there is room, so that the ends of most lists stand in one column.
+const NARROWEST: usize = 80;
+
+/// Columns that a preview beside the rows has at least.
+const BESIDE: u16 = 40;
+
+/// Rows of a list and its preview from which on it stands beneath.
+const HIGH: u16 = 16;
+
+/// Where the parts of a list lie.
+struct Parts {
+    rows: Rect,
+    preview: Rect,
+    /// Whether the preview is beside the rows.
+    is_beside: bool,
+    foot: Rect,
+}
+
+impl Parts {
+    fn of(picker: &Picker, area: Rect, foot: usize) -> Self {
+        let foot = u16::try_from(foot).unwrap_or(u16::MAX);
+        let body =
+            Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + foot), ..area };
+        let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
+        let none = Rect { height: 0, ..body };
+        let is_wanted = *picker.preview() != Preview::None;
+        if let Some(width) = width_beside(picker, area.width).filter(|_| is_wanted) {
+            let rows = Rect { width, ..body };
+            let preview = Rect { x: area.x + width, width: area.width - width, ..body };
+            Self { rows, preview, is_beside: true, foot }
+        } else if is_wanted && body.height >= HIGH {
+            let height = body.height * 2 / 5;
+            let rows = Rect { height: body.height - height, ..body };
+            Self { rows, preview: Rect { y: rows.bottom(), height, ..body }, is_beside: false, foot }
+        } else {
+            Self { rows: body, preview: none, is_beside: false, foot }
+        }
+    }
+}
+
+/// Columns of the rows beside a preview; `None` where there is no room for both. The ends of models are what they are chosen by, so
+/// that all of them have to be there; the titles of sessions, what they are chosen by, are long. Of other lists what has no room can be
+/// read in the preview.
+fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
+    let usual = match picker.browsing() {
+        Some(_) => (width * 2 / 3).min(width.saturating_sub(BESIDE)),
+        None => width * 11 / 20,
+    };
+    let needed = match picker.list {
+        Some(List::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
+        _ => 0,
+    };
+    let rows = usual.max(u16::try_from(needed).unwrap_or(u16::MAX));
+    (width >= WIDE && (rows == usual || rows <= width - BESIDE)).then_some(rows)
+}
+
+/// Where the rows of a list stand.
+pub(super) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
+    Parts::of(picker, area, feet(picker, area, keymap).len()).rows
+}
+
+/// The lines at the foot of a list, where there is room for them.
+fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
+    if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
+}
+
+/// Draws a list; says where the cursor stands.
+pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
+    let theme = &place.theme;
+    let (matches, all) = picker.counts();
+    let note =
+        if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
+    put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
+    let (line, column) = typed(picker);
+    put(&line, row(area, 1), buffer, theme);
+    let foot = feet(picker, area, &place.keymap);
+    let parts = Parts::of(picker, area, foot.len());
+    if let Some(words) = empty(picker, matches, &place.keymap) {
+        put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);
+    }
+    let width = usize::from(parts.rows.width).saturating_sub(1);
+    let mut query = picker.query();
+    let shown: Vec<(&Item, bool)> = picker.window(usize::from(parts.rows.height)).collect();
+    let edge = shown.iter().map(|(item, _)| wanted(item)).max().unwrap_or(0).max(NARROWEST).min(width);
+    for (at, (item, chosen)) in (0..).zip(shown) {
+        put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
+    }
+    for (at, line) in (0..).zip(preview(picker, &parts)) {
+        put(&line, row(parts.preview, at), buffer, theme);
+    }
+    for (at, line) in (0..).zip(foot) {
+        put(&line, row(parts.foot, at), buffer, theme);
+    }
+    let column = u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
+    Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
+}
+
+/// The line in which is typed, and the column of the cursor.
+fn typed(picker: &Picker) -> (Line, usize) {
+    let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
+    if let Some(asking) = picker.asking() {
+        let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
+        let mut line = Line::from(vec![what, mark]);
+        return match asking.sight {
+            Sight::Open => {
+                line.spans.push(Span::new(asking.typed.text(), Role::Text));
+                let column = line.width();
+                if asking.typed.is_empty() {
+                    line.spans.push(Span::new(asking.blank, Role::Muted));
+                }
+                (line, column)
+            }
+            Sight::Masked => {
+                let [dots, count] = masked(asking.typed.count());
+                line.spans.push(dots);
+                let column = line.width();
+                line.spans.push(count);
+                (line, column)
+            }
+        };
+    }
+    let column = mark.width();
+    if picker.filter().is_empty() {
+        let line = Line::from(vec![mark, Span::new("type to narrow", Role::Muted)]);
+        return (line, column);
+    }
+    let line = Line::from(vec![mark, Span::new(picker.filter(), Role::Text)]);
+    let column = line.width();
+    (line, column)
+}
+
+/// What stands where there is nothing to choose.
+fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
+    use crate::keymap::KeyCommand::{ClearFilter, Switch};
+    let here = picker.browsing().map(|browser| browser.scope);
+    match (picker.waiting, matches) {
+        (true, _) => Some("looking…".to_owned()),
+        (false, 0) if !picker.filter().is_empty() => {
+            Some(format!("nothing fits; {} takes back what you typed", keymap.key_of(ClearFilter)))
+        }
+        (false, 0) if here == Some(Scope::ThisDirectory) => {
+            Some(format!("no sessions of this directory; {} shows those of all", keymap.key_of(Switch)))
+        }
+        (false, 0) => Some("there is nothing here".to_owned()),
+        (false, _) => None,
+    }
+}
+
+fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
+        let words = format!("   indexing {} of {}", thousands(done), thousands(all));
+        lines.push(Line::new(words, Role::Muted));
+    }
+    match picker.word() {
+        Some(word) => lines.extend(said(word, width)),
+        None => lines.push(hints(picker, keymap, width)),
+    }
+    lines
+}
+
+/// A word on what was done, wrapped.
+fn said(word: &Word, width: usize) -> Vec<Line> {
+    /// Rows of it at most.
+    const MOST: usize = 3;
+    let inset = Span::new("   ", word.role);
+    let further = if word.role == Role::Error { "     " } else { "   " };
+    let indent = Indent { first: vec![inset], rest: vec![Span::new(further, word.role)] };
+    let text = [Span::new(word.text.as_str(), word.role)];
+    let width = width.saturating_sub(1).max(1);
+    within(wrap(&text, width, &indent, Breaks::Words), MOST, width)
+}
+
+/// Columns of a list in which labels come before notes.
+const NARROW: usize = 60;
+
+/// What keys do, as much of it as there is room for.
+fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
+    let mut line = Line::new("   ", Role::Muted);
+    for (command, words) in picker.hints() {
+        let key = keymap.key_of(command);
+        let gap = if line.spans.len() > 1 { " · " } else { "" };
+        let hint = [
+            Span::new(gap, Role::Muted),
+            Span::new(key, Role::Text),
+            Span::new(format!(" {words}"), Role::Muted),
+        ];
+        let is_bound = !hint[1].text.is_empty();
+        if is_bound && line.width() + hint.iter().map(Span::width).sum::<usize>() < width {
+            line.spans.extend(hint);
+        }
+    }
+    line
+}
+
+/// Columns that a row fills when all of it is shown, with a gap between what it is and what is noted of it.
+fn wanted(item: &Item) -> usize {
+    let [lead, label, note] = [&item.lead, &item.label, &item.note].map(|text| columns(text));
+    3 + lead + label + 4 + note
+}
+
+fn columns(text: &str) -> usize {
+    Span::new(text, Role::Text).width()
+}
+
+fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line {
+    let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
+    let style = if chosen { style.in_role(Role::Accent) } else { style };
+    let lead = Span::new(item.lead.clone(), Role::Muted);
+    let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
+    let before = 3 + left[1].width();
+    // A note gives way to the label where there is not even room for half of it; where that is little, for most of it.
+    let beside = Span::new(item.note.clone(), Role::Muted);
+    let whole = width.saturating_sub(before);
+    let least = if width < NARROW { whole * 3 / 4 } else { whole / 2 };
+    let room = whole.saturating_sub(beside.width() + 2).max(least);
+    left.extend(label(&item.label, style, query, room));
+    let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
+    // What a session goes by stands last, and is what somebody needs to name it.
+    let note = if item.tag.is_some() { cut_front(&item.note, rest) } else { cut_to(&item.note, rest) };
+    spread(left, Span::new(note, Role::Muted), width)
+}
+
+/// A label in so much room, what is marked or was typed standing out.
+pub(super) fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
+    let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
+    let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+    let mut spans = Vec::new();
+    for (piece, is_found) in parts {
+        let whole = Span::new(piece, if is_found { found } else { style });
+        let width = whole.width();
+        let span = Span::new(cut_to(&whole.text, room), whole.style);
+        room = room.saturating_sub(span.width());
+        spans.push(span);
+        if room == 0 || spans.last().is_some_and(|span| span.width() < width) {
+            break;
+        }
+    }
+    spans
+}
+
+/// The pieces of a label that brings its own marks.
+fn marked(text: &str) -> Vec<(String, bool)> {
+    let mut is_marked = false;
+    let mut parts = Vec::new();
+    for part in text.split_inclusive(MARKS) {
+        parts.push((part.trim_end_matches(MARKS).to_owned(), is_marked));
+        is_marked = part.ends_with(MARKS[0]);
+    }
+    parts
+}
+
+/// What stands before the further lines of one that is wrapped: room for the name of a fact, the bar of a prompt.
+fn hanging(line: &Line) -> Option<Span> {
+    let first = line.spans.first()?;
+    let is_name = line.spans.len() > 1 && first.text.ends_with(' ') && first.style == Role::Muted.into();
+    match first.text.starts_with("▌ ") {
+        true => Some(Span::new("▌ ", first.style)),
+        false => is_name.then(|| Span::new(" ".repeat(first.width()), first.style)),
+    }
+}
+
+/// The preview with what sets it apart, wrapped.
+fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
+    let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
+    if height == 0 {
+        return Vec::new();
+    }
+    let waiting = [Line::new("…", Role::Muted)];
+    let (detail, more) = match picker.preview() {
+        Preview::None => return Vec::new(),
+        Preview::Waiting => (waiting.as_slice(), [].as_slice()),
+        Preview::Lines { detail, more } => (&**detail, more.as_slice()),
+    };
+    let (bar, above) = if parts.is_beside {
+        (" │ ", None)
+    } else {
+        ("   ", Some(Line::new("─".repeat(width), Role::Muted)))
+    };
+    let bar = Span::new(bar, Role::Muted);
+    let room = width.saturating_sub(1).max(4);
+    let wrapped = detail.iter().chain(more).flat_map(|line| {
+        let rest = std::iter::once(bar.clone()).chain(hanging(line)).collect();
+        wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, Breaks::Words)
+    });
+    let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
+    if parts.is_beside {
+        all.resize(height, Line::new(" │", Role::Muted));
+    }
+    all
+}

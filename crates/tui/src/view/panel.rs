@@ -1,0 +1,63 @@
+//! Popups: a panel over everything but the facts.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Clear, Widget};
+use tiller_render::{Emphasis, Line, Role, Span, Style};
+
+use super::super::app::Place;
+use super::super::call::one_line;
+use super::super::keymap::KeyCommand;
+use super::super::page::Page;
+use super::super::popup::Popup;
+use super::{list, put};
+
+/// Draws a popup; says where the cursor stands, if it has one.
+pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
+    Clear.render(area, buffer);
+    match popup {
+        Popup::Pick(picker) => list::draw(picker, area, buffer, place),
+        Popup::Read(page) => {
+            draw_page(page, area, buffer, place);
+            None
+        }
+        Popup::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
+    }
+}
+
+pub(super) fn row(area: Rect, at: u16) -> Rect {
+    Rect { y: area.y + at, height: u16::from(at < area.height), ..area }
+}
+
+/// A title set into a rule.
+pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
+    let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
+    let used = words.chars().count() + note.chars().count() + 8;
+    let rule = "─".repeat(usize::from(width).saturating_sub(used));
+    vec![
+        Span::new("── ", Role::Muted),
+        Span::new(words, bold),
+        Span::new(format!(" {rule} "), Role::Muted),
+        Span::new(note, Role::Muted),
+        Span::new(" ──", Role::Muted),
+    ]
+    .into()
+}
+
+fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {
+    let (theme, keymap) = (&place.theme, &place.keymap);
+    let key = |command| keymap.key_of(command);
+    let mut notes = Vec::new();
+    notes.extend(page.find().map(|words| format!("/{}", one_line(words))));
+    if let Some(percent) = page.percent() {
+        notes.push(format!("{percent}%"));
+        notes.push(format!("{} {}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown)));
+    }
+    notes.push(key(KeyCommand::Back));
+    put(&title(&page.title, &notes.join(" · "), area.width), row(area, 0), buffer, theme);
+    for (at, line) in (2..area.height).zip(page.shown()) {
+        let inner =
+            Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };
+        put(line, inner, buffer, theme);
+    }
+}
