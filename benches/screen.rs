@@ -2,20 +2,13 @@
 //! It prints what it measures (`cargo bench --bench screen`); what it takes is known on Linux only.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
-#[path = "../tests/support/long_log.rs"]
-mod long_log;
-#[path = "../tests/support.rs"]
-mod support;
-#[path = "../tests/support/terminal.rs"]
-mod terminal;
-
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use long_log::Length;
-use support::{MockServer, Reply, Say};
 use tempfile::TempDir;
-use terminal::{Size, Start, Terminal};
+use tiller_test_support::long_log::{self, Length};
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::terminal::{Size, Start, Terminal};
 
 /// Starts whose first frames are timed.
 const STARTS: usize = 15;

@@ -1,17 +1,14 @@
 //! The log: appending one entry, and going on with a long session.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
-#[path = "../tests/support/long_log.rs"]
-mod long_log;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use long_log::Length;
 use tempfile::TempDir;
 use tiller::session::{EntryBody, Reader, Writer};
 use tiller::unit::UnixMs;
+use tiller_test_support::long_log::{self, Length};
 
 /// Entries of the long session: a quarter each of prompts, calls, results and answers.
 const LONG: usize = 10_000;

@@ -9,16 +9,13 @@
 //! long that took and, on Linux, the most memory it held.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-#[path = "../tests/support/long_log.rs"]
-mod long_log;
-
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use long_log::Length;
 use tiller::session::Reader;
+use tiller_test_support::long_log::{self, Length};
 
 /// Entries between two compactions, unless another number is named.
 const COMPACTED_EVERY: usize = 2_000;

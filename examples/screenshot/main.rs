@@ -5,12 +5,8 @@
 //! `docs/screenshots`; with the beginning of a name behind `--` only those that begin so. What differs from run to run, clocks and durations, is masked.
 
 mod panels;
-#[path = "../../tests/support/picture.rs"]
-mod picture;
 mod project;
 mod scenes;
-#[path = "../../tests/support/terminal.rs"]
-mod terminal;
 
 use std::path::{Path, PathBuf};
 

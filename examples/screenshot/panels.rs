@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::picture::Paper;
 use crate::project::{Project, call};
 use crate::scenes::{enter, leave, look, said, say, taken};
-use crate::terminal::{Key, Size};
+use tiller_test_support::svg::Paper;
+use tiller_test_support::terminal::{Key, Size};
 
 /// An extension that wants to be asked about every edit.
 const GUARD: &str = r#"#!/bin/sh

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::terminal::{Size, Start, Terminal};
+use tiller_test_support::terminal::{Size, Start, Terminal};
 
 const LEXER: &str = r#"//! From characters to tokens.
 

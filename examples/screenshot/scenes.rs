@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::picture::{Paper, Picture};
 use crate::project::{Project, call};
-use crate::terminal::{Key, Size, Terminal};
 use tiller::render::Role;
 use tiller::theme::{Depth, Rgb, Theme};
+use tiller_test_support::svg::{Paper, Picture};
+use tiller_test_support::terminal::{Key, Size, Terminal};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";

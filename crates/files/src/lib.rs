@@ -11,7 +11,7 @@
 //! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
 //!   folder without following links.
 //!
-//! `tests/engines/edges.rs` fails when other code opens such files by itself.
+//! `tests/library/edges.rs` fails when other code opens such files by itself.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _};

@@ -1,0 +1,438 @@
+//! Calls of the built-in tools that ask: outside of the working directory, what was allowed for the session, and what the log
+//! says of each decision.
+
+use std::path::Path;
+
+use tiller_core::event::ApprovalRequest;
+use tiller_engine::FolderAccess;
+use tiller_engine::Permission;
+use tiller_tools::policy::{Asking, Mode};
+use tiller_tools::tool::ToolEnvironment;
+use tiller_tools::workspace::{Purpose, Workspace};
+
+use super::*;
+
+/// A call of a tool.
+fn call(name: &str, arguments: Value) -> Answer {
+    serde_json::from_value(json!({"calls": [{"name": name, "arguments": arguments}]})).unwrap()
+}
+
+fn read(path: &Path) -> Answer {
+    call("read_file", json!({"path": path}))
+}
+
+fn bash(command: &str) -> Answer {
+    call("bash", json!({"command": command}))
+}
+
+/// The built-in tools in a folder `work`, beside a folder `outside` with the files `one` and `two`.
+fn stage(answers: Vec<Answer>, tune: impl FnOnce(&mut Parts)) -> (Stage, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let real = folder.path().canonicalize().unwrap();
+    let (work, outside) = (real.join("work"), real.join("outside"));
+    for name in ["work/.git", "outside"] {
+        std::fs::create_dir_all(real.join(name)).unwrap();
+    }
+    for name in ["one", "two"] {
+        std::fs::write(outside.join(name), format!("text {name}")).unwrap();
+    }
+    std::os::unix::fs::symlink(outside.join("one"), work.join("link")).unwrap();
+    let manager = SessionManager::new(Placement::Flat(real.join("logs")), work.clone());
+    let stage = Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+        let workspace = Workspace::new(&work).unwrap();
+        parts.tools =
+            Tools::built_in(ToolEnvironment::new(workspace, parts.runner.clone(), real.join("outputs")));
+        parts.options.policy.root = work;
+        tune(parts);
+    });
+    (stage, outside)
+}
+
+impl Stage {
+    async fn asked(&mut self) -> ApprovalRequest {
+        self.until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn answer(&self, request: &ApprovalRequest, decision: Decision) {
+        self.agent.decide(request.tool_call_id.clone(), decision).await.unwrap();
+    }
+
+    /// The results of calls so far.
+    fn results(&self) -> Vec<String> {
+        self.said().into_iter().filter_map(|line| line.strip_prefix("result ").map(str::to_owned)).collect()
+    }
+
+    /// `decision by rule` of each entry.
+    fn decisions(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.agent.reader().path().unwrap()).unwrap();
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let own = lines.filter(|line| line["customType"] == "tiller.approval");
+        own.map(|line| {
+            let data = &line["data"];
+            let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", text("decision"), text("by"), text("rule")).trim_end().to_owned()
+        })
+        .collect()
+    }
+}
+
+#[tokio::test]
+async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
+    for mode in [Mode::Ask, Mode::Auto] {
+        let outside = |name: &str| PathBuf::from("../outside").join(name);
+        let answers = vec![read(&outside("one")), read(&outside("one")), read(&outside("two")), says("done")];
+        let (mut stage, folder) = stage(answers, |parts| parts.options.policy.mode = mode);
+        stage.prompt("go").await;
+        let first = stage.asked().await;
+        let one = folder.join("one").display().to_string();
+        assert_eq!(first.reason, format!("reads outside the working directory: {one}"));
+        assert_eq!(first.rule, format!("reading in {}", folder.display()));
+        stage.answer(&first, Decision::Once).await;
+        let second = stage.asked().await;
+        stage.answer(&second, Decision::Session).await;
+        stage.settled().await;
+        assert_eq!(stage.results(), ["text one", "text one", "text two"]);
+        let by_folder = format!("session user reading in {}", folder.display());
+        assert_eq!(stage.decisions(), ["once user".to_owned(), by_folder]);
+        let system = stage.requests().pop().unwrap().system;
+        let told = format!("- Tools also reach: {} (to read only)\n", folder.display());
+        assert!(system.contains(&told), "{system}");
+    }
+}
+
+#[tokio::test]
+async fn read_through_link_asks_for_where_it_leads() {
+    let (mut stage, folder) = stage(vec![read(Path::new("link")), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    assert!(request.reason.ends_with(&folder.join("one").display().to_string()), "{}", request.reason);
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+    assert_eq!(stage.results(), ["denied: no"]);
+}
+
+#[tokio::test]
+async fn read_allowed_once_reaches_only_what_was_shown() {
+    let (mut stage, folder) = stage(vec![read(Path::new("link")), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    let link = folder.parent().unwrap().join("work/link");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(folder.join("two"), &link).unwrap();
+    stage.answer(&request, Decision::Once).await;
+    stage.settled().await;
+    assert!(stage.results()[0].contains("outside the working directory"), "{:?}", stage.results());
+}
+
+#[tokio::test]
+async fn write_outside_asks_and_makes_the_file() {
+    let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
+    let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    let path = folder.join("new/x");
+    assert_eq!(request.reason, format!("writes outside the working directory: {}", path.display()));
+    assert!(matches!(request.preview, Some(tiller_core::event::Preview::Change(_))), "{:?}", request.preview);
+    stage.answer(&request, Decision::Once).await;
+    stage.settled().await;
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "hi");
+}
+
+#[tokio::test]
+async fn call_outside_with_nobody_to_ask_is_denied_with_hint() {
+    let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
+        parts.options.audience = Audience::Nobody;
+    });
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert!(stage.results()[0].contains("--add-dir FOLDER"), "{:?}", stage.results());
+    assert_eq!(stage.decisions(), ["deny nobody"]);
+}
+
+#[tokio::test]
+async fn call_outside_in_read_only_mode_is_refused() {
+    let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
+        parts.options.policy.mode = Mode::ReadOnly;
+    });
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert!(stage.results()[0].contains("where tools may not reach"), "{:?}", stage.results());
+}
+
+#[tokio::test]
+async fn decisions_are_logged_with_who_made_them() {
+    let answers = || vec![bash("touch a"), bash("ls"), says("done")];
+    let (mut yes, _) = stage(answers(), |parts| parts.options.policy.asking = Asking::Yes);
+    yes.prompt("go").await;
+    yes.settled().await;
+    assert_eq!(yes.decisions(), ["once yes-flag"]);
+
+    let (mut denied, _) = stage(answers(), |parts| parts.options.policy.mode = Mode::ReadOnly);
+    denied.prompt("go").await;
+    denied.settled().await;
+    assert_eq!(denied.decisions(), ["deny rule", "deny rule"]);
+
+    let (mut ruled, _) = stage(vec![bash("touch a"), bash("touch a"), says("done")], |_| {});
+    ruled.prompt("go").await;
+    let request = ruled.asked().await;
+    ruled.answer(&request, Decision::Session).await;
+    ruled.settled().await;
+    assert_eq!(ruled.decisions(), ["session user exactly `touch a`", "once rule exactly `touch a`"]);
+}
+
+#[tokio::test]
+async fn command_that_only_reads_runs_unasked_in_ask_mode() {
+    let answers = vec![bash("ls"), bash("cat link"), says("done")];
+    let (mut stage, _) = stage(answers, |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    assert_eq!(request.args["command"], "cat link", "the link leads out");
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+    assert_eq!(stage.results(), ["link\n", "denied: no"]);
+}
+
+/// Makes the working directory a repository, as `git init` does, with that in its configuration.
+fn make_repository(work: &Path, config: &str) {
+    for name in ["objects", "refs"] {
+        std::fs::create_dir_all(work.join(".git").join(name)).unwrap();
+    }
+    std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(work.join(".git/config"), format!("[core]\n\trepositoryformatversion = 0\n{config}"))
+        .unwrap();
+}
+
+/// Checks whether a call of `git status` asks in a working directory that was prepared so.
+async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
+    let (mut stage, _) = stage(vec![bash("git status"), says("done")], |parts| {
+        prepare(&parts.options.policy.root);
+    });
+    stage.prompt("go").await;
+    let asks = stage
+        .until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(Some(request.clone())),
+            EventKind::ToolExecutionEnd { .. } => Some(None),
+            _ => None,
+        })
+        .await;
+    if let Some(request) = &asks {
+        stage.answer(request, Decision::Deny { reason: "no".into() }).await;
+    }
+    stage.settled().await;
+    asks.is_some()
+}
+
+#[tokio::test]
+async fn git_status_in_harmless_repository_runs_unasked() {
+    assert!(!git_status_asks(|work| make_repository(work, "\tbare = false\n")).await);
+    let worktree = |work: &Path| {
+        let other = work.with_file_name("other");
+        make_repository(&other, "");
+        std::fs::remove_dir(work.join(".git")).unwrap();
+        std::fs::write(work.join(".git"), format!("gitdir: {}/.git", other.display())).unwrap();
+    };
+    assert!(!git_status_asks(worktree).await);
+}
+
+#[tokio::test]
+async fn git_status_where_git_may_run_something_asks() {
+    assert!(git_status_asks(|_| {}).await, "an empty .git");
+    for config in ["\tfsmonitor = ./x\n", "\thooksPath = x\n", "[include]\n\tpath = ../x\n"] {
+        assert!(git_status_asks(|work| make_repository(work, config)).await, "{config}");
+    }
+    for broken in ["HEAD", "config", "objects"] {
+        let prepare = |work: &Path| {
+            make_repository(work, "");
+            std::fs::rename(work.join(".git").join(broken), work.join("moved")).unwrap();
+        };
+        assert!(git_status_asks(prepare).await, "without {broken}");
+    }
+    for (name, text) in [
+        (".git/config.worktree", "[core]\n\tfsmonitor = ./x\n"),
+        (".git/hooks/post-index-change", "#!/bin/sh\n"),
+        (".gitmodules", ""),
+    ] {
+        let prepare = |work: &Path| {
+            make_repository(work, "");
+            std::fs::create_dir_all(work.join(".git/hooks")).unwrap();
+            std::fs::write(work.join(name), text).unwrap();
+        };
+        assert!(git_status_asks(prepare).await, "{name}");
+    }
+    let dangling = |work: &Path| {
+        std::fs::remove_dir(work.join(".git")).unwrap();
+        std::os::unix::fs::symlink("nowhere", work.join(".git")).unwrap();
+    };
+    assert!(git_status_asks(dangling).await, "a dangling link");
+}
+
+/// An answer with these commands.
+fn commands(lines: &[&str]) -> Answer {
+    let calls: Vec<Value> =
+        lines.iter().map(|line| json!({"name": "bash", "arguments": {"command": line}})).collect();
+    serde_json::from_value(json!({ "calls": calls })).unwrap()
+}
+
+#[tokio::test]
+async fn command_that_only_reads_is_judged_when_it_runs() {
+    let answers = || vec![commands(&["ln -s link second", "cat second", "ls"]), says("done")];
+    let (mut asked, _) = stage(answers(), |_| {});
+    asked.prompt("go").await;
+    let request = asked.asked().await;
+    assert_eq!(request.args["command"], "ln -s link second");
+    asked.answer(&request, Decision::Once).await;
+    let request = asked.asked().await;
+    assert_eq!(request.args["command"], "cat second", "it leads out by now");
+    asked.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    asked.settled().await;
+    assert_eq!(asked.results()[1..], ["denied: no", "link\nsecond\n"]);
+    assert_eq!(asked.decisions(), ["once user", "deny user"]);
+}
+
+#[tokio::test]
+async fn command_that_no_longer_reads_with_nobody_is_denied() {
+    // The file is written by a tool that asks nobody, and hides what git's reading commands are.
+    let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
+    let status = json!({"name": "bash", "arguments": {"command": "git status"}});
+    let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
+    let (mut stage, _) = stage(vec![both, says("done")], |parts| {
+        make_repository(&parts.options.policy.root, "");
+        parts.options.audience = Audience::Nobody;
+    });
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert!(stage.results()[1].starts_with("denied: runs a command"), "{:?}", stage.results());
+    assert_eq!(stage.decisions(), ["deny nobody"]);
+}
+
+#[tokio::test]
+async fn mode_that_is_changed_answers_the_open_question() {
+    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
+    stage.prompt("go").await;
+    stage.asked().await;
+    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.settled().await;
+    assert_eq!(stage.results(), ["[no output]", "[no output]"]);
+    assert_eq!(stage.decisions(), ["once rule"], "the mode lets the second run without a question");
+}
+
+#[tokio::test]
+async fn mode_that_is_changed_leaves_the_question_about_a_path_outside() {
+    let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
+    let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+    assert!(!folder.join("new").exists());
+}
+
+#[tokio::test]
+async fn mode_that_denies_takes_the_open_question_away() {
+    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    stage.agent.set_approval(Mode::ReadOnly).await.unwrap();
+    let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
+    assert!(matches!(late, Err(AgentError::Gone("approval"))), "{late:?}");
+    stage.settled().await;
+    assert!(stage.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", stage.results());
+    assert!(!stage.folder.path().join("work/a").exists());
+}
+
+#[tokio::test]
+async fn rule_of_folder_outside_is_the_one_that_was_shown() {
+    let folder = TempDir::new().unwrap();
+    let named = folder.path().canonicalize().unwrap().join("sub");
+    std::fs::write(&named, "text").unwrap();
+    let (mut stage, _) = stage(vec![read(&named), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    // As a folder it would be the rule itself.
+    std::fs::remove_file(&named).unwrap();
+    std::fs::create_dir(&named).unwrap();
+    stage.answer(&request, Decision::Session).await;
+    stage.settled().await;
+    let rules = stage.agent.permissions().await.unwrap();
+    assert_eq!(rules.iter().map(ToString::to_string).collect::<Vec<_>>(), [request.rule]);
+}
+
+#[tokio::test]
+async fn reading_credentials_in_an_added_folder_asks() {
+    const KEYS: &str = "reaches keys or passwords in your home directory";
+    let file = || read(Path::new("keys"));
+    let search = || call("grep", json!({"pattern": "x", "path": "home"}));
+    for (mode, answer, reason) in [
+        (Mode::Auto, file(), KEYS),
+        (Mode::Ask, search(), KEYS),
+        (Mode::Ask, bash("cat keys"), "runs a command"),
+        (Mode::Ask, bash("grep -r x home"), "runs a command"),
+    ] {
+        let (mut stage, _) = stage(vec![answer, says("done")], |parts| {
+            let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
+            let home = work.with_file_name("outside");
+            std::fs::write(home.join(".netrc"), "secret").unwrap();
+            std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
+            std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
+            let workspace = Workspace::new(&work).unwrap().with_folder(&home, Purpose::Read);
+            let outputs = work.with_file_name("outputs");
+            parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
+            parts.options.policy.mode = mode;
+            parts.options.policy.protected.homes = vec![home];
+        });
+        stage.prompt("go").await;
+        let request = stage.asked().await;
+        assert_eq!(request.reason, reason);
+        stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+        stage.settled().await;
+        assert_eq!(stage.results(), ["denied: no"]);
+    }
+}
+
+#[tokio::test]
+async fn permission_that_is_revoked_asks_again() {
+    let (mut stage, _) = stage(vec![bash("touch a"), says("one"), bash("touch a"), says("two")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    stage.answer(&request, Decision::Session).await;
+    stage.settled().await;
+    let permissions = stage.agent.permissions().await.unwrap();
+    assert_eq!(permissions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["exactly `touch a`"]);
+    stage.agent.revoke_permission(permissions[0].clone()).await.unwrap();
+    assert!(stage.agent.permissions().await.unwrap().is_empty());
+    let again = stage.agent.revoke_permission(permissions[0].clone()).await;
+    assert!(matches!(again, Err(AgentError::Gone(_))), "{again:?}");
+    stage.prompt("again").await;
+    let request = stage.asked().await;
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+}
+
+#[tokio::test]
+async fn added_folder_is_reached_until_it_is_revoked() {
+    let one = || read(Path::new("../outside/one"));
+    let answers = vec![one(), says("a"), one(), says("b")];
+    let (mut stage, folder) = stage(answers, |_| {});
+    let permission = stage.agent.add_folder("../outside:ro").await.unwrap();
+    assert_eq!(permission, Permission::Folder { folder: folder.clone(), access: FolderAccess::ReadOnly });
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert_eq!(stage.results(), ["text one"]);
+    let told = format!("- Tools also reach: {} (to read only)\n", folder.display());
+    assert!(stage.requests()[0].system.contains(&told));
+    stage.agent.revoke_permission(permission).await.unwrap();
+    stage.prompt("again").await;
+    let request = stage.asked().await;
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+    assert!(!stage.requests().pop().unwrap().system.contains(&told));
+    for typed in ["../none", "../outside/one"] {
+        let refused = stage.agent.add_folder(typed).await;
+        assert!(matches!(refused, Err(AgentError::Folder { .. })), "{refused:?}");
+    }
+}

@@ -1,0 +1,728 @@
+//! Contexts that get smaller, and branches that are summed up when they are left.
+
+use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
+use tiller_core::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
+use tiller_engine::compaction::{Automatic, CompactionError, Strategy};
+use tiller_engine::{Length, Summarizing, SummaryOf};
+use tiller_session::EntryBody;
+use tiller_session::entry::Compaction;
+
+use super::*;
+
+/// A prompt of some 1,200 tokens, of which a summary quotes 500.
+fn long(word: &str) -> String {
+    format!("{word} {}", "lorem ipsum ".repeat(400))
+}
+
+/// The answer to every request for a summary; it cost 300 tokens.
+fn summary(text: &str) -> Answer {
+    serde_json::from_value(
+        json!({"when": "<conversation>", "text": text, "usage": {"input": 280, "output": 20}}),
+    )
+    .unwrap()
+}
+
+/// An answer after which the window of 200,000 tokens is nearly full.
+fn filling(text: &str) -> Answer {
+    serde_json::from_value(json!({"text": text, "usage": {"totalTokens": 190_000}})).unwrap()
+}
+
+fn failing(failure: &str, times: u32) -> Answer {
+    let error = json!({"failure": failure, "message": "no luck", "times": times});
+    serde_json::from_value(json!({"when": "<conversation>", "text": "At last.", "error": error})).unwrap()
+}
+
+/// Keeps little enough that a second prompt pushes the first one out.
+fn tuned(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+    let folder = TempDir::new().unwrap();
+    let logs = folder.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+    Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+        parts.options.compaction.keep = Some(Tokens(1_500));
+        tune(&mut parts.options);
+    })
+}
+
+fn stage(answers: Vec<Answer>) -> Stage {
+    tuned(answers, |_| {})
+}
+
+fn unwatched(answers: Vec<Answer>) -> Stage {
+    tuned(answers, |options| options.audience = Audience::Nobody)
+}
+
+impl Stage {
+    async fn say(&mut self, text: &str) -> RunOutcome {
+        self.prompt(&long(text)).await;
+        self.settled().await
+    }
+
+    async fn compaction_began(&mut self) -> CompactionReason {
+        let began = |event: &EventKind| match event {
+            EventKind::CompactionStart { reason } => Some(*reason),
+            _ => None,
+        };
+        self.until(began).await
+    }
+
+    /// What stands in its place, or whether it was stopped and what went wrong.
+    async fn compaction_ended(&mut self) -> Result<CompactionResult, (bool, Option<String>)> {
+        let ended = |event: &EventKind| match event {
+            EventKind::CompactionEnd { result, aborted, error_message, .. } => Some(match result {
+                Some(result) => Ok((**result).clone()),
+                None => Err((*aborted, error_message.clone())),
+            }),
+            _ => None,
+        };
+        self.until(ended).await
+    }
+
+    async fn compaction_failed(&mut self) -> String {
+        let failed = |event: &EventKind| match event {
+            EventKind::CompactionFailed { error_message, choices, .. }
+                if choices[..] == CompactionChoice::ALL =>
+            {
+                Some(error_message.clone())
+            }
+            _ => None,
+        };
+        self.until(failed).await
+    }
+
+    fn bodies(&self) -> Vec<EntryBody> {
+        let reader = self.agent.reader();
+        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+        entries.into_iter().map(|entry| entry.body).collect()
+    }
+
+    fn compactions(&self) -> Vec<Compaction> {
+        let compaction = |body| match body {
+            EntryBody::Compaction(compaction) => Some(compaction),
+            _ => None,
+        };
+        self.bodies().into_iter().filter_map(compaction).collect()
+    }
+
+    /// The texts of the newest request's messages.
+    fn sent(&self) -> Vec<String> {
+        texts(self.requests().last().unwrap())
+    }
+
+    async fn used(&self) -> Tokens {
+        self.agent.snapshot().await.unwrap().state.context.used
+    }
+}
+
+fn texts(request: &Request) -> Vec<String> {
+    let text = |message: &Arc<Message>| match &**message {
+        Message::User(user) => user.content.joined_text(),
+        Message::Assistant(answer) => answer.joined_text(),
+        Message::ToolResult(result) => joined_text(&result.content),
+        Message::BashExecution(bash) => bash.output.clone(),
+        Message::System(system) => system.content.clone(),
+    };
+    request.messages.iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn a_summary_takes_the_place_of_what_is_older_and_its_price_is_in_the_total() {
+    let mut stage = stage(vec![says("one"), says("two"), summary("## Goal\nTo see."), says("three")]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let before = stage.used().await;
+    let result = stage.agent.compact(Some("mind the lexer".into())).await.unwrap();
+    assert_eq!(stage.compaction_began().await, CompactionReason::Manual);
+    assert_eq!(stage.compaction_ended().await.unwrap(), result);
+    assert!(result.summary.starts_with("<first-message>\nfirst lorem"));
+    assert!(
+        result.summary.ends_with(" more characters]\n</first-message>\n\n## Goal\nTo see."),
+        "{result:?}"
+    );
+    assert_eq!(result.tokens_before, before);
+    let request = stage.requests().pop().unwrap();
+    assert!(request.tools.is_empty() && request.messages.len() == 1);
+    let asked = &texts(&request)[0];
+    assert!(asked.contains("[User] first lorem") && !asked.contains("second lorem"));
+    assert!(asked.ends_with("mind the lexer"));
+    let state = stage.agent.snapshot().await.unwrap().state;
+    assert!(state.context.used < before, "{:?}", state.context);
+    assert_eq!(state.usage.total(), Tokens(300));
+    assert_eq!(stage.compactions()[0].usage.as_ref().unwrap().total(), Tokens(300));
+
+    stage.prompt("third").await;
+    stage.settled().await;
+    let sent = stage.sent();
+    assert!(sent[0].contains("## Goal\nTo see.") && sent[1].starts_with("second lorem"));
+    assert_eq!(sent[2..], ["two", "third"]);
+}
+
+#[tokio::test]
+async fn an_earlier_summary_is_brought_up_to_date_and_the_first_message_stays() {
+    let mut stage = stage(vec![says("one"), says("two"), summary("It is known."), says("three")]);
+    stage.say("first").await;
+    stage.say("second").await;
+    stage.agent.compact(None).await.unwrap();
+    // The request contains one answer fewer than were given.
+    stage.say("third").await;
+    let result = stage.agent.compact(None).await.unwrap();
+    let asked = stage.sent().remove(0);
+    assert!(asked.contains("<previous-summary>\nIt is known.\n</previous-summary>"));
+    assert!(asked.contains("[User] second") && !asked.contains("first lorem"));
+    assert!(result.summary.starts_with("<first-message>\nfirst lorem"));
+}
+
+#[tokio::test]
+async fn where_all_would_be_kept_there_is_nothing_to_compact() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("short").await;
+    stage.settled().await;
+    let error = stage.agent.compact(None).await.unwrap_err();
+    let expected = "nothing to compact: the newest messages, up to 1.5k tokens of them, stay as they are (setting compaction.keep_tokens)";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(stage.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn truncating_what_fits_loses_nothing() {
+    let mut stage = tuned(vec![says("one")], |options| options.compaction.strategy = Strategy::Truncate);
+    stage.say("first").await;
+    let error = stage.agent.compact(None).await.unwrap_err();
+    assert!(matches!(error, AgentError::Compaction(CompactionError::Nothing { .. })), "{error}");
+    assert_eq!(stage.compactions(), []);
+}
+
+#[tokio::test]
+async fn a_summary_that_is_longer_than_what_it_stands_for_changes_nothing_and_its_price_is_kept() {
+    let mut stage = stage(vec![says("one"), says("two"), summary(&"much ".repeat(900))]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let error = stage.agent.compact(None).await.unwrap_err();
+    assert!(matches!(error, AgentError::Compaction(CompactionError::NotSmaller { .. })), "{error}");
+    assert!(stage.compactions().is_empty());
+    assert_eq!(stage.agent.reader().usage().total(), Tokens(300));
+}
+
+#[tokio::test]
+async fn a_full_window_is_made_roomier_beside_the_run_and_the_summary_goes_in_between_two_turns() {
+    let gate = Answer { usage: filling("").usage, ..calls(&[json!({})]) };
+    let mut stage = stage(vec![says("one"), gate, calls(&[json!({})]), says("done"), summary("Short.")]);
+    stage.say("first").await;
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    stage.prompt(&long("second")).await;
+    stage.go.add_permits(1);
+    // The next request goes out while the summary is being made, and its call begins.
+    assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
+    stage.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
+    let live = stage.agent.snapshot().await.unwrap().live;
+    assert!(matches!(live.summary, Some(Summarizing { of: SummaryOf::Context(_), failed: None, .. })));
+    assert!(stage.compactions().is_empty());
+    stage.model.summaries.add_permits(1);
+    while stage.agent.snapshot().await.unwrap().live.summary.is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert!(stage.compactions().is_empty(), "the turn is not over");
+    // The smaller request contains fewer answers, so the script plays its third one again.
+    stage.go.add_permits(2);
+    stage.compaction_ended().await.unwrap();
+    stage.settled().await;
+    let kinds: Vec<&str> = stage.bodies().iter().map(kind).collect();
+    let ends = ["answer", "result", "compaction", "answer", "result", "answer"];
+    assert!(kinds.ends_with(&ends), "{kinds:?}");
+    let sent = stage.sent();
+    assert!(sent[0].contains("Short.") && sent[1].starts_with("second lorem"));
+}
+
+fn kind(body: &EntryBody) -> &'static str {
+    match body {
+        EntryBody::Compaction(_) => "compaction",
+        EntryBody::Message(said) => match &*said.message {
+            Message::User(_) => "user",
+            Message::Assistant(_) => "answer",
+            Message::ToolResult(_) => "result",
+            Message::BashExecution(_) | Message::System(_) => "other",
+        },
+        _ => "other",
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_nobody_watches_has_settled_when_its_summary_is_in_the_log() {
+    let mut stage = unwatched(vec![filling("one"), says("two"), summary("Short.")]);
+    stage.say("first").await;
+    assert!(stage.compactions().is_empty(), "nothing follows that it could be for");
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    stage.prompt(&long("second")).await;
+    let end = |event: &EventKind| match event {
+        EventKind::AgentEnd { .. } => Some("end"),
+        EventKind::CompactionEnd { .. } => Some("compacted"),
+        EventKind::AgentSettled => Some("settled"),
+        _ => None,
+    };
+    assert_eq!(stage.until(end).await, "end");
+    stage.model.summaries.add_permits(1);
+    assert_eq!(stage.until(end).await, "compacted");
+    assert_eq!(stage.until(end).await, "settled");
+    assert_eq!(stage.compactions().len(), 1);
+}
+
+fn overflowing() -> Answer {
+    let error = json!({"failure": "overflow", "message": "prompt is too long", "times": 1});
+    serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
+}
+
+#[tokio::test]
+async fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller() {
+    let mut stage = stage(vec![says("one"), overflowing(), summary("Short.")]);
+    stage.say("first").await;
+    stage.prompt(&long("second")).await;
+    assert_eq!(stage.compaction_began().await, CompactionReason::Overflow);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let kinds: Vec<&str> = stage.bodies().iter().map(kind).filter(|kind| *kind != "other").collect();
+    assert_eq!(kinds, ["user", "answer", "user", "answer", "compaction", "answer"]);
+    let sent = stage.sent();
+    assert!(sent.len() == 2 && sent[0].contains("Short.") && sent[1].starts_with("second"));
+}
+
+#[tokio::test]
+async fn what_still_does_not_fit_then_is_an_error() {
+    let never = json!({"when": "second lorem", "error": {"failure": "overflow", "message": "too long"}});
+    let answers = vec![says("one"), serde_json::from_value(never).unwrap(), summary("Short.")];
+    let mut stage = stage(answers);
+    stage.say("first").await;
+    stage.prompt(&long("second")).await;
+    stage.compaction_ended().await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert_eq!(stage.compactions().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_switched_off_does_not_happen_by_itself() {
+    let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
+    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Automatic::Off);
+    stage.say("first").await;
+    assert_eq!(stage.say("second").await, RunOutcome::Failed);
+    assert!(stage.said().pop().unwrap().ends_with("Error"));
+    assert!(stage.compactions().is_empty());
+    stage.agent.compact(None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_summary_that_fails_is_tried_again_like_any_request() {
+    let mut stage = stage(vec![says("one"), says("two"), failing("transient", 2)]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let result = stage.agent.compact(None).await.unwrap();
+    assert!(result.summary.ends_with("At last."));
+    assert_eq!(stage.requests().len(), 2 + 3);
+    let tries = |event: &EventKind| match event {
+        EventKind::SummaryRetry { attempt, max_attempts: 5, error_message, .. } => {
+            Some((*attempt, error_message.clone()))
+        }
+        _ => None,
+    };
+    for attempt in [1, 2] {
+        assert_eq!(stage.until(tries).await, (attempt, "scripted: no luck".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_long_and_can_not_get_smaller_says_what_would_help() {
+    let mut stage = stage(vec![overflowing()]);
+    stage.prompt("short").await;
+    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    let expected = "the conversation is longer than the model's window, and nothing of it can be left out; \
+                    go on with a model that has a larger window, from an earlier point, or in a new session";
+    assert_eq!((aborted, error.as_deref()), (false, Some(expected)));
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+}
+
+#[tokio::test]
+async fn of_a_conversation_that_is_too_long_to_be_summed_up_half_is_left_out() {
+    let mut stage = stage(vec![says("one"), says("two"), says("three"), failing("overflow", 1)]);
+    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    for word in ["first", "second", "third"] {
+        stage.prompt(&format!("{word} {}", "x".repeat(200_000))).await;
+        stage.settled().await;
+    }
+    stage.agent.compact(None).await.unwrap();
+    let requests = stage.requests();
+    let [first, second, _turn] =
+        requests.last_chunk::<3>().unwrap().each_ref().map(|one| texts(one).remove(0));
+    assert!(first.contains("[User] first") && !second.contains("[User] first"));
+    assert!(second.contains("1 earlier message is left out here"));
+}
+
+#[tokio::test]
+async fn when_no_summary_can_be_made_somebody_says_what_now() {
+    for choice in CompactionChoice::ALL {
+        let mut stage = stage(vec![says("one"), overflowing(), failing("fatal", 1)]);
+        stage.say("first").await;
+        stage.prompt(&long("second")).await;
+        assert_eq!(stage.compaction_failed().await, "scripted: no luck");
+        let live = stage.agent.snapshot().await.unwrap().live;
+        assert_eq!(live.summary.unwrap().failed.as_deref(), Some("scripted: no luck"));
+        stage.agent.resolve_compaction(choice).await.unwrap();
+        let ended = stage.compaction_ended().await;
+        let outcome = stage.settled().await;
+        match choice {
+            CompactionChoice::Retry => assert!(ended.unwrap().summary.ends_with("At last.")),
+            CompactionChoice::Truncate => {
+                let summary = ended.unwrap().summary;
+                assert!(summary.contains("first lorem") && summary.contains("are left out"), "{summary}");
+            }
+            CompactionChoice::GoOn => {
+                let (aborted, error) = ended.unwrap_err();
+                assert!(!aborted && error.unwrap().contains("window: scripted: no luck; go on"));
+            }
+        }
+        let expected =
+            if choice == CompactionChoice::GoOn { RunOutcome::Failed } else { RunOutcome::Completed };
+        assert_eq!(outcome, expected, "{choice:?}");
+        assert!(matches!(stage.agent.resolve_compaction(choice).await, Err(AgentError::Gone(_))));
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_can_say_what_now_the_older_part_is_left_out_with_a_warning() {
+    let mut stage = unwatched(vec![says("one"), overflowing(), failing("fatal", 9)]);
+    stage.say("first").await;
+    stage.prompt(&long("second")).await;
+    let warning = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let expected = "no summary could be made (scripted: no luck); the older part of the conversation is left out instead";
+    assert_eq!(stage.until(warning).await, expected);
+    assert!(stage.compaction_ended().await.unwrap().summary.contains("are left out"));
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+}
+
+#[tokio::test]
+async fn truncation_asks_no_model_and_the_very_next_request_is_smaller() {
+    let mut stage = tuned(vec![says("one"), says("two"), says("three")], |options| {
+        options.compaction = CompactionOptions {
+            strategy: Strategy::Truncate,
+            max_messages: Some(4),
+            ..CompactionOptions::default()
+        };
+    });
+    stage.say("first").await;
+    stage.say("second").await;
+    assert!(stage.compactions().is_empty());
+    stage.say("third").await;
+    assert_eq!(stage.requests().len(), 3);
+    let sent = stage.sent();
+    assert_eq!(sent.len(), 4);
+    assert!(sent[0].contains("<first-message>\nfirst lorem"));
+    assert!(sent[1].starts_with("second") && sent[2] == "two" && sent[3].starts_with("third"));
+}
+
+#[tokio::test]
+async fn a_summary_of_a_branch_that_was_left_meanwhile_is_dropped_and_paid_for() {
+    let mut stage = stage(vec![says("one"), filling("two"), summary("Short.")]);
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    stage.say("first").await;
+    let reader = stage.agent.reader();
+    let first = reader.leaf().unwrap();
+    stage.prompt(&long("second")).await;
+    assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
+    while stage.agent.navigate(first.clone(), BranchSummary::None).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    stage.model.summaries.add_permits(1);
+    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    assert!(!aborted && error.unwrap().contains("came too late"));
+    assert!(stage.compactions().is_empty());
+    let spent = stage.bodies().pop().unwrap();
+    assert!(matches!(spent, EntryBody::Usage { ref kind, .. } if kind == "compaction"), "{spent:?}");
+}
+
+#[tokio::test]
+async fn abort_stops_a_summary_and_whoever_waits_for_it_is_told() {
+    let hanging = Answer { hang: true, ..summary("Sho") };
+    let mut stage = stage(vec![says("one"), says("two"), hanging]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let agent = stage.agent.clone();
+    let waiting = tokio::spawn(async move { agent.compact(None).await });
+    stage.compaction_began().await;
+    assert!(matches!(stage.agent.compact(None).await, Err(AgentError::Summarizing)));
+    stage.agent.abort().await.unwrap();
+    assert_eq!(stage.compaction_ended().await, Err((true, None)));
+    let stopped = waiting.await.unwrap();
+    assert!(matches!(stopped, Err(AgentError::Compaction(CompactionError::Stopped))), "{stopped:?}");
+    assert!(matches!(stage.agent.abort_compaction().await, Err(AgentError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_summary_is_stopped_with_it() {
+    for stops_all in [true, false] {
+        let hanging = Answer { hang: true, ..summary("Sho") };
+        let mut stage = stage(vec![says("one"), overflowing(), hanging]);
+        stage.say("first").await;
+        stage.prompt(&long("second")).await;
+        stage.compaction_began().await;
+        if stops_all {
+            stage.agent.abort().await.unwrap();
+        } else {
+            stage.agent.abort_compaction().await.unwrap();
+        }
+        assert_eq!(stage.compaction_ended().await, Err((true, None)));
+        assert_eq!(stage.settled().await, RunOutcome::Aborted);
+        assert!(stage.agent.snapshot().await.unwrap().live.summary.is_none());
+    }
+}
+
+/// The answer of a server whose window is far smaller than the 200,000 tokens that are known of its model.
+fn too_long(message: &str) -> Answer {
+    let error = json!({"failure": "overflow", "message": message, "times": 1});
+    serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
+}
+
+#[tokio::test]
+async fn a_conversation_that_its_server_finds_too_long_gets_smaller_whatever_was_known_of_the_window() {
+    let answers = vec![says("one"), says("two"), too_long("prompt is too long"), summary("Short.")];
+    let mut stage = tuned(answers, |options| options.compaction.keep = None);
+    stage.say("first").await;
+    stage.say("second").await;
+    assert_eq!(stage.say("third").await, RunOutcome::Completed);
+    assert_eq!(stage.compactions().len(), 1);
+    assert!(stage.sent().iter().all(|text| !text.starts_with("second")), "{:?}", stage.sent());
+}
+
+#[tokio::test]
+async fn a_server_that_names_its_window_is_taken_at_its_word() {
+    let words = "request (5000 tokens) exceeds the available context size (4096 tokens)";
+    let answers = vec![says("one"), says("two"), too_long(words), summary("Short.")];
+    let mut stage = tuned(answers, |options| options.compaction.keep = None);
+    stage.say("first").await;
+    stage.say("second").await;
+    stage.prompt(&long("third")).await;
+    let warned = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let expected = "scripted/(in memory) has a window of 4.0k tokens, its server says, and not of 200k; the conversation is kept within that from now on";
+    assert_eq!(stage.until(warned).await, expected);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let state = stage.agent.state().await.unwrap().state;
+    assert_eq!(state.context.window, Tokens(4_096));
+    assert_eq!(stage.compactions().len(), 1);
+}
+
+#[tokio::test]
+async fn a_summary_is_the_cost_of_the_model_that_made_it() {
+    let mut stage = tuned(vec![says("one"), says("two"), summary("Short.")], |_| {});
+    stage.say("first").await;
+    stage.say("second").await;
+    stage.agent.compact(None).await.unwrap();
+    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    let line: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    assert_eq!(line["type"], "compaction");
+    assert_eq!((&line["provider"], &line["model"]), (&json!("scripted"), &json!("(in memory)")));
+    let made_by = stage.compactions()[0].made_by.clone().unwrap();
+    assert_eq!((made_by.provider.as_str(), made_by.model.as_str()), ("scripted", "(in memory)"));
+}
+
+fn branch_ended(event: &EventKind) -> Option<(bool, Option<String>)> {
+    match event {
+        EventKind::BranchSummaryEnd { aborted, error_message } => Some((*aborted, error_message.clone())),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_branch_is_left_with_a_summary_that_the_model_makes() {
+    let mut stage = stage(vec![says("one"), says("two"), summary("It led nowhere."), says("three")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let first = stage.agent.reader().leaf().unwrap();
+    stage.prompt("second").await;
+    stage.settled().await;
+    let left = stage.agent.reader().leaf().unwrap();
+    let made = BranchSummary::Made { instructions: Some("only the errors".into()) };
+    stage.agent.navigate(first, made).await.unwrap();
+    assert_eq!(stage.until(branch_ended).await, (false, None));
+    let asked = stage.sent().remove(0);
+    assert!(asked.contains("[User] second") && !asked.contains("[User] first"));
+    assert!(asked.ends_with("only the errors"));
+    let EntryBody::BranchSummary { from_id, summary, usage, details, made_by } =
+        stage.bodies().pop().unwrap()
+    else {
+        panic!("no summary")
+    };
+    assert_eq!(made_by.unwrap().provider, "scripted");
+    assert_eq!((from_id.as_str(), summary.as_str()), (left.as_str(), "It led nowhere."));
+    assert_eq!(usage.unwrap().total(), Tokens(300));
+    assert_eq!(details.unwrap()["modifiedFiles"], json!([]));
+    stage.prompt("third").await;
+    stage.settled().await;
+    let sent = stage.sent();
+    assert!(sent[..2] == ["first", "one"] && sent[2].contains("It led nowhere."));
+}
+
+#[tokio::test]
+async fn of_a_branch_that_was_compacted_the_summary_tells_what_that_kept() {
+    let mut stage = stage(vec![says("one"), says("two"), says("three"), summary("Short."), says("four")]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let stays = stage.agent.reader().leaf().unwrap();
+    stage.prompt("on the branch before").await;
+    stage.settled().await;
+    stage.agent.compact(None).await.unwrap();
+    stage.prompt("on the branch after").await;
+    stage.settled().await;
+    stage.agent.navigate(stays, BranchSummary::Made { instructions: None }).await.unwrap();
+    let asked = stage.sent().remove(0);
+    assert!(asked.contains("[User] on the branch before") && asked.contains("[User] on the branch after"));
+    assert!(!asked.contains("Short.") && !asked.contains("second lorem"), "{asked}");
+}
+
+#[tokio::test]
+async fn leaving_a_branch_with_a_summary_can_be_stopped_and_then_nothing_moved() {
+    let hanging = Answer { hang: true, ..summary("It l") };
+    let mut stage = stage(vec![says("one"), says("two"), hanging]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let first = stage.agent.reader().leaf().unwrap();
+    stage.prompt("second").await;
+    stage.settled().await;
+    let leaf = stage.agent.reader().leaf();
+    let agent = stage.agent.clone();
+    let made = BranchSummary::Made { instructions: None };
+    let leaving = tokio::spawn(async move { agent.navigate(first, made).await });
+    stage.until(|event| matches!(event, EventKind::BranchSummaryStart).then_some(())).await;
+    let refused = stage.agent.prompt("third", PromptOptions::default()).await;
+    assert!(matches!(refused, Err(AgentError::Summarizing)), "{refused:?}");
+    stage.agent.abort().await.unwrap();
+    assert_eq!(stage.until(branch_ended).await, (true, None));
+    assert!(leaving.await.unwrap().is_err());
+    assert_eq!(stage.agent.reader().leaf(), leaf);
+}
+
+#[tokio::test]
+async fn where_nothing_is_left_behind_no_summary_is_made() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let leaf = stage.agent.reader().leaf().unwrap();
+    stage.agent.navigate(leaf, BranchSummary::Made { instructions: None }).await.unwrap();
+    assert_eq!(stage.requests().len(), 1);
+}
+
+/// A session of some three million tokens, half as much again as what is loaded of it, whose answers claim to have cost hardly any.
+fn far_too_long(folder: &TempDir) -> PathBuf {
+    let manager = SessionManager::new(
+        Placement::Flat(folder.path().join("logs")),
+        folder.path().canonicalize().unwrap(),
+    );
+    let mut writer = manager.create(UnixMs(1_700_000_000_000));
+    for at in 0..420 {
+        let prompt = UserMessage::text(format!("prompt {at} {}", "lorem ipsum ".repeat(2_500)), UnixMs(1));
+        let usage = Usage { input: Tokens(10), ..Usage::default() };
+        let content = vec![AssistantBlock::Text { text: format!("answer {at}") }];
+        let answer = AssistantMessage { content, usage, ..AssistantMessage::default() };
+        for message in [Message::User(prompt), Message::Assistant(answer)] {
+            writer.append(EntryBody::message(Arc::new(message)), UnixMs(1)).unwrap();
+        }
+    }
+    writer.reader().path().unwrap().to_owned()
+}
+
+fn stage_far_too_long(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+    let folder = TempDir::new().unwrap();
+    let open = far_too_long(&folder);
+    let logs = folder.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+    Stage::tuned(folder, (manager, Some(open)), Access::Reads, answers, |parts| tune(&mut parts.options))
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
+    let mut stage = stage_far_too_long(vec![summary("## Goal\nTo see."), says("one"), says("two")], |_| {});
+    let notice = stage.agent.notices().join("\n");
+    assert!(notice.contains("the conversation has about 3.1M tokens, 15 times as many as"), "{notice}");
+    assert!(stage.used().await > Tokens(3_000_000));
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let requests = stage.requests();
+    let [about_summary, about_prompt] = &requests[..] else { panic!("{} requests", requests.len()) };
+    let asked = texts(about_summary).concat();
+    assert!(asked.starts_with("<conversation>\n[") && asked.contains(" earlier messages are left out here"));
+    let sent = texts(about_prompt);
+    assert!(sent[0].contains("<first-message>\nprompt 0 ") && sent[0].contains("To see."), "{}", sent[0]);
+    assert_eq!(sent.last().map(String::as_str), Some("go on"));
+    assert!(stage.used().await < Tokens(40_000));
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_truncated_on_request() {
+    let mut stage = stage_far_too_long(vec![says("one"), says("two"), says("three")], |_| {});
+    let result = stage.agent.truncate().await.unwrap();
+    assert!(result.tokens_before > Tokens(3_000_000));
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!((stage.requests().len(), stage.sent().last().unwrap().as_str()), (1, "go on"));
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_not_sent_uncompacted() {
+    let mut stage = stage_far_too_long(vec![says("three")], |options| {
+        options.compaction.strategy = Strategy::Off;
+    });
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert!(stage.requests().is_empty());
+    let last = stage.said().pop().unwrap();
+    assert!(last.starts_with("answer  Error"), "{last}");
+}
+
+/// A message of some 300,000 tokens, beyond the window of 200,000.
+fn beyond() -> String {
+    format!("beyond {}", "x".repeat(1_200_000))
+}
+
+#[tokio::test]
+async fn prompt_longer_than_the_window_is_refused_unsent() {
+    let mut stage = stage(vec![says("one")]);
+    let error = stage.agent.prompt(beyond(), PromptOptions::default()).await.unwrap_err();
+    assert!(matches!(error, AgentError::TooLong { tokens: Tokens(300_002), .. }), "{error}");
+    let attached = PromptOptions { attached: beyond(), ..PromptOptions::default() };
+    assert!(matches!(stage.agent.prompt("see", attached).await, Err(AgentError::TooLong { .. })));
+    stage.prompt("short").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!((stage.requests().len(), stage.sent()), (1, vec!["short".to_owned()]));
+}
+
+#[tokio::test]
+async fn message_longer_than_the_window_is_never_compacted_for() {
+    let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
+    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    stage.say("first").await;
+    stage.agent.set_auto_compaction(Automatic::On).await.unwrap();
+    let options = PromptOptions { length: Length::Any, ..PromptOptions::default() };
+    stage.agent.prompt(beyond(), options).await.unwrap();
+    let (_, error) = stage.compaction_ended().await.unwrap_err();
+    let expected = "the conversation is longer than the model's window: the newest message alone has about 300k tokens, \
+                    more than the model reads at once (200k); ";
+    assert!(error.as_ref().unwrap().starts_with(expected), "{error:?}");
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert_eq!(stage.requests().len(), 2, "no summary was asked for");
+}
+
+#[tokio::test]
+async fn prompt_with_attachments_is_shown_as_it_was_typed() {
+    let mut stage = stage(vec![says("one")]);
+    let options = PromptOptions { attached: "<file>…</file>".into(), ..PromptOptions::default() };
+    stage.agent.prompt("see @a.rs", options).await.unwrap();
+    stage.settled().await;
+    assert_eq!(stage.sent(), ["see @a.rs\n\n<file>…</file>"]);
+    let user = stage.bodies().into_iter().find_map(|body| {
+        match body.as_message().map(|message| (**message).clone()) {
+            Some(Message::User(user)) => Some(user),
+            _ => None,
+        }
+    });
+    assert_eq!(user.unwrap().as_typed(), "see @a.rs");
+}

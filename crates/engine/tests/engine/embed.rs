@@ -1,0 +1,165 @@
+//! A session from a few facts, as programs that embed tiller make it.
+
+use tiller_core::message::{AssistantMessage, Image, StopReason, UserMessage};
+use tiller_engine::{EmbedError, RunRequest, Setup, run};
+use tiller_provider::ModelError;
+
+use super::*;
+
+fn scripted(answers: Vec<Answer>) -> (Providers, Arc<Model>) {
+    let script = Scripted::new(answers);
+    let facts = vec![script.facts()];
+    let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+    let model = Arc::new(Model { script, asked: Mutex::default(), logs: PathBuf::from("none"), summaries });
+    let mut providers = Providers::default();
+    providers.add(Arc::clone(&model) as Arc<dyn Provider>, facts);
+    (providers, model)
+}
+
+fn setup(answers: Vec<Answer>) -> Setup {
+    Setup::new(scripted(answers).0)
+}
+
+fn user(text: &str) -> Message {
+    Message::User(UserMessage::text(text, UnixMs(1)))
+}
+
+fn answer(text: &str) -> Message {
+    let content = vec![tiller_core::message::AssistantBlock::Text { text: text.into() }];
+    Message::Assistant(AssistantMessage {
+        content,
+        provider: "scripted".into(),
+        ..AssistantMessage::default()
+    })
+}
+
+#[tokio::test]
+async fn one_call_says_something_and_tells_what_came_of_it() {
+    let folder = TempDir::new().unwrap();
+    let spends = json!({"text": "Fine.", "usage": {"input": 7, "output": 3}});
+    let lists = json!({"calls": [{"name": "list_files"}], "usage": {"input": 5, "output": 1}});
+    let script = [lists, spends].map(|line| serde_json::from_value(line).unwrap()).to_vec();
+    let (providers, model) = scripted(script);
+    let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
+    let setup = Setup::new(providers).logs_in(folder.path().join("logs"));
+    let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", setup) };
+    let result = run(request, folder.path()).await.unwrap();
+    assert_eq!((result.text.as_str(), result.outcome, result.error), ("Fine.", RunOutcome::Completed, None));
+    assert_eq!((result.usage.total(), result.messages.len()), (Tokens(16), 4));
+    let path = result.path.unwrap();
+    assert_eq!(*Reader::open(&path).unwrap().id(), result.session);
+    SessionManager::new(Placement::Memory, folder.path().into()).open(&path).expect("the lock is free");
+    let asked = model.asked.lock().unwrap();
+    assert!(format!("{:?}", asked[0].0.messages).contains("image/png"));
+    let offered: Vec<String> = asked[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(offered, ["read_file", "list_files", "grep", "edit_file", "write_file"], "no bash unasked");
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_how_much() {
+    let folder = TempDir::new().unwrap();
+    let setup = || {
+        let script = Scripted::new(vec![says("one")]);
+        let facts =
+            vec![tiller_provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
+        let mut providers = Providers::default();
+        providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
+        Setup::new(providers).model("scripted").logs_in(folder.path().join("logs"))
+    };
+    let request = RunRequest::new("go", setup().thinking(ThinkingLevel::High));
+    let path = run(request, folder.path()).await.unwrap().path.unwrap();
+    for (setup, expected) in [
+        (setup(), ThinkingLevel::High),
+        (setup().model("scripted:low"), ThinkingLevel::Low),
+        (setup().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
+    ] {
+        let agent = setup.resuming(&path).start(folder.path()).unwrap();
+        assert_eq!(agent.state().await.unwrap().state.thinking, expected);
+        agent.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_fails_is_a_result_that_says_why() {
+    let error = json!({"error": {"failure": "auth", "message": "no such key"}});
+    let setup = setup(vec![serde_json::from_value(error).unwrap()]);
+    let result = run(RunRequest::new("go", setup), &std::env::temp_dir()).await.unwrap();
+    assert_eq!((result.outcome, result.path), (RunOutcome::Failed, None));
+    assert_eq!(result.error.as_deref(), Some("scripted: no such key"));
+}
+
+#[tokio::test]
+async fn a_session_that_begins_with_messages_goes_on_from_them() {
+    let folder = TempDir::new().unwrap();
+    let (providers, model) = scripted(vec![says("first"), says("And you are Ada.")]);
+    let setup = Setup::new(providers)
+        .logs_in(folder.path().join("logs"))
+        .messages(vec![user("I am Ada."), answer("Hello, Ada.")]);
+    let agent = setup.start(folder.path()).unwrap();
+    let path = agent.reader().path().unwrap().to_owned();
+    assert_eq!(said(&Reader::open(&path).unwrap()), ["user I am Ada.", "answer Hello, Ada. Stop"], "at once");
+    agent.prompt("who am I?", PromptOptions::default()).await.unwrap();
+    let settled = agent.settled().await.unwrap();
+    assert_eq!((settled.outcome, settled.messages.len()), (RunOutcome::Completed, 2));
+    let request = model.asked.lock().unwrap()[0].0.messages.clone();
+    assert_eq!((request.len(), &*request[0]), (3, &user("I am Ada.")));
+    agent.close().await.unwrap();
+
+    let agent =
+        self::setup(vec![]).logs_in(folder.path().join("logs")).resuming(&path).start(folder.path()).unwrap();
+    assert_eq!(agent.messages().await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn messages_that_end_in_an_unanswered_call_are_sent_with_a_result_for_it() {
+    let mut asks = AssistantMessage { stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
+    let call = tiller_core::message::ToolCall::from_streamed("c1".into(), "bash".into(), "{}");
+    asks.content.push(tiller_core::message::AssistantBlock::ToolCall(call));
+    let (providers, model) = scripted(vec![says("one"), says("two")]);
+    let setup = Setup::new(providers).messages(vec![user("go"), Message::Assistant(asks)]);
+    let agent = setup.start(&std::env::temp_dir()).unwrap();
+    agent.prompt("go on", PromptOptions::default()).await.unwrap();
+    agent.settled().await.unwrap();
+    let request = model.asked.lock().unwrap()[0].0.messages.clone();
+    let roles: Vec<&str> = request
+        .iter()
+        .map(|message| match &**message {
+            Message::User(_) => "user",
+            Message::Assistant(_) => "assistant",
+            Message::ToolResult(_) => "result",
+            _ => "other",
+        })
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "result", "user"]);
+}
+
+#[tokio::test]
+async fn waiting_ends_with_the_run_and_says_when_there_was_none() {
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
+    assert!(matches!(stage.agent.settled().await, Err(AgentError::Empty)));
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    let (first, second) = (stage.agent.clone(), stage.agent.clone());
+    let waits = tokio::spawn(async move { first.settled().await });
+    let later = tokio::spawn(async move { second.settled().await });
+    stage.agent.follow_up("more").await.unwrap();
+    stage.agent.abort().await.unwrap();
+    for settled in [waits, later] {
+        assert_eq!(settled.await.unwrap().unwrap().outcome, RunOutcome::Aborted);
+    }
+    assert_eq!(stage.agent.settled().await.unwrap().messages.len(), 3, "and afterwards at once");
+}
+
+#[tokio::test]
+async fn what_can_not_be_set_up_says_why() {
+    let folder = TempDir::new().unwrap();
+    let nobody = Setup::new(Providers::default()).start(folder.path()).err().unwrap();
+    assert!(matches!(nobody, EmbedError::Model(ModelError::Unknown { .. })), "{nobody}");
+    let nowhere = setup(vec![]).start(&folder.path().join("gone")).err().unwrap();
+    assert!(matches!(nowhere, EmbedError::Workspace(_)), "{nowhere}");
+    let no_log = setup(vec![]).resuming(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
+    assert!(matches!(no_log, EmbedError::Session(_)), "{no_log}");
+    let agent = setup(vec![]).start(folder.path()).unwrap();
+    let record = agent.execute_bash("true", BashContext::Include).await.unwrap();
+    assert_eq!(record.output, "commands can't be run here: there is no helper for them");
+}

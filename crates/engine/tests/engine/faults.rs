@@ -1,0 +1,334 @@
+//! An agent over a disk that fails: the run pauses with the reason, nothing is acted upon that isn't in the file, and the next
+//! prompt goes on.
+
+use tiller_core::event::{QueueItem, SessionChange};
+use tiller_session::EntryBody;
+use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
+
+use super::*;
+
+/// A run that writes everything there is to write: a prompt, a call, its result, an answer.
+fn answers() -> Vec<Answer> {
+    vec![calls(&[json!({})]), says("done"), says("done again"), says("and again")]
+}
+
+fn stage(disk: &FaultyDisk, sync: SyncPolicy) -> Stage {
+    let folder = TempDir::new().unwrap();
+    let placement = Placement::Flat(folder.path().join("logs"));
+    let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
+    let manager = manager.on_disk(Arc::new(disk.clone()));
+    let stage = Stage::with(folder, (manager, None), Access::Writes, answers(), sync);
+    // As often as it is asked for.
+    stage.go.add_permits(100);
+    stage
+}
+
+/// Prompts, and waits for the run's end. A prompt that was refused had begun a run too.
+async fn try_prompt(stage: &mut Stage, text: &str) -> Result<RunOutcome, AgentError> {
+    let accepted = stage.agent.prompt(text, PromptOptions::default()).await;
+    let outcome = stage.settled().await;
+    assert!(accepted.is_ok() || outcome == RunOutcome::Failed);
+    accepted.map(|()| outcome)
+}
+
+/// What is in memory is what is in the file.
+#[track_caller]
+fn assert_true_to_file(stage: &Stage) {
+    let known = stage.agent.reader();
+    let entries = |reader: &Reader| reader.entries().unwrap().0;
+    match Reader::open(known.path().unwrap()) {
+        Ok(fresh) => assert_eq!(entries(&known), entries(&fresh)),
+        Err(_) => assert!(!known.exists()),
+    }
+}
+
+/// The user messages, answers and results in the file.
+fn logged(stage: &Stage) -> Vec<String> {
+    let reader = stage.agent.reader();
+    if reader.leaf().is_some() { said(&reader) } else { Vec::new() }
+}
+
+/// How many writes the run of one prompt makes.
+async fn writes_of_a_run() -> usize {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    disk.writes()
+}
+
+async fn live_through(fault: Fault, failing: usize) {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    disk.fail_write_after(failing, fault.clone());
+    let reason = match try_prompt(&mut stage, "go").await {
+        Ok(outcome) => {
+            assert_eq!(outcome, RunOutcome::Failed, "{fault:?} at {failing}");
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    let path = stage.agent.reader().path().unwrap().display().to_string();
+    assert!(reason.is_none_or(|reason| reason.contains(&path)));
+    assert_true_to_file(&stage);
+    let before = logged(&stage);
+    // What was sent to the model, and what ran, was in the file before.
+    let asked = stage.model.asked.lock().unwrap().len();
+    assert!(asked == 0 || before[0] == "user go", "{before:?}");
+    let ran = 100 - stage.go.available_permits();
+    assert!(ran == 0 || before[1].starts_with("answer"), "{before:?}");
+    assert!(asked < 2 || before[2] == "result through", "{before:?}");
+
+    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed, "{fault:?} at {failing}");
+    let after = logged(&stage);
+    assert!(after.starts_with(&before), "{before:?} {after:?}");
+    assert!(
+        after.contains(&"user on".to_owned()) && after.last().unwrap().starts_with("answer"),
+        "{after:?}"
+    );
+    let results = after.iter().filter(|line| line.starts_with("result")).count();
+    let asked_for = after.iter().filter(|line| *line == "answer  ToolUse").count();
+    assert_eq!(results, asked_for, "every call has its result: {after:?}");
+    assert_true_to_file(&stage);
+}
+
+#[tokio::test]
+async fn a_write_that_fails_pauses_the_run_wherever_it_is_and_the_next_prompt_goes_on() {
+    for failing in 0..writes_of_a_run().await {
+        for fault in [Fault::Full, Fault::Broken, Fault::Short(0), Fault::Short(50), Fault::BrokenAfter(50)] {
+            tokio::time::timeout(PATIENCE, live_through(fault, failing)).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_run_that_a_failed_write_ends_tells_why_and_what_to_do() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    // The last write: the final answer, with which the run would have been over anyway.
+    disk.fail_write_after(writes_of_a_run().await - 1, Fault::Full);
+    stage.prompt("go").await;
+    let (message, hint) = stage
+        .until(|event| match event {
+            EventKind::Warning { message, hint } => Some((message.clone(), hint.clone())),
+            _ => None,
+        })
+        .await;
+    let path = stage.agent.reader().path().unwrap().display().to_string();
+    assert!(message.contains(&path) && message.contains("No space left on device"), "{message}");
+    assert!(hint.unwrap().contains("make room"));
+    let told = stage
+        .until(|event| match event {
+            EventKind::AgentEnd { messages, .. } => Some(messages.len()),
+            _ => None,
+        })
+        .await;
+    assert_eq!(told, 3, "prompt, call and result are in the file, the answer isn't");
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_pauses_the_run_before_the_model_is_asked() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    disk.fail_syncs(true);
+    let told = |event: &EventKind| match event {
+        EventKind::Warning { message, hint } => Some((message.clone(), hint.clone().unwrap())),
+        _ => None,
+    };
+    let refused = stage.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
+    let (message, hint) = stage.until(told).await;
+    assert!(refused.contains("can't be synced to the disk") && refused == message, "{refused} {message}");
+    assert!(hint.contains("power cut"), "{hint}");
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert!(stage.requests().is_empty());
+    disk.fail_syncs(false);
+    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed);
+}
+
+#[tokio::test]
+async fn sync_means_after_every_entry_or_before_requests_and_at_the_end_or_only_at_the_close() {
+    for (sync, syncs) in [(SyncPolicy::Never, 0), (SyncPolicy::Turn, 3)] {
+        let disk = FaultyDisk::default();
+        let mut stage = stage(&disk, sync);
+        assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+        assert_eq!(disk.syncs(), syncs, "{sync:?}");
+        stage.agent.close().await.unwrap();
+        assert_eq!(disk.syncs(), syncs + 1, "{sync:?}");
+    }
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Always);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    // The first write holds what comes before the prompt too.
+    assert_eq!((disk.syncs(), disk.writes()), (4, writes_of_a_run().await));
+    let first = stage.agent.reader().tree().nodes()[0].id.clone();
+    stage.agent.navigate(first, BranchSummary::None).await.unwrap();
+    while disk.syncs() < 5 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_the_next_request() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let leaf = stage.agent.reader().leaf().unwrap();
+    let message = json!({"role": "user", "content": "from elsewhere", "timestamp": 1});
+    let line = json!({"type": "message", "id": "x", "parentId": leaf, "timestamp": "2026-11-21T03:16:58.249Z",
+                      "message": message});
+    let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
+    std::fs::write(&path, text).unwrap();
+    stage.prompt("on").await;
+    let shown = stage
+        .until(|event| match event {
+            EventKind::EntryAppended { entry_id, entry } => Some((entry_id.clone(), entry.get().to_owned())),
+            _ => None,
+        })
+        .await;
+    assert_eq!(shown, ("x".into(), line.to_string()), "before everything that follows it");
+    let told = stage
+        .until(|event| match event {
+            EventKind::Warning { message, .. } => Some(message.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(told.contains("another program appended to it (1 entry)"), "{told}");
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(sent.contains("from elsewhere"), "{sent}");
+    let entry = stage.agent.reader().entry(&"x".into()).unwrap();
+    assert!(matches!(entry.body, EntryBody::Message(_)));
+}
+
+#[tokio::test]
+async fn of_many_lines_that_another_program_appended_only_their_number_is_told() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let mut parent = stage.agent.reader().leaf().unwrap().as_str().to_owned();
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for n in 0..200 {
+        let message = json!({"role": "user", "content": format!("elsewhere {n}"), "timestamp": 1});
+        let line = json!({"type": "message", "id": format!("x{n}"), "parentId": parent,
+                          "timestamp": "2026-11-21T03:16:58.249Z", "message": message});
+        (text, parent) = (text + &format!("{line}\n"), format!("x{n}"));
+    }
+    std::fs::write(&path, text).unwrap();
+    stage.prompt("on").await;
+    let told = stage
+        .until(|event| match event {
+            EventKind::SessionChanged { reason, .. } => Some(*reason),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert_eq!(told, SessionChange::Grown);
+    let told = stage
+        .until(|event| match event {
+            EventKind::Warning { message, .. } => Some(message.clone()),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert!(told.contains("another program appended to it (200 entries)"), "{told}");
+    stage.settled().await;
+    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(sent.contains("elsewhere 0") && sent.contains("elsewhere 199"), "{sent}");
+}
+
+#[tokio::test]
+async fn what_another_program_appended_elsewhere_in_the_tree_has_front_ends_read_the_path_anew() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let message = json!({"role": "user", "content": "another root", "timestamp": 1});
+    let line = json!({"type": "message", "id": "x", "parentId": null, "timestamp": "2026-11-21T03:16:58.249Z",
+                      "message": message});
+    let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
+    std::fs::write(&path, text).unwrap();
+    stage.prompt("on").await;
+    let reason = stage
+        .until(|event| match event {
+            EventKind::SessionChanged { reason, .. } => Some(*reason),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert_eq!(reason, SessionChange::Leaf);
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    assert_eq!(reader.path_to(&reader.leaf().unwrap()).unwrap()[0], "x".into());
+}
+
+#[tokio::test]
+async fn a_log_cut_short_pauses_the_run_and_the_next_request_holds_what_is_left() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = lines[..lines.len() - 1].join("\n") + "\n";
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(kept.len() as u64).unwrap();
+    let refused = try_prompt(&mut stage, "lost").await.unwrap_err().to_string();
+    assert!(refused.contains("1 entry is lost"), "{refused}");
+    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed);
+    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(sent.contains("through") && !sent.contains("\"done\"") && !sent.contains("lost"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_file_system_without_locks_is_told_at_the_first_write_and_at_the_start() {
+    let disk = FaultyDisk::default().without_locks();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    stage.prompt("go").await;
+    let told = stage
+        .until(|event| match event {
+            EventKind::Warning { message, .. } => Some(message.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(told.contains("has no locks"), "{told}");
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let Stage { folder, agent, .. } = stage;
+    agent.close().await.unwrap();
+    let manager = SessionManager::new(Placement::Memory, folder.path().to_owned()).on_disk(Arc::new(disk));
+    let later = Stage::with(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
+    let notices = later.agent.notices();
+    assert!(notices.iter().any(|notice| notice.contains("has no locks")), "{notices:?}");
+}
+
+#[tokio::test]
+async fn what_was_taken_out_of_the_queue_is_handed_over_though_the_disk_fails_behind_it() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Always);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let wait = async |text: &str| {
+        let id = tiller_core::id::QueueId::from(text);
+        let item = QueueItem {
+            id: id.clone(),
+            kind: QueueKind::FollowUp,
+            text: text.into(),
+            typed: None,
+            images: [].into(),
+            held: true,
+        };
+        stage.agent.put_back(item, 0).await.unwrap();
+        id
+    };
+    let first = wait("first").await;
+    wait("second").await;
+    disk.fail_syncs(true);
+    assert_eq!(stage.agent.remove_queued(first).await.unwrap().text, "first");
+    let taken = stage.agent.clear_queue(None).await.unwrap();
+    assert_eq!(taken.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["second"]);
+    disk.fail_syncs(false);
+    // What could not be taken out waits.
+    wait("third").await;
+    disk.fail_write_after(0, Fault::Full);
+    stage.agent.clear_queue(None).await.unwrap_err();
+    assert_eq!(stage.agent.clear_queue(None).await.unwrap().len(), 1);
+}

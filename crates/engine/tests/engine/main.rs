@@ -1,0 +1,679 @@
+//! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
+
+mod again;
+mod approvals;
+mod bash;
+mod compaction;
+mod elsewhere;
+mod embed;
+mod faults;
+mod hooks;
+mod leaving;
+mod logged;
+mod order;
+mod paired;
+mod private;
+mod processes;
+mod resources;
+mod state;
+mod waiting;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tiller_core::event::{AssistantDelta, Decision, EventKind, QueueItem, QueueKind, RunOutcome};
+use tiller_core::id::EntryId;
+use tiller_core::message::{Access, Message, ThinkingLevel, ToolSpec, joined_text};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_engine::compaction::CompactionOptions;
+use tiller_engine::extension::Extensions;
+use tiller_engine::{
+    AgentError, AgentOptions, AgentSession, AnswerOptions, Audience, BashContext, BranchSummary, Choice,
+    EventStream, FirstModel, Offer, OutputOptions, Parts, PromptOptions, Resources, StreamingBehavior,
+    SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+};
+use tiller_provider::scripted::{Answer, Scripted};
+use tiller_provider::{PartStream, Provider, Providers, Request};
+use tiller_session::entry::OwnFact;
+use tiller_session::marks::Marks;
+use tiller_session::{Placement, Reader, Scope, SessionError, SessionManager, Visibility, Writer};
+use tiller_tools::policy::Policy;
+use tiller_tools::process::Runner;
+use tiller_tools::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput, Tools};
+use tokio::sync::{Notify, Semaphore};
+
+/// Longest wait for an event.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Plays answers, and notes each request together with the log as it is at that moment.
+struct Model {
+    script: Scripted,
+    asked: Mutex<Vec<(Request, String)>>,
+    logs: PathBuf,
+    /// Lets requests without tools begin: those for summaries.
+    summaries: Arc<Semaphore>,
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn api(&self) -> &'static str {
+        self.script.api()
+    }
+
+    fn stream(&self, request: Request) -> PartStream {
+        let files = std::fs::read_dir(&self.logs).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+        let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        self.asked.lock().unwrap().push((request.clone(), log));
+        let summaries = request.tools.is_empty().then(|| Arc::clone(&self.summaries));
+        let answer = self.script.stream(request);
+        let Some(summaries) = summaries else { return answer };
+        let begin = async move { summaries.acquire().await.unwrap().forget() };
+        Box::pin(futures_util::stream::once(begin).flat_map({
+            let mut answer = Some(answer);
+            move |()| answer.take().unwrap()
+        }))
+    }
+}
+
+/// A tool that begins, says so, and waits to be let go. Called with `{"crash": true}` it panics.
+struct Gate {
+    spec: ToolSpec,
+    begun: Arc<Notify>,
+    go: Arc<Semaphore>,
+}
+
+impl Tool for Gate {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        if arguments.get("wrong").is_some() { Err("`wrong` is wrong".into()) } else { Ok(()) }
+    }
+
+    fn run(&self, invocation: Invocation) -> RunFuture<'_> {
+        Box::pin(async move {
+            assert!(invocation.arguments.get("crash").is_none(), "told to crash");
+            self.begun.notify_one();
+            self.go.acquire().await.unwrap().forget();
+            ToolOutput::text("through")
+        })
+    }
+}
+
+/// A session, its model and its gate.
+struct Stage {
+    agent: AgentSession,
+    events: EventStream,
+    model: Arc<Model>,
+    begun: Arc<Notify>,
+    go: Arc<Semaphore>,
+    folder: TempDir,
+}
+
+impl Stage {
+    fn new(access: Access, answers: Vec<Answer>) -> Self {
+        Self::on(TempDir::new().unwrap(), access, answers, None)
+    }
+
+    fn on(folder: TempDir, access: Access, answers: Vec<Answer>, open: Option<PathBuf>) -> Self {
+        let logs = folder.path().join("logs");
+        let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+        Self::with(folder, (manager, open), access, answers, SyncPolicy::Turn)
+    }
+
+    /// In the folder, over a session of the manager: a fresh one, or the one at that path.
+    fn with(
+        folder: TempDir,
+        (manager, open): (SessionManager, Option<PathBuf>),
+        access: Access,
+        answers: Vec<Answer>,
+        sync: SyncPolicy,
+    ) -> Self {
+        Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
+    }
+
+    /// As [`Stage::with`], with parts that differ.
+    fn tuned(
+        folder: TempDir,
+        (manager, open): (SessionManager, Option<PathBuf>),
+        access: Access,
+        answers: Vec<Answer>,
+        tune: impl FnOnce(&mut Parts),
+    ) -> Self {
+        let logs = folder.path().join("logs");
+        let writer = match open {
+            Some(path) => manager.open(&path).unwrap(),
+            None => manager.create(UnixMs(1_700_000_000_000)),
+        };
+        let script = Scripted::new(answers);
+        let facts = script.facts();
+        let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        let model = Arc::new(Model { script, asked: Mutex::default(), logs, summaries });
+        let mut providers = Providers::default();
+        providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
+        let chosen = providers.models().remove(0);
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+        let spec = ToolSpec {
+            name: "gate".into(),
+            description: "waits".into(),
+            parameters: Arc::new(json!({"type": "object"})),
+            access,
+        };
+        let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
+        let mut parts = Parts {
+            manager,
+            writer,
+            providers,
+            first: FirstModel {
+                model: chosen,
+                thinking: ThinkingLevel::Off,
+                choice: Choice::Log,
+                thinking_choice: Choice::Log,
+            },
+            tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            extensions: Extensions::default(),
+            runner: Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")),
+            system_prompt: SystemPrompt::default(),
+            resources: Resources::default(),
+            options: options(folder.path().join("outputs")),
+        };
+        tune(&mut parts);
+        let agent = AgentSession::start(parts).unwrap();
+        let events = agent.subscribe();
+        Self { agent, events, model, begun, go, folder }
+    }
+
+    async fn prompt(&self, text: &str) {
+        self.agent.prompt(text, PromptOptions::default()).await.unwrap();
+    }
+
+    /// Waits for an event that `pick` takes.
+    async fn until<T>(&mut self, pick: impl Fn(&EventKind) -> Option<T>) -> T {
+        loop {
+            // A test that waits in vain should say so, not hang.
+            let event =
+                tokio::time::timeout(PATIENCE, self.events.next()).await.expect("the event never came");
+            let event = event.unwrap().unwrap();
+            if let Some(picked) = pick(&event.kind) {
+                return picked;
+            }
+        }
+    }
+
+    async fn settled(&mut self) -> RunOutcome {
+        let end = |event: &EventKind| match event {
+            EventKind::AgentEnd { outcome, will_retry: false, .. } => Some(*outcome),
+            _ => None,
+        };
+        let outcome = self.until(end).await;
+        self.until(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
+        outcome
+    }
+
+    fn said(&self) -> Vec<String> {
+        said(&self.agent.reader())
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.model.asked.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
+    }
+}
+
+fn options(scratch: PathBuf) -> AgentOptions {
+    AgentOptions {
+        turn: TurnOptions::default(),
+        retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
+        compaction: CompactionOptions::default(),
+        sync: SyncPolicy::Turn,
+        answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },
+        policy: Policy::default(),
+        audience: Audience::Somebody,
+        output: OutputOptions { limits: OutputLimits::default(), scratch },
+        offer: Offer::All,
+        mode: "test",
+        remote: None,
+    }
+}
+
+/// The messages of the current branch, a line each.
+fn said(reader: &Reader) -> Vec<String> {
+    let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+    let line = |message: &Arc<Message>| match &**message {
+        Message::User(user) => format!("user {}", user.content.joined_text()),
+        Message::Assistant(answer) => format!("answer {} {:?}", answer.joined_text(), answer.stop_reason),
+        Message::ToolResult(result) => format!("result {}", joined_text(&result.content)),
+        Message::BashExecution(bash) => {
+            format!("bash {} {:?} {}", bash.command, bash.exit_code, bash.output.trim())
+        }
+        Message::System(_) => "system".into(),
+    };
+    entries.iter().filter_map(|entry| entry.body.as_message()).map(line).collect()
+}
+
+fn says(text: &str) -> Answer {
+    Answer { text: text.into(), ..Answer::default() }
+}
+
+fn calls(arguments: &[Value]) -> Answer {
+    let calls: Vec<Value> = arguments.iter().map(|a| json!({"name": "gate", "arguments": a})).collect();
+    serde_json::from_value(json!({"calls": calls})).unwrap()
+}
+
+fn with(behavior: StreamingBehavior) -> PromptOptions {
+    PromptOptions { streaming_behavior: Some(behavior), ..PromptOptions::default() }
+}
+
+#[tokio::test]
+async fn a_prompt_is_in_the_file_before_the_model_is_asked() {
+    let mut stage = Stage::new(Access::Reads, vec![says("yes")]);
+    stage.prompt("is it there?").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let asked = stage.model.asked.lock().unwrap();
+    assert!(asked[0].1.ends_with("}\n") && asked[0].1.contains("is it there?"), "{}", asked[0].1);
+}
+
+#[tokio::test]
+async fn a_prompt_while_the_agent_works_needs_to_say_what_it_is() {
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    let refused = stage.agent.prompt("more", PromptOptions::default()).await;
+    assert!(matches!(refused, Err(AgentError::Busy)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
+    let answers = vec![calls(&[json!({}), json!({}), json!({})]), says("steered"), says("followed")];
+    let mut stage = Stage::new(Access::Writes, answers);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.follow_up("and then").await.unwrap();
+    stage.agent.steer("wait").await.unwrap();
+    stage.go.add_permits(1);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let skipped = "result skipped: the user steered";
+    assert_eq!(
+        stage.said(),
+        [
+            "user go",
+            "answer  ToolUse",
+            "result through",
+            skipped,
+            skipped,
+            "user wait",
+            "answer steered Stop",
+            "user and then",
+            "answer followed Stop"
+        ]
+    );
+    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2,"queuedAt":"#), "{log}");
+}
+
+#[tokio::test]
+async fn abort_keeps_what_was_said_and_hands_the_queue_back() {
+    let answer = Answer { text: "half an answer".into(), hang: true, ..Answer::default() };
+    let mut stage = Stage::new(Access::Reads, vec![answer]);
+    stage.prompt("go").await;
+    let last_piece = |event: &EventKind| match event {
+        EventKind::MessageUpdate {
+            assistant_message_event: AssistantDelta::TextDelta { delta, .. }, ..
+        } => (delta == "er").then_some(()),
+        _ => None,
+    };
+    stage.until(last_piece).await;
+    stage.agent.prompt("later", with(StreamingBehavior::FollowUp)).await.unwrap();
+    let back = stage.agent.abort().await.unwrap();
+    assert_eq!(back.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["later"]);
+    assert_eq!(stage.settled().await, RunOutcome::Aborted);
+    assert_eq!(stage.said(), ["user go", "answer half an answer Aborted"]);
+    assert!(stage.agent.snapshot().await.unwrap().live.queue.is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_crashes_has_a_result_and_the_run_goes_on() {
+    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"crash": true})]), says("survived")]);
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let said = stage.said();
+    assert!(said[2].starts_with("result crashed"), "{said:?}");
+    assert_eq!(said[3], "answer survived Stop");
+}
+
+#[tokio::test]
+async fn unknown_tools_and_wrong_arguments_are_told_to_the_model() {
+    let unknown = serde_json::from_value(json!({"calls": [{"name": "magic"}]})).unwrap();
+    let mut stage = Stage::new(Access::Reads, vec![unknown, calls(&[json!({"wrong": 1})]), says("ok")]);
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let said = stage.said();
+    assert_eq!(said[2], "result unknown tool `magic`; there are: gate");
+    assert_eq!(said[4], "result invalid arguments: `wrong` is wrong");
+}
+
+#[tokio::test]
+async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
+    let mut stage = Stage::new(Access::Executes, vec![calls(&[json!({}), json!({})]), says("done")]);
+    stage.go.add_permits(2);
+    stage.prompt("go").await;
+    let asked = stage
+        .until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+            _ => None,
+        })
+        .await;
+    stage.agent.decide(asked.clone(), Decision::Session).await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.said()[2..4], ["result through", "result through"]);
+    assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_call_that_asks_says_how_many_of_its_answer_are_going_to() {
+    let mut stage =
+        Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
+    stage.go.add_permits(3);
+    stage.prompt("go").await;
+    for (later, decision) in [(2, Decision::Once), (1, Decision::Session)] {
+        let asked = stage.until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.clone()),
+            _ => None,
+        });
+        let asked = asked.await;
+        assert_eq!(asked.later, later);
+        stage.agent.decide(asked.tool_call_id, decision).await.unwrap();
+    }
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+}
+
+#[tokio::test]
+async fn a_word_for_the_session_is_for_no_other_one() {
+    let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
+    let mut stage = Stage::new(Access::Executes, answers.collect());
+    stage.go.add_permits(3);
+    let asked = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+        _ => None,
+    };
+    stage.prompt("go").await;
+    for is_fork in [true, false] {
+        let call = stage.until(asked).await;
+        stage.agent.decide(call, Decision::Session).await.unwrap();
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+        if is_fork {
+            stage.agent.clone_session().await.unwrap();
+        } else {
+            stage.agent.new_session().await.unwrap();
+        }
+        stage.prompt("again").await;
+    }
+    stage.until(asked).await;
+}
+
+#[tokio::test]
+async fn what_waited_when_tiller_died_comes_back_held() {
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.steer("remember me").await.unwrap();
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let copy = stage.folder.path().join("logs/copy.jsonl");
+    std::fs::copy(&log, &copy).unwrap();
+
+    let folder = TempDir::new().unwrap();
+    let mut later = Stage::on(folder, Access::Writes, vec![says("first"), says("second")], Some(copy));
+    let queue = later.agent.snapshot().await.unwrap().live.queue;
+    assert_eq!(
+        queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
+        [("remember me", true)]
+    );
+    later.prompt("go on").await;
+    assert_eq!(later.settled().await, RunOutcome::Completed);
+    let said = later.said();
+    assert!(said[2].starts_with("result interrupted"), "{said:?}");
+    assert_eq!(said[3..], ["user go on", "answer second Stop"], "a held message is not sent");
+    let taken = later.agent.clear_queue(None).await.unwrap();
+    assert_eq!(taken[0].text, "remember me");
+    assert!(later.agent.snapshot().await.unwrap().live.queue.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_double_bang_printed_is_in_the_log_and_in_no_request() {
+    let mut stage = Stage::new(Access::Reads, vec![says("ok")]);
+    let ended = |event: &EventKind| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(());
+    stage.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
+    stage.until(ended).await;
+    stage.agent.bash("echo hush-$((40+2))", BashContext::Exclude).await.unwrap();
+    stage.until(ended).await;
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert_eq!(
+        stage.said(),
+        [
+            "bash echo $((40+2)) to-the-model Some(0) 42 to-the-model",
+            "bash echo hush-$((40+2)) Some(0) hush-42",
+            "user go",
+            "answer ok Stop"
+        ]
+    );
+    let sent = format!("{:?}", stage.requests()[0].messages);
+    assert!(sent.contains("42 to-the-model") && !sent.contains("hush"), "{sent}");
+}
+
+#[tokio::test]
+async fn stopping_a_command_keeps_what_it_printed() {
+    let mut stage = Stage::new(Access::Reads, vec![]);
+    stage.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
+    stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    stage.agent.abort().await.unwrap();
+    let record = stage
+        .until(|event| match event {
+            EventKind::BashExecutionEnd { message, .. } => Some(Arc::clone(message)),
+            _ => None,
+        })
+        .await;
+    assert!(record.cancelled && record.exit_code.is_none(), "{record:?}");
+    assert_eq!(stage.said(), ["bash echo begun; sleep 60 None begun"]);
+}
+
+#[tokio::test]
+async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_editor() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.prompt("second").await;
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    let second =
+        reader.entries().unwrap().0.into_iter().rev().find(|entry| {
+            entry.body.as_message().is_some_and(|message| matches!(&**message, Message::User(_)))
+        });
+    let second = second.unwrap().id;
+    let moved = stage.agent.navigate(second.clone(), BranchSummary::None).await.unwrap();
+    assert_eq!(moved.editor.as_deref(), Some("second"));
+    stage.prompt("other").await;
+    stage.settled().await;
+    assert_eq!(stage.said(), ["user first", "answer one Stop", "user other", "answer two Stop"]);
+    assert_eq!(stage.agent.reader().tree().branch_count(), 2);
+
+    let fork = stage.agent.fork(second).await.unwrap();
+    assert_eq!(fork.editor.as_deref(), Some("second"));
+    assert_eq!(said(&stage.agent.reader()), ["user first", "answer one Stop"]);
+    assert_eq!(stage.agent.sessions(Scope::ThisDirectory).await.unwrap().sessions.len(), 2);
+    stage.agent.new_session().await.unwrap();
+    assert_eq!(stage.agent.reader().leaf(), None);
+}
+
+#[tokio::test]
+async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_reads_the_summary() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two"), says("three")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.prompt("second").await;
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    let path = reader.path_to(&reader.leaf().unwrap()).unwrap();
+    let answer = path.last().unwrap().clone();
+    let second = path[path.len() - 2].clone();
+    stage.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
+    let refused = stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
+    assert!(matches!(refused, AgentError::Session(SessionError::InUse(_))), "{refused}");
+    let moved =
+        stage.agent.navigate(second.clone(), BranchSummary::Text("It led nowhere.".into())).await.unwrap();
+    assert_eq!(moved.editor.as_deref(), Some("second"));
+    stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap();
+    stage.prompt("third").await;
+    stage.settled().await;
+    let request = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(request.contains("It led nowhere.") && !request.contains("second"), "{request}");
+    let reader = stage.agent.reader();
+    let tree = reader.tree();
+    let marks = Marks::of(&reader, &tree);
+    let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
+    assert_eq!(marks.label(position(&answer)), Some("dead end"));
+    assert!(marks.is_hidden(position(&second)));
+}
+
+#[tokio::test]
+async fn what_waits_held_stays_behind_when_a_session_is_forked() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let mut writer = Writer::open(&path).unwrap();
+    let (kind, images) = (QueueKind::FollowUp, [].into());
+    let item = QueueItem { id: "q".into(), kind, text: "later".into(), typed: None, images, held: true };
+    writer.append(queue::added(&item), UnixMs(1)).unwrap();
+    drop(writer);
+    let Stage { folder, .. } = stage;
+    let stage = Stage::on(folder, Access::Reads, vec![], Some(path));
+    let waiting = async || stage.agent.snapshot().await.unwrap().live.queue.len();
+    assert_eq!(waiting().await, 1);
+    let leaf = stage.agent.reader().leaf().unwrap();
+    stage.agent.fork(leaf).await.unwrap();
+    assert_eq!(waiting().await, 0);
+}
+
+#[tokio::test]
+async fn a_front_end_that_never_reads_does_not_stall_the_agent() {
+    let answer = Answer { text: "word ".into(), repeat: 30_000, ..Answer::default() };
+    let mut stage = Stage::new(Access::Reads, vec![answer]);
+    let mut asleep = stage.agent.subscribe();
+    stage.prompt("go").await;
+    let running = loop {
+        match stage.events.next().await.unwrap() {
+            Ok(event) if matches!(event.kind, EventKind::AgentSettled) => break false,
+            Ok(_) | Err(_) => {}
+        }
+    };
+    assert!(!running);
+    assert!(asleep.next().await.unwrap().is_err(), "it is told that it lagged");
+    assert_eq!(stage.said()[1].len(), "answer  Stop".len() + 5 * 30_000);
+}
+
+#[tokio::test]
+async fn a_snapshot_shows_what_is_going_on() {
+    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"n": 1})]), says("done")]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.follow_up("later").await.unwrap();
+    let snapshot = stage.agent.snapshot().await.unwrap();
+    assert!(snapshot.live.running_since.is_some());
+    assert_eq!(snapshot.live.calls[0].arguments, json!({"n": 1}));
+    assert_eq!(snapshot.live.queue[0].text, "later");
+    let told = stage.events.next().await.unwrap().unwrap().seq;
+    assert!(told <= snapshot.seq);
+}
+
+#[tokio::test]
+async fn a_closed_session_lets_go_of_its_log() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("go").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let manager = SessionManager::new(Placement::Memory, stage.folder.path().to_owned());
+    assert!(manager.open(&path).is_err(), "it is held");
+    let held = stage.agent.clone();
+    stage.agent.close().await.unwrap();
+    assert!(matches!(held.steer("x").await, Err(AgentError::Closed)));
+    manager.open(&path).unwrap();
+}
+
+#[tokio::test]
+async fn events_end_with_the_session() {
+    let mut stage = Stage::new(Access::Reads, vec![]);
+    stage.agent.close().await.unwrap();
+    assert!(stage.events.next().await.is_none());
+    assert!(stage.agent.subscribe().next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_damaged_message_on_the_path_is_told_when_the_session_goes_on() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let text = std::fs::read_to_string(&log).unwrap().replace(r#""role":"user""#, r#""role":7"#);
+    let copy = stage.folder.path().join("logs/damaged.jsonl");
+    std::fs::write(&copy, text).unwrap();
+    let later = Stage::on(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
+    let notices = later.agent.notices();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].contains("is damaged"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn every_command_that_died_with_tiller_gets_its_record() {
+    let folder = TempDir::new().unwrap();
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.bash("true", BashContext::Include).await.unwrap();
+    while stage.agent.snapshot().await.unwrap().live.bash.is_some() {
+        tokio::task::yield_now().await;
+    }
+    stage.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
+    let copy = folder.path().join("copy.jsonl");
+    std::fs::copy(stage.agent.reader().path().unwrap(), &copy).unwrap();
+
+    let mut later = Stage::on(folder, Access::Writes, vec![says("one"), says("two")], Some(copy));
+    later.prompt("on").await;
+    later.settled().await;
+    let said = later.said();
+    let records: Vec<&String> = said.iter().filter(|line| line.starts_with("bash")).collect();
+    assert_eq!(records, ["bash true None ", "bash sleep 60 None "]);
+}
+
+#[tokio::test]
+async fn a_session_gone_on_with_elsewhere_stays_with_its_directory_while_that_is_there() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
+    stage.prompt("here").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    // Gone on with in another directory.
+    let mut later =
+        Stage::on(TempDir::new().unwrap(), Access::Reads, vec![says("three")], Some(path.clone()));
+    later.prompt("there").await;
+    later.settled().await;
+    let (entries, _) = later.agent.reader().entries().unwrap();
+    let runs: Vec<Option<String>> = entries
+        .iter()
+        .filter_map(|entry| match entry.body.as_own() {
+            Some(OwnFact::Run { cwd, .. }) => Some(cwd),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(runs, [None, None]);
+}

@@ -1,0 +1,151 @@
+//! Summaries whose timing is unlucky: whatever was told to begin has one end, and no run waits for good.
+
+use tiller_engine::{RunRequest, Setup, run};
+use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
+
+use super::*;
+
+/// A prompt that is too much to be kept.
+fn long(word: &str) -> String {
+    format!("{word} {}", "lorem ipsum ".repeat(400))
+}
+
+fn answer(value: Value) -> Answer {
+    serde_json::from_value(value).unwrap()
+}
+
+fn summary() -> Answer {
+    answer(json!({"when": "<conversation>", "text": "Short.", "usage": {"input": 280, "output": 20}}))
+}
+
+/// An answer that leaves the window nearly full.
+fn filling(text: &str) -> Answer {
+    answer(json!({"text": text, "usage": {"totalTokens": 190_000}}))
+}
+
+fn stage(disk: &FaultyDisk, answers: Vec<Answer>, audience: Audience) -> Stage {
+    let folder = TempDir::new().unwrap();
+    let logs = folder.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+    let manager = manager.on_disk(Arc::new(disk.clone()));
+    Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+        parts.options.compaction.keep = Some(Tokens(1_500));
+        parts.options.audience = audience;
+    })
+}
+
+async fn say(stage: &mut Stage, text: &str) {
+    stage.agent.prompt(long(text), PromptOptions::default()).await.unwrap();
+    stage.settled().await;
+}
+
+/// Names of the events up to the one of this name, and whatever else is there by then.
+async fn until_named(stage: &mut Stage, last: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    loop {
+        let event =
+            tokio::time::timeout(PATIENCE, stage.events.next()).await.expect("the event never came").unwrap();
+        let name = serde_json::to_value(&event.unwrap().kind).unwrap()["type"].as_str().unwrap().to_owned();
+        names.push(name);
+        if names.last().is_some_and(|name| name == last) {
+            return names;
+        }
+    }
+}
+
+fn count(names: &[String], name: &str) -> usize {
+    names.iter().filter(|known| *known == name).count()
+}
+
+#[tokio::test]
+async fn a_summary_that_is_ready_while_the_disk_works_before_the_overflows_own_serves_for_it() {
+    let disk = FaultyDisk::default();
+    let overflows = json!({"failure": "overflow", "message": "prompt is too long", "times": 1});
+    let answers = vec![
+        filling("one"),
+        answer(json!({"text": "fits", "error": overflows})),
+        summary(),
+        says("x"),
+        says("y"),
+    ];
+    let mut stage = stage(&disk, answers, Audience::Somebody);
+    say(&mut stage, "zero").await;
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    disk.slow_syncs(200);
+    stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
+    stage.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    stage.until(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(())).await;
+    // The sync before the compaction is under way now.
+    stage.model.summaries.add_permits(9);
+    let names = until_named(&mut stage, "agent_settled").await;
+    assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
+    assert!(!stage.agent.state().await.unwrap().activity.is_running);
+}
+
+#[tokio::test]
+async fn a_summary_that_cannot_be_written_after_the_run_ends_it_only_once() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, vec![filling("one"), says("two"), summary()], Audience::Nobody);
+    say(&mut stage, "first").await;
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
+    stage.until(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
+    // Past the sync at the run's end.
+    stage.agent.snapshot().await.unwrap();
+    disk.fail_write_after(0, Fault::Full);
+    stage.model.summaries.add_permits(1);
+    let names = until_named(&mut stage, "agent_settled").await;
+    assert_eq!(count(&names, "agent_end"), 0, "{names:?}");
+    assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
+}
+
+#[tokio::test]
+async fn a_full_disk_ends_a_compaction_once() {
+    let disk = FaultyDisk::default();
+    let answers = vec![says("one"), filling("two"), says("three"), summary()];
+    let mut stage = stage(&disk, answers, Audience::Somebody);
+    say(&mut stage, "first").await;
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    say(&mut stage, "second").await;
+    disk.fail_write_after(0, Fault::Full);
+    let refused = stage.agent.prompt("third", PromptOptions::default()).await;
+    assert!(refused.is_err());
+    let names = until_named(&mut stage, "agent_settled").await;
+    assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
+}
+
+#[tokio::test]
+async fn leaving_a_branch_with_a_summary_ends_the_one_of_the_context() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, vec![says("one"), says("two"), summary()], Audience::Somebody);
+    say(&mut stage, "first").await;
+    let first = stage.agent.reader().leaf().unwrap();
+    say(&mut stage, "second").await;
+    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    let agent = stage.agent.clone();
+    let compacting = tokio::spawn(async move { agent.compact(None).await });
+    stage.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    let agent = stage.agent.clone();
+    let made = BranchSummary::Made { instructions: None };
+    let leaving = tokio::spawn(async move { agent.navigate(first, made).await });
+    let names = until_named(&mut stage, "branch_summary_start").await;
+    assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
+    stage.model.summaries.add_permits(9);
+    leaving.await.unwrap().unwrap();
+    let stopped = compacting.await.unwrap().unwrap_err();
+    assert!(matches!(stopped, AgentError::Compaction(_)), "{stopped:?}");
+}
+
+#[tokio::test]
+async fn a_run_that_was_tried_again_has_all_of_its_messages() {
+    let folder = TempDir::new().unwrap();
+    let error = json!({"failure": "transient", "message": "busy", "times": 1});
+    let script = Scripted::new(vec![answer(json!({"text": "Fine.", "error": error}))]);
+    let facts = vec![script.facts()];
+    let mut providers = Providers::default();
+    providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
+    let setup = Setup::new(providers).tune(|options| options.retry.base = Duration::from_millis(1));
+    let result = run(RunRequest::new("hi", setup), folder.path()).await.unwrap();
+    assert!(matches!(&*result.messages[0], Message::User(_)), "{:?}", result.messages);
+    assert_eq!((result.messages.len(), result.text.as_str()), (3, "Fine."));
+}

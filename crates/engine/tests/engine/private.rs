@@ -1,0 +1,131 @@
+//! What a `!!` command said reaches no provider, by whatever way the session goes: every byte of every request is looked at.
+
+use tempfile::TempDir;
+use tiller_core::unit::Tokens;
+use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, Setup};
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Providers};
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_tools::process::Runner;
+
+/// Stands in the command and, made by it, in its output.
+const SECRET: &str = "zq-hush";
+
+/// A `!!` command whose line and output hold the secret, and a `!` one whose output is to be seen.
+async fn commands(agent: &AgentSession) {
+    let line = format!("echo {SECRET}; echo 'hsuh-qz' | rev");
+    let record = agent.execute_bash(line, BashContext::Exclude).await.unwrap();
+    assert!(record.output.contains(SECRET) && record.exclude_from_context, "{record:?}");
+    agent.execute_bash("echo seen-$((40+2))", BashContext::Include).await.unwrap();
+}
+
+async fn say(agent: &AgentSession, text: &str) {
+    agent.prompt(text, PromptOptions::default()).await.unwrap();
+    agent.settled().await.unwrap();
+}
+
+/// A call that takes long enough for a command to run beside it.
+fn slow_call() -> Reply {
+    Reply::says([Say::call(
+        "c1",
+        "bash",
+        serde_json::json!({"command": "until [ -e go ]; do sleep 0.02; done"}),
+    )])
+}
+
+/// Runs commands at every point that a session has, and says something after each.
+async fn journey(server: &MockServer, which: usize) {
+    let folder = TempDir::new().unwrap();
+    let setup = || {
+        let mut providers = Providers::default();
+        let model = "m".to_owned();
+        let anthropic = || {
+            Anthropic::new(
+                Endpoint::new("anthropic", &server.url, "ANTHROPIC_API_KEY").with_key("key".into()),
+            )
+        };
+        let open_ai = || {
+            OpenAiChat::new(
+                Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY")
+                    .with_key("key".into()),
+            )
+        };
+        let facts = tiller_provider::catalog::assumed;
+        match which {
+            0 => providers.add(std::sync::Arc::new(anthropic().unwrap()), vec![facts("anthropic", &model)]),
+            _ => providers.add(std::sync::Arc::new(open_ai().unwrap()), vec![facts("openai", &model)]),
+        }
+        Setup::new(providers)
+            .logs_in(folder.path().join("logs"))
+            .commands(Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")))
+            .yes()
+            .tune(|options| options.compaction.keep = Some(Tokens(10)))
+    };
+    let agent = setup().start(folder.path()).unwrap();
+    commands(&agent).await;
+    say(&agent, &format!("first {}", "words ".repeat(300))).await;
+    let early = agent.reader().leaf().unwrap();
+
+    agent.prompt("while it works", PromptOptions::default()).await.unwrap();
+    let mut events = agent.subscribe();
+    while agent.snapshot().await.unwrap().live.calls.is_empty() {
+        events.next().await.unwrap().unwrap();
+    }
+    commands(&agent).await;
+    agent.steer("steered").await.unwrap();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    agent.settled().await.unwrap();
+    commands(&agent).await;
+
+    agent.navigate(early.clone(), BranchSummary::Made { instructions: None }).await.unwrap();
+    say(&agent, "on another branch").await;
+    agent.fork(early).await.unwrap();
+    commands(&agent).await;
+    // Long enough for a summary to be shorter.
+    say(&agent, &format!("in a fork {}", "words ".repeat(900))).await;
+    agent.clone_session().await.unwrap();
+    say(&agent, "in a copy").await;
+    commands(&agent).await;
+    agent.compact(None).await.unwrap();
+    say(&agent, "compacted").await;
+    let path = agent.reader().path().unwrap().to_owned();
+    agent.close().await.unwrap();
+
+    let agent = setup().resuming(&path).start(folder.path()).unwrap();
+    say(&agent, "resumed").await;
+    agent.close().await.unwrap();
+    let log = std::fs::read_to_string(&path).unwrap();
+    assert!(log.contains(SECRET), "it is in the log");
+}
+
+#[tokio::test]
+async fn what_a_double_bang_said_is_in_no_byte_of_any_request() {
+    for which in [0, 1] {
+        let answer = |text: &str| Reply::says([Say::text(text)]);
+        let script = [
+            answer("one"),
+            slow_call(),
+            answer("two"),
+            answer("what the branch was about"),
+            answer("three"),
+            answer("four"),
+            answer("five"),
+            answer("a summary"),
+            answer("six"),
+            answer("seven"),
+            // A turn that is cut in two is summed up in two requests.
+            answer("eight"),
+        ];
+        let server = MockServer::start(script);
+        journey(&server, which).await;
+        let sent = server.requests();
+        assert_eq!(sent.len(), 11);
+        let mut seen = 0;
+        for (at, request) in sent.iter().enumerate() {
+            let text =
+                format!("{} {:?} {}", request.path, request.headers, String::from_utf8_lossy(&request.bytes));
+            assert!(!text.contains(SECRET) && !text.contains("hsuh"), "request {at} of {which}: {text}");
+            seen += usize::from(text.contains("seen-42"));
+        }
+        assert!(seen >= 6, "what is not secret is sent: {seen}");
+    }
+}

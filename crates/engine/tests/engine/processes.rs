@@ -1,0 +1,501 @@
+//! Extensions in processes of their own: scripts that speak the protocol, well and badly.
+
+use std::os::unix::fs::PermissionsExt;
+
+use tiller_core::event::EventKind;
+use tiller_engine::Sources;
+use tiller_engine::extension::process::{Launch, Surroundings};
+
+use super::*;
+
+/// Reads the hello and every request; each case answers with `say` and a line of JSON. `$id` is the request's id.
+const PRELUDE: &str = r#"#!/bin/bash
+say() { printf '%s\n' "$1"; }
+answer() { say "{\"type\": \"answer\", \"id\": $id, \"result\": $1}"; }
+read -r hello
+"#;
+
+/// Reads on until the end of stdin, and gives every request to `on_request HOOK LINE`.
+const LOOP: &str = r#"
+while read -r line; do
+  echo "$line" >> lines
+  if [[ $line =~ ^\{\"type\":\"request\",\"id\":([0-9]+),\"hook\":\"([a-z_]+)\" ]]; then
+    id=${BASH_REMATCH[1]}
+    on_request "${BASH_REMATCH[2]}" "$line"
+  fi
+done
+"#;
+
+struct Scripts {
+    folder: TempDir,
+    launches: Vec<Launch>,
+}
+
+impl Scripts {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap(), launches: Vec::new() }
+    }
+
+    /// Adds an extension: what it is ready for, and what it does in `on_request`.
+    fn with(mut self, name: &str, ready: &Value, on_request: &str) -> Self {
+        let ready = format!("say '{ready}'\non_request() {{\n:\n{on_request}\n}}\n");
+        self.add(name, &format!("{PRELUDE}{ready}{LOOP}"));
+        self
+    }
+
+    fn add(&mut self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.launches.push(Launch { path, permit: Arc::new(|| true) });
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            runner: Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")),
+            session: "s1".into(),
+            cwd: self.folder.path().canonicalize().unwrap(),
+            withheld: vec!["CARGO_MANIFEST_DIR".into()],
+            limits: OutputLimits::default(),
+        }
+    }
+
+    /// A session with them.
+    async fn stage(self, answers: Vec<Answer>, timeout: Duration, change: impl FnOnce(&mut Parts)) -> Stage {
+        let mut extensions = Extensions::with_timeout(timeout);
+        extensions.start(self.launches.clone(), &self.surroundings()).await;
+        let placement = Placement::Flat(self.folder.path().join("logs"));
+        let manager = SessionManager::new(placement, self.folder.path().canonicalize().unwrap());
+        let stage = Stage::tuned(self.folder, (manager, None), Access::Writes, answers, |parts| {
+            parts.extensions = extensions;
+            change(parts);
+        });
+        stage.go.add_permits(100);
+        stage
+    }
+}
+
+fn ready(more: Value) -> Value {
+    let mut ready = json!({"type": "ready", "protocol": 1});
+    ready.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    ready
+}
+
+fn warning(event: &EventKind) -> Option<String> {
+    match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    }
+}
+
+fn no_change(_: &mut Parts) {}
+
+#[tokio::test]
+async fn a_process_takes_part_in_everything_it_asked_for() {
+    let hooks = ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
+    let on_request = r#"case $1 in
+      before_agent_start) answer '{"prompt": "go gently"}' ;;
+      turn_start) answer '{"system": "Changed."}' ;;
+      tool_call) answer '{"verdict": "rewrite", "arguments": {"n": 7}}' ;;
+      tool_result) answer '{"content": "seen", "isError": false}' ;;
+    esac"#;
+    let scripts = Scripts::new().with("all.sh", &ready(json!({"hooks": hooks})), on_request);
+    let mut stage = scripts.stage(vec![calls(&[json!({"n": 1})]), says("done")], PATIENCE, no_change).await;
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.said(), ["user go", "answer  ToolUse", "result seen", "answer done Stop"]);
+    let request = stage.requests().remove(0);
+    assert_eq!(request.system, "Changed.");
+    stage.agent.close().await.unwrap();
+
+    let lines = std::fs::read_to_string(stage.folder.path().join("lines")).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.last().unwrap(), &json!({"type": "close"}));
+    let start = &lines.iter().find(|line| line["hook"] == "turn_start").unwrap()["params"];
+    assert_eq!((&start["prompt"], &start["tools"]), (&json!("go gently"), &json!(["gate"])));
+    let call = &lines.iter().find(|line| line["hook"] == "tool_call").unwrap()["params"];
+    assert_eq!((&call["toolName"], &call["args"]), (&json!("gate"), &json!({"n": 1})));
+    let result = &lines.iter().find(|line| line["hook"] == "tool_result").unwrap()["params"];
+    assert_eq!((&result["args"], &result["content"][0]["text"]), (&json!({"n": 7}), &json!("through")));
+    let ends = lines.iter().filter(|line| line["type"] == "turn_end").count();
+    let told: Vec<&str> = lines.iter().filter_map(|line| line["event"]["type"].as_str()).collect();
+    assert_eq!((ends, told.first(), told.last()), (2, Some(&"agent_start"), Some(&"agent_settled")));
+    assert!(!told.contains(&"message_update"), "{told:?}");
+}
+
+#[tokio::test]
+async fn it_is_greeted_and_gets_no_secrets() {
+    let mut scripts = Scripts::new();
+    let text = format!(
+        "{PRELUDE}echo \"$hello\" > hello; echo \"[$CARGO_MANIFEST_DIR]\" > secret; say '{}'; {LOOP}",
+        ready(json!({}))
+    );
+    scripts.add("a", &text);
+    let cwd = scripts.surroundings().cwd;
+    let stage = scripts.stage(vec![], PATIENCE, no_change).await;
+    let read = |name| std::fs::read_to_string(stage.folder.path().join(name)).unwrap();
+    let hello: Value = serde_json::from_str(&read("hello")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        hello,
+        json!({"type": "hello", "protocol": 1, "tiller": version, "session": "s1", "cwd": cwd})
+    );
+    assert_eq!(read("secret"), "[]\n");
+}
+
+#[tokio::test]
+async fn its_tools_and_commands_are_offered_checked_and_run() {
+    let tool = json!({
+        "name": "add", "description": "adds", "access": "reads",
+        "parameters": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+    });
+    let wrong = json!({"name": "wrong", "parameters": {"type": "string"}});
+    let command = json!({"name": "todo", "description": "notes", "argumentHint": "TEXT"});
+    let ready = ready(json!({"tools": [tool, wrong], "commands": [command]}));
+    let on_request = r#"case $1 in
+      tool) say "{\"type\": \"progress\", \"id\": $id, \"text\": \"half\"}"
+            answer '{"content": [{"type": "text", "text": "42"}], "details": {"sum": 42}}' ;;
+      command) answer '{"notice": "noted"}' ;;
+    esac"#;
+    let answer: Answer = serde_json::from_value(
+        json!({"calls": [{"name": "add", "arguments": {"n": "x"}}, {"name": "add", "arguments": {"n": 2}}]}),
+    )
+    .unwrap();
+    let mut stage = Scripts::new()
+        .with("adder", &ready, on_request)
+        .stage(vec![answer, says("done")], PATIENCE, no_change)
+        .await;
+    let left_out =
+        "extension adder: its tool wrong is left out: the schema of its parameters is not of type object";
+    assert_eq!(stage.agent.notices(), [left_out]);
+    stage.prompt("go").await;
+    let progress = |event: &EventKind| match event {
+        EventKind::ToolExecutionUpdate { partial_result, .. } => Some(joined_text(&partial_result.content)),
+        _ => None,
+    };
+    assert_eq!(stage.until(progress).await, "half");
+    stage.settled().await;
+    let said = stage.said();
+    assert!(said[2].starts_with("result invalid arguments: argument `n`: \"x\" is not of type"), "{said:?}");
+    assert_eq!(said[3], "result 42");
+
+    stage.prompt("/todo buy milk").await;
+    let notice = |event: &EventKind| match event {
+        EventKind::Notice { message } => Some(message.clone()),
+        _ => None,
+    };
+    assert_eq!(stage.until(notice).await, "noted");
+    let lines = std::fs::read_to_string(stage.folder.path().join("lines")).unwrap();
+    assert!(
+        lines.contains(r#""hook":"command","params":{"name":"todo","arguments":"buy milk"}}"#),
+        "{lines}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_is_aborted_is_called_off() {
+    let ready = ready(json!({"tools": [{"name": "wait", "access": "reads"}]}));
+    let answer: Answer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
+    let mut stage = Scripts::new().with("slow", &ready, "").stage(vec![answer], PATIENCE, no_change).await;
+    stage.prompt("go").await;
+    let lines = stage.folder.path().join("lines");
+    let wait = async |words: &str| {
+        while !std::fs::read_to_string(&lines).unwrap_or_default().contains(words) {
+            tokio::task::yield_now().await;
+        }
+    };
+    wait(r#""hook":"tool""#).await;
+    stage.agent.abort().await.unwrap();
+    stage.settled().await;
+    wait(r#"{"type":"cancel","id":1}"#).await;
+}
+
+#[tokio::test]
+async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
+    let guard = ready(json!({"hooks": ["tool_call", "turn_start"]}));
+    let on_request = r#"case $1 in turn_start) answer null ;; tool_call) echo "no idea" >&2; exit 3 ;; esac"#;
+    let answers = vec![calls(&[json!({})]), calls(&[json!({})]), says("done")];
+    let mut stage = Scripts::new()
+        .with("guard.sh", &guard, on_request)
+        .stage(answers, PATIENCE, |parts| {
+            parts.options.audience = Audience::Nobody;
+            parts.options.policy.asking = tiller_tools::policy::Asking::Yes;
+        })
+        .await;
+    stage.prompt("go").await;
+    let told = stage.until(warning).await;
+    assert_eq!(
+        told,
+        "extension guard ended with exit code 3; its last words: no idea; /reload starts it again"
+    );
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let denied = "result denied: extension guard, which judges calls, failed: it ended with exit code 3";
+    let said = stage.said();
+    assert!(said[2].starts_with(denied) && said[4].starts_with(denied), "{said:?}");
+}
+
+#[tokio::test]
+async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
+    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
+    let mut stage = Scripts::new()
+        .with("frail", &hooks, on_request)
+        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, no_change)
+        .await;
+    for prompt in ["first", "second"] {
+        stage.prompt(prompt).await;
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+    }
+    stage.agent.reload().await.unwrap();
+    stage.prompt("third").await;
+    stage.settled().await;
+    let changed: Vec<bool> = stage.requests().iter().map(|request| request.system == "Changed.").collect();
+    assert_eq!(changed, [false, false, true]);
+}
+
+#[tokio::test]
+async fn one_that_has_changed_is_started_again_and_a_new_one_is_told_of() {
+    let script = |system: &str, tools: Value| {
+        let ready = format!("say '{}'\n", ready(json!({"hooks": ["turn_start"], "tools": tools})));
+        format!("{PRELUDE}{ready}on_request() {{ answer '{{\"system\": \"{system}\"}}'; }}\n{LOOP}")
+    };
+    let mut scripts = Scripts::new();
+    scripts.add("mine", &script("Old.", json!([])));
+    let (mine, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
+    let found = vec![mine.clone(), new.clone()];
+    let mut stage = scripts
+        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, |parts| {
+            parts.extensions.look_out(move || found.clone());
+        })
+        .await;
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.agent.reload().await.unwrap();
+    let is_new = format!("extension new is new: it starts when tiller is started again: {}", new.display());
+    assert_eq!(stage.until(warning).await, is_new);
+    stage.prompt("second").await;
+    stage.settled().await;
+    // Not written over: the shell reads on in a script that runs.
+    std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&new, &mine).unwrap();
+    stage.agent.reload().await.unwrap();
+    let other_tools = "extension mine has other tools now; they count when tiller is started again";
+    assert_eq!(
+        [stage.until(warning).await, stage.until(warning).await]
+            .iter()
+            .filter(|told| *told == other_tools)
+            .count(),
+        1
+    );
+    stage.prompt("third").await;
+    stage.settled().await;
+    let systems: Vec<String> = stage.requests().iter().map(|request| request.system.clone()).collect();
+    assert_eq!(systems, ["Old.", "Old.", "New."]);
+}
+
+#[tokio::test]
+async fn its_skills_and_templates_are_listed_beside_its_commands() {
+    let mut scripts = Scripts::new().with(
+        "more",
+        &ready(json!({
+            "skills": ["skills"], "prompts": ["prompts"],
+            "commands": [{"name": "todo", "description": "notes"}, {"name": "model"}],
+        })),
+        "",
+    );
+    let twin = json!({"commands": [{"name": "todo", "description": "mine"}]});
+    scripts = scripts.with("twin", &ready(twin), "");
+    let folder = scripts.folder.path().to_owned();
+    for (name, text) in [
+        ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
+        ("prompts/purl.md", "Purl $1."),
+        ("prompts/todo.md", "Never reached."),
+    ] {
+        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let mut extensions = Extensions::with_timeout(PATIENCE);
+    extensions.start(scripts.launches.clone(), &scripts.surroundings()).await;
+    let unreachable = extensions.unreachable_commands(&["model".to_owned()]);
+    assert_eq!(
+        unreachable,
+        [
+            "extension more: its command /model can't be typed on the screen: tiller has one of that name",
+            "extension twin: its command /todo is left out: more has one of that name",
+        ]
+    );
+    let mut sources = Sources::default();
+    extensions.contribute(&mut sources);
+    let resources = Resources::load(sources);
+    let problem = resources.problems()[0].to_string();
+    assert!(problem.contains("prompts/todo.md"), "{problem}");
+    let stage = scripts
+        .stage(vec![], PATIENCE, |parts| {
+            parts.resources = resources;
+        })
+        .await;
+    let commands = stage.agent.slash_commands().await.unwrap();
+    let names: Vec<String> =
+        commands.iter().map(|command| format!("{:?} {}", command.source, command.name)).collect();
+    assert_eq!(names, ["Extension todo", "Extension model", "Prompt purl", "Skill skill:knit"]);
+    assert_eq!(commands[0].description, "notes");
+}
+
+#[tokio::test]
+async fn one_that_never_gets_ready_guards_by_being_asked_about() {
+    let mut scripts = Scripts::new();
+    scripts.add("broken.py", "#!/bin/bash\necho 'syntax error' >&2; exit 1");
+    scripts.add("mute", "#!/bin/bash\nexec sleep 1000");
+    scripts = scripts.with("typo", &ready(json!({"hooks": ["tool_cal"]})), "");
+    scripts.add("ahead", &format!("#!/bin/bash\necho '{}'; {LOOP}", json!({"type": "ready", "protocol": 2})));
+    let mut stage = scripts
+        .stage(vec![calls(&[json!({})]), says("done")], Duration::from_millis(500), |parts| {
+            parts.options.audience = Audience::Nobody;
+        })
+        .await;
+    let notices = stage.agent.notices().to_vec();
+    let why = |name: &str| notices.iter().find(|notice| notice.contains(name)).unwrap().clone();
+    assert!(
+        why("broken").contains("could not be started: ended with exit code 1; its last words: syntax error")
+    );
+    assert!(
+        why("mute")
+            .contains("could not be started: it was not ready within 500 ms; tool calls are asked about")
+    );
+    let unknown = "could not be started: there is no hook `tool_cal`; there are before_agent_start, ";
+    assert!(why("typo").contains(unknown), "{notices:?}");
+    assert!(why("ahead").contains("it speaks version 2 of the protocol, and tiller version 1"));
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let denied = "result denied: extension broken, which judges calls, failed: it is not running, and nobody";
+    assert!(stage.said()[2].starts_with(denied), "{:?}", stage.said());
+}
+
+#[tokio::test]
+async fn lines_that_mean_nothing_are_passed_over_and_told_once() {
+    let start = ready(json!({"hooks": ["turn_start"]}));
+    let on_request = r#"say 'hello there'; say '{"type": "answer"'; say "$(head -c 9000000 /dev/zero | tr '\0' x)"; answer '{"system": "Changed."}'"#;
+    let mut stage =
+        Scripts::new().with("noisy", &start, on_request).stage(vec![says("done")], PATIENCE, no_change).await;
+    let mut events = stage.agent.subscribe();
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.requests()[0].system, "Changed.");
+    stage.agent.close().await.unwrap();
+    let mut warnings = Vec::new();
+    while let Some(Ok(event)) = events.next().await {
+        warnings.extend(warning(&event.kind));
+    }
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].ends_with(": hello there"), "{warnings:?}");
+}
+
+#[tokio::test]
+async fn one_that_floods_is_ended_and_does_not_answer_any_more() {
+    let guard = ready(json!({"hooks": ["tool_call"]}));
+    let answers = vec![calls(&[json!({})]), says("done")];
+    let mut stage = Scripts::new()
+        .with("flood", &guard, "while :; do say nonsense; done")
+        .stage(answers, PATIENCE, |parts| parts.options.audience = Audience::Nobody)
+        .await;
+    stage.prompt("go").await;
+    assert!(stage.until(warning).await.contains("passed over a line"));
+    let why = "was ended: 100 lines in a row were none of the protocol";
+    assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload starts it again"));
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert!(stage.said()[2].contains(why), "{:?}", stage.said());
+}
+
+#[tokio::test]
+async fn a_late_answer_is_no_opinion_and_hurts_nobody() {
+    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let on_request = r#"[ -e first ] || { touch first; sleep 0.5; }; answer '{"system": "Changed."}'"#;
+    let mut stage = Scripts::new()
+        .with("late", &hooks, on_request)
+        .stage(vec![says("one"), says("two")], Duration::from_millis(200), no_change)
+        .await;
+    stage.prompt("go").await;
+    assert_eq!(stage.until(warning).await, "extension late: turn_start took longer than 200 ms");
+    stage.settled().await;
+    assert_ne!(stage.requests()[0].system, "Changed.");
+    // The answer to the first request is read before the one to the second, and belongs to nobody.
+    let cancelled = || std::fs::read_to_string(stage.folder.path().join("lines")).unwrap().contains("cancel");
+    while !cancelled() {
+        tokio::task::yield_now().await;
+    }
+    stage.prompt("go on").await;
+    stage.settled().await;
+    assert_eq!(stage.requests()[1].system, "Changed.");
+}
+
+#[tokio::test]
+async fn what_has_changed_since_it_was_trusted_is_not_run() {
+    let mut scripts = Scripts::new().with("a", &ready(json!({})), "");
+    scripts.launches[0].permit = Arc::new(|| false);
+    let stage = scripts.stage(vec![], PATIENCE, no_change).await;
+    let notice = &stage.agent.notices()[0];
+    assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
+}
+
+/// Whether there is a Python to run the worked example with.
+fn has_python() -> bool {
+    let found =
+        std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !found {
+        eprintln!("skipped: there is no python3");
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
+    if !has_python() {
+        return;
+    }
+    let mut scripts = Scripts::new();
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/extensions/todo.py"))
+        .unwrap();
+    scripts.add("todo.py", &text);
+    let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
+    let todo = json!({"name": "todo", "arguments": {"done": 1}});
+    let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
+    let answer: Answer = serde_json::from_value(json!({"calls": lines})).unwrap();
+    let mut stage = scripts
+        .stage(vec![answer, says("done")], PATIENCE, |parts| {
+            let spec = ToolSpec {
+                name: "bash".into(),
+                description: String::new(),
+                parameters: Arc::new(json!({"type": "object"})),
+                access: Access::Executes,
+            };
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
+            parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
+            parts.options.policy.asking = tiller_tools::policy::Asking::Yes;
+        })
+        .await;
+    let notice = |event: &EventKind| match event {
+        EventKind::Notice { message } => Some(message.clone()),
+        _ => None,
+    };
+    stage.prompt("/todo add buy milk").await;
+    assert_eq!(stage.until(notice).await, "1. buy milk");
+    stage.settled().await;
+    let wrong = stage.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
+    assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let request = stage.requests().remove(0);
+    assert!(request.system.ends_with("The user's list:\n1. buy milk"));
+    let todo = request.tools.iter().find(|tool| tool.name == "todo").unwrap();
+    assert_eq!(todo.access, Access::Writes);
+    let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
+    let expected = [
+        "result through",
+        denied,
+        denied,
+        "result nothing to do",
+        "result the extension todo failed: there is no number 1",
+    ];
+    assert_eq!(stage.said()[2..7], expected);
+}

@@ -1,0 +1,317 @@
+//! The bytes that are sent: whole bodies and the headers that matter.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tiller_core::message::{
+    AssistantBlock, AssistantMessage, BashExecutionMessage, Content, Message, StopReason, SystemMessage,
+    ThinkingLevel, ToolCall, ToolResultMessage, UserBlock, UserMessage,
+};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::{Provider, Request, ToolChoice};
+use tiller_test_support::mock_server::{MockServer, Recorded, Reply, Say};
+
+use crate::{anthropic, collect, hello, list_files, open_ai};
+
+const MODEL: &str = "claude-opus-4-5";
+
+fn text(text: &str) -> UserBlock {
+    UserBlock::Text { text: text.into() }
+}
+
+fn image() -> UserBlock {
+    UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() }
+}
+
+fn user(blocks: Vec<UserBlock>) -> Message {
+    Message::User(UserMessage { content: Content::Blocks(blocks), timestamp: UnixMs(0), typed: None })
+}
+
+fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
+    let provider = if api == "anthropic-messages" { "anthropic" } else { "openai" };
+    Message::Assistant(AssistantMessage {
+        content,
+        api: api.into(),
+        provider: provider.into(),
+        model: model.into(),
+        stop_reason: StopReason::Stop,
+        ..AssistantMessage::default()
+    })
+}
+
+fn thought(text: &str, seal: Option<&str>) -> AssistantBlock {
+    AssistantBlock::Thinking { thinking: text.into(), thinking_signature: seal.map(str::to_owned) }
+}
+
+fn said(text: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: text.into() }
+}
+
+fn call(id: &str, arguments: Value) -> AssistantBlock {
+    let name = "list_files".to_owned();
+    AssistantBlock::ToolCall(ToolCall { id: id.into(), name, arguments, raw_arguments: None })
+}
+
+fn result(id: &str, content: Vec<UserBlock>, is_error: bool) -> Message {
+    Message::ToolResult(ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: "list_files".into(),
+        content,
+        details: None,
+        is_error,
+        timestamp: UnixMs(0),
+    })
+}
+
+fn bash(command: &str, exclude_from_context: bool) -> Message {
+    Message::BashExecution(BashExecutionMessage {
+        command: command.into(),
+        output: "out\n".into(),
+        exit_code: Some(0),
+        exclude_from_context,
+        ..BashExecutionMessage::default()
+    })
+}
+
+/// A message of every kind, and of most kinds of trouble.
+fn conversation() -> Vec<Message> {
+    vec![
+        Message::System(SystemMessage { content: "another program's".into(), timestamp: UnixMs(0) }),
+        user(vec![text("look"), image(), text("  "), UserBlock::Unknown]),
+        answer(
+            "anthropic-messages",
+            MODEL,
+            vec![
+                thought("hm", Some("c2Vhb")),
+                thought("", Some("redacted:eHg=")),
+                thought("cut off", None),
+                said("I look."),
+                said(""),
+                call("toolu_1", json!({ "path": "." })),
+                call("call|2", Value::Null),
+                AssistantBlock::Unknown,
+            ],
+        ),
+        result("toolu_1", vec![text("a\nb"), image()], false),
+        bash("make", false),
+        result("call|2", vec![text(" "), image()], true),
+        user(vec![text("and now?")]),
+        bash("secret", true),
+        answer("anthropic-messages", MODEL, vec![]),
+        answer("openai-completions", "gpt-5", vec![thought("foreign", Some("x")), said("Done.")]),
+        Message::User(UserMessage {
+            content: Content::Text(String::new()),
+            timestamp: UnixMs(0),
+            typed: None,
+        }),
+        answer("anthropic-messages", "claude-opus-4-1", vec![thought("alone", Some("x"))]),
+        Message::User(UserMessage {
+            content: Content::Text("thanks".into()),
+            timestamp: UnixMs(0),
+            typed: None,
+        }),
+    ]
+}
+
+fn request(model: &str, messages: Vec<Message>) -> Request {
+    Request {
+        messages: messages.into_iter().map(Arc::new).collect(),
+        tools: Arc::new([list_files()]),
+        temperature: Some(0.5),
+        ..hello(model)
+    }
+}
+
+async fn sent(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> Recorded {
+    let server = MockServer::start([Reply::says([Say::text("ok")])]);
+    collect(&*provider(&server), request).await.pop().unwrap().unwrap();
+    server.requests().remove(0)
+}
+
+pub(super) async fn sent_to_anthropic(request: Request) -> Recorded {
+    sent(|server| Arc::new(anthropic(server)), request).await
+}
+
+pub(super) async fn sent_to_open_ai(request: Request) -> Recorded {
+    sent(|server| Arc::new(open_ai(server)), request).await
+}
+
+#[tokio::test]
+async fn anthropic_is_sent_every_kind_of_message() {
+    let request = Request { thinking: ThinkingLevel::Medium, ..request(MODEL, conversation()) };
+    let sent = sent_to_anthropic(request).await;
+    let ephemeral = json!({ "type": "ephemeral" });
+    let picture =
+        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aW1n" } });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let expected = json!({
+        "model": MODEL,
+        "max_tokens": 4_000,
+        "stream": true,
+        "system": [{ "type": "text", "text": "Be brief.", "cache_control": ephemeral }],
+        "messages": [
+            { "role": "user", "content": [text("look"), picture] },
+            { "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "c2Vhb" },
+                { "type": "redacted_thinking", "data": "eHg=" },
+                text("I look."),
+                { "type": "tool_use", "id": "toolu_1", "name": "list_files", "input": { "path": "." } },
+                { "type": "tool_use", "id": "call_2", "name": "list_files", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "toolu_1", "content": [text("a\nb"), picture] },
+                { "type": "tool_result", "tool_use_id": "call_2", "content": [text("[image]")], "is_error": true },
+                text("Ran `make`\n```\nout\n```\n(exit code 0)"),
+                { "type": "text", "text": "and now?", "cache_control": ephemeral },
+            ] },
+            { "role": "assistant", "content": [text("Done.")] },
+            { "role": "user", "content": [{ "type": "text", "text": "thanks", "cache_control": ephemeral }] },
+        ],
+        "tools": [{
+            "name": "list_files",
+            "description": "Lists files.",
+            "input_schema": { "type": "object", "properties": { "path": { "type": "string" } } },
+        }],
+        "tool_choice": { "type": "auto" },
+        "thinking": { "type": "enabled", "budget_tokens": 3_000 },
+    });
+    assert_eq!(sent.body, expected);
+    assert_eq!(sent.path, "/v1/messages");
+    assert_eq!(sent.headers["x-api-key"], "hush-hush-key");
+    assert_eq!(sent.headers["anthropic-version"], "2023-06-01");
+    assert_eq!(sent.headers["content-type"], "application/json");
+    assert!(!sent.headers.contains_key("anthropic-beta"));
+}
+
+#[tokio::test]
+async fn open_ai_is_sent_every_kind_of_message() {
+    let request = Request { tool_choice: ToolChoice::None, ..request("some-model", conversation()) };
+    let sent = sent_to_open_ai(request).await;
+    let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,aW1n" } });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "list_files", "arguments": arguments } });
+    let from_result =
+        json!({ "role": "user", "content": [text("Images in the result of list_files:"), picture] });
+    let expected = json!({
+        "model": "some-model",
+        "messages": [
+            { "role": "system", "content": "Be brief." },
+            { "role": "user", "content": [text("look"), picture] },
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [call("toolu_1", r#"{"path":"."}"#), call("call_2", "{}")],
+            },
+            { "role": "tool", "tool_call_id": "toolu_1", "content": "a\nb" },
+            { "role": "tool", "tool_call_id": "call_2", "content": "[image]" },
+            from_result,
+            { "role": "user", "content": "Ran `make`\n```\nout\n```\n(exit code 0)" },
+            from_result,
+            { "role": "user", "content": "and now?" },
+            { "role": "assistant", "content": "Done." },
+            { "role": "user", "content": "thanks" },
+        ],
+        "stream": true,
+        "stream_options": { "include_usage": true },
+        "max_tokens": 4_000,
+        "tools": [{
+            "type": "function",
+            "function": {
+                "name": "list_files",
+                "description": "Lists files.",
+                "parameters": { "type": "object", "properties": { "path": { "type": "string" } } },
+            },
+        }],
+        "tool_choice": "none",
+        "temperature": 0.5,
+    });
+    assert_eq!(sent.body, expected);
+    assert_eq!(sent.path, "/v1/chat/completions");
+    assert_eq!(sent.headers["authorization"], "Bearer hush-hush-key");
+}
+
+#[tokio::test]
+async fn an_empty_conversation_is_sent_as_it_is() {
+    for messages in [vec![], vec![answer("", "", vec![])], vec![user(vec![])]] {
+        let sent = sent_to_anthropic(request(MODEL, messages.clone())).await;
+        assert_eq!(sent.body["messages"], json!([]));
+        let empty = Request { system: String::new(), tools: Arc::new([]), ..request("m", messages) };
+        let sent = sent_to_open_ai(empty).await;
+        assert_eq!(sent.body["messages"], json!([]));
+        assert!(sent.body.get("tools").is_none() && sent.body.get("tool_choice").is_none());
+    }
+}
+
+#[tokio::test]
+async fn results_without_calls_and_calls_without_results_are_no_panic() {
+    let messages = vec![
+        result("orphan", vec![], true),
+        answer("openai-completions", "m", vec![call("unanswered", json!([1]))]),
+        answer("openai-completions", "m", vec![said("again")]),
+        result("late", vec![], false),
+    ];
+    let body = sent_to_anthropic(request(MODEL, messages.clone())).await.body;
+    let roles: Vec<_> = body["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    assert_eq!(body["messages"][0]["content"][0]["content"][0]["text"], "(no output)");
+    let body = sent_to_open_ai(request("m", messages)).await.body;
+    assert_eq!(body["messages"].as_array().unwrap().len(), 5);
+}
+
+/// What a Claude is told of thinking, temperature and tokens; whether it gets a thought back; the beta header.
+async fn thinking_sent(model: &str, level: ThinkingLevel) -> (Value, bool, Option<String>) {
+    let messages = vec![
+        user(vec![text("a")]),
+        answer("anthropic-messages", model, vec![thought("hm", Some("x")), said("b")]),
+        user(vec![text("c")]),
+    ];
+    let asked = Request { thinking: level, max_tokens: Tokens(60_000), ..request(model, messages) };
+    let sent = sent_to_anthropic(asked).await;
+    let keys = ["max_tokens", "thinking", "output_config", "temperature"];
+    let told =
+        keys.into_iter().filter_map(|key| Some((key.to_owned(), sent.body.get(key)?.clone()))).collect();
+    let has_thought = sent.body["messages"][1]["content"][0]["type"] == "thinking";
+    (Value::Object(told), has_thought, sent.headers.get("anthropic-beta").cloned())
+}
+
+#[tokio::test]
+async fn every_claude_is_told_to_think_in_the_way_it_takes() {
+    let binding = "thinking-binding-controls-2026-08-01".to_owned();
+    let bound = json!({ "type": "adaptive", "display": "summarized", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
+    let free = json!({ "type": "adaptive", "display": "summarized" });
+    let adaptive = |thinking: &Value, effort: &str| json!({ "max_tokens": 60_000, "thinking": thinking, "output_config": { "effort": effort } });
+    let off = |kind: &str| json!({ "max_tokens": 60_000, "thinking": { "type": kind } });
+    let budget = |budget: u64, max: u64| json!({ "max_tokens": max, "thinking": { "type": "enabled", "budget_tokens": budget } });
+    use ThinkingLevel::{High, Low, Minimal, Off, Xhigh};
+    let cases = [
+        ("claude-opus-5-5", Off, (adaptive(&bound, "low"), true, Some(binding.clone()))),
+        ("claude-opus-5-5", Xhigh, (adaptive(&bound, "max"), true, Some(binding.clone()))),
+        ("claude-sonnet-5-5", Off, (off("between_tools"), false, None)),
+        ("claude-haiku-5-5", High, (adaptive(&bound, "high"), true, Some(binding))),
+        ("claude-opus-5", Off, (off("disabled"), false, None)),
+        ("claude-opus-4-8", Off, (json!({ "max_tokens": 60_000 }), false, None)),
+        ("claude-opus-4-8", Minimal, (adaptive(&free, "low"), true, None)),
+        ("claude-opus-9", Xhigh, (adaptive(&free, "high"), true, None)),
+        ("claude-haiku-4-5", Off, (json!({ "max_tokens": 60_000, "temperature": 0.5 }), false, None)),
+        ("claude-haiku-4-5-20251001", Low, (budget(4_096, 60_000), true, None)),
+        ("claude-haiku-4-5", Xhigh, (budget(32_768, 60_000), true, None)),
+    ];
+    for (model, level, expected) in cases {
+        assert_eq!(thinking_sent(model, level).await, expected, "{model} {level:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_budget_gives_way_where_there_is_no_room() {
+    let asked = |max_tokens: u64| Request {
+        thinking: ThinkingLevel::High,
+        max_tokens: Tokens(max_tokens),
+        ..request("claude-haiku-4-5", vec![user(vec![text("a")])])
+    };
+    let body = sent_to_anthropic(asked(64_000)).await.body;
+    assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(64_000), &json!(20_480)));
+    let body = sent_to_anthropic(asked(8_000)).await.body;
+    assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
+    let body = sent_to_anthropic(asked(1_000)).await.body;
+    assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
+}

@@ -1,0 +1,221 @@
+//! Recorded answers with one damaged frame: what is noticed, and what the protocols give no way to notice.
+//!
+//! Neither protocol numbers its frames or sums up its text. So a frame that is *removed whole* and holds nothing but a
+//! fragment (of text, thinking, a signature or arguments) is missed, unless the arguments without it are no JSON object.
+//! Everything else has to be noticed.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use tiller_core::message::{StopReason, ToolCall};
+use tiller_provider::{Part, Provider};
+use tiller_test_support::mock_server::{MockServer, Protocol, Reply, Stream, pieces};
+
+use super::streams::says;
+use crate::{anthropic, collect, hello, open_ai};
+
+/// A block of an answer: its kind, or the id and name of its call, and its text.
+type Block = (String, String);
+
+/// An answer that claims to be complete.
+#[derive(Debug, PartialEq)]
+struct Complete {
+    blocks: Vec<Block>,
+    reason: StopReason,
+}
+
+/// Damage to a frame.
+#[derive(Clone, Debug)]
+enum Damage {
+    /// The frame is gone.
+    Removed,
+    /// The frame ends here and its blank line follows.
+    Cut(prop::sample::Index),
+    /// The frame ends here, in its data, and the next one follows at once.
+    CutWithoutEnd(prop::sample::Index),
+    /// A byte of its data is another one, which no JSON text has there.
+    Mangled(prop::sample::Index, u8),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let index = any::<prop::sample::Index>;
+    let byte = prop_oneof![Just(0x00_u8), Just(0x1F), Just(0xFF), Just(0xC3), Just(b'\n'), Just(b'\r')];
+    prop_oneof![
+        Just(Damage::Removed),
+        index().prop_map(Damage::Cut),
+        index().prop_map(Damage::CutWithoutEnd),
+        (index(), byte).prop_map(|(at, byte)| Damage::Mangled(at, byte)),
+    ]
+}
+
+/// The damaged frame, and whether nothing of its data is left.
+fn apply(damage: &Damage, frame: &[u8]) -> (Vec<u8>, bool) {
+    const DATA: &[u8] = b"data: ";
+    let text = frame.strip_suffix(b"\n\n").unwrap();
+    let data = text.windows(DATA.len()).position(|window| window == DATA).unwrap() + DATA.len();
+    match damage {
+        Damage::Removed => (Vec::new(), true),
+        Damage::Cut(at) => {
+            let at = at.index(text.len());
+            ([&text[..at], b"\n\n"].concat(), at < data - 1)
+        }
+        Damage::CutWithoutEnd(at) => {
+            let at = data + at.index(text.len() - data);
+            (text[..at].to_vec(), false)
+        }
+        Damage::Mangled(at, byte) => {
+            let mut frame = frame.to_vec();
+            frame[data + at.index(text.len() - data)] = *byte;
+            (frame, false)
+        }
+    }
+}
+
+fn ask(protocol: Protocol, bytes: Vec<u8>) -> Option<Complete> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = MockServer::start([Reply::Bytes(bytes)]);
+    let provider: Box<dyn Provider> = match protocol {
+        Protocol::Anthropic => Box::new(anthropic(&server)),
+        Protocol::OpenAi => Box::new(open_ai(&server)),
+    };
+    let parts = runtime.block_on(collect(&*provider, hello("m")));
+    let mut blocks: Vec<Block> = Vec::new();
+    for part in parts {
+        let (block, kind, piece) = match part.ok()? {
+            Part::Text { block, text } => (block, "text".to_owned(), text),
+            Part::Thinking { block, text } | Part::Signature { block, text } => {
+                (block, "thinking".to_owned(), text)
+            }
+            Part::Call { block, id, name } => (block, format!("{id} {name}"), String::new()),
+            Part::Arguments { block, json } => (block, String::new(), json),
+            Part::Finished(reason) => return Some(Complete { blocks, reason }),
+            Part::End { .. } | Part::Usage(_) | Part::Trace { .. } => continue,
+        };
+        if block == blocks.len() {
+            blocks.push((kind, String::new()));
+        }
+        blocks[block].1 += &piece;
+    }
+    None
+}
+
+/// The fragment of an answer that a frame holds, if it holds nothing else.
+fn fragment(frame: &[u8]) -> Option<String> {
+    let text = String::from_utf8(frame.to_vec()).unwrap();
+    let (_, data) = text.trim_end().split_once("data: ").unwrap();
+    let data: Value = serde_json::from_str(data).ok()?;
+    let delta = &data["delta"];
+    let choice = &data["choices"][0]["delta"];
+    let call = &choice["tool_calls"][0];
+    if call["id"].is_string() {
+        return None;
+    }
+    let fragments = [
+        &delta["text"],
+        &delta["thinking"],
+        &delta["signature"],
+        &delta["partial_json"],
+        &choice["content"],
+        &choice["reasoning_content"],
+        &call["function"]["arguments"],
+    ];
+    fragments.iter().find_map(|fragment| fragment.as_str().map(str::to_owned))
+}
+
+/// Whether a block is the recorded one, or the recorded one without the fragment.
+fn is_without(block: &Block, recorded: &Block, fragment: &str) -> bool {
+    let mut places = recorded.1.match_indices(fragment);
+    let is_it =
+        |(at, _): (usize, &str)| [&recorded.1[..at], &recorded.1[at + fragment.len()..]].concat() == block.1;
+    block == recorded || (block.0 == recorded.0 && places.any(is_it))
+}
+
+fn runs(block: &Block) -> bool {
+    let is_call = block.0.contains(' ');
+    is_call && ToolCall::from_streamed("c".into(), "x".into(), &block.1).raw_arguments.is_none()
+}
+
+/// The answer without damage.
+fn recorded(protocol: Protocol) -> &'static Complete {
+    static ANSWERS: [OnceLock<Complete>; 2] = [const { OnceLock::new() }; 2];
+    let play = || {
+        let frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        ask(protocol, frames.concat()).unwrap()
+    };
+    ANSWERS[usize::from(protocol == Protocol::OpenAi)].get_or_init(play)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answer_with_one_damaged_frame_is_never_taken_for_another(
+        is_anthropic: bool,
+        at in any::<prop::sample::Index>(),
+        damage in damage(),
+    ) {
+        let protocol = if is_anthropic { Protocol::Anthropic } else { Protocol::OpenAi };
+        let mut frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        let recorded = recorded(protocol);
+        prop_assert_eq!(recorded.blocks.iter().filter(|block| runs(block)).count(), 2);
+        let at = at.index(frames.len());
+        let (damaged, is_lost) = apply(&damage, &frames[at]);
+        let fragment = fragment(&frames[at]).filter(|_| is_lost);
+        let is_harmless = damaged == frames[at];
+        frames[at] = damaged;
+        let Some(complete) = ask(protocol, frames.concat()) else {
+            prop_assert!(!is_harmless);
+            return Ok(());
+        };
+        prop_assert_eq!(complete.reason, recorded.reason);
+        prop_assert_eq!(complete.blocks.len(), recorded.blocks.len());
+        for (block, recorded) in complete.blocks.iter().zip(&recorded.blocks) {
+            match &fragment {
+                Some(fragment) => prop_assert!(is_without(block, recorded, fragment), "{:?}", block),
+                None => prop_assert_eq!(block, recorded),
+            }
+        }
+    }
+}
+
+/// A fragment in the middle of a JSON string can be missed; one that holds a part of the JSON's syntax can't.
+#[test]
+fn call_without_a_fragment_of_its_syntax_never_runs() {
+    for protocol in [Protocol::Anthropic, Protocol::OpenAi] {
+        let frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        let mut lost = 0;
+        for at in 0..frames.len() {
+            let Some(fragment) = fragment(&frames[at]).filter(|fragment| fragment.contains(['"', '{', '}']))
+            else {
+                continue;
+            };
+            let frames: Vec<&[u8]> = frames
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != at)
+                .map(|(_, frame)| &**frame)
+                .collect();
+            let complete = ask(protocol, frames.concat()).unwrap();
+            let calls = complete.blocks.iter().filter(|block| block.0.contains(' ')).count();
+            let running = complete.blocks.iter().filter(|block| runs(block)).count();
+            if running < calls {
+                lost += 1;
+            } else {
+                assert!(says_text(&fragment), "{protocol:?}: {fragment}");
+            }
+        }
+        assert!(lost >= 10, "{lost}");
+    }
+}
+
+/// Whether the recorded text, rather than the arguments of a call, holds a fragment.
+fn says_text(fragment: &str) -> bool {
+    says().iter().any(|say| match say {
+        tiller_test_support::mock_server::Say::Text(text)
+        | tiller_test_support::mock_server::Say::Thought { text, .. } => text.contains(fragment),
+        tiller_test_support::mock_server::Say::Calls(_) | tiller_test_support::mock_server::Say::Raw(_) => {
+            false
+        }
+    })
+}

@@ -1,0 +1,164 @@
+//! What goes wrong on the way, and what is made of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tiller_provider::{Anthropic, Endpoint, Failure, OpenAiChat, Provider, Timeouts};
+use tiller_test_support::mock_server::{Ending, MockServer, PING, Reply, Say};
+
+use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
+
+const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+
+#[tokio::test]
+async fn statuses_become_failures_with_the_providers_words() {
+    let wait = Some(Duration::from_secs(7));
+    let cases = [
+        (
+            Reply::status(429, r#"{"error":{"type":"rate_limit_error","message":"Slow down"}}"#)
+                .header("retry-after", "7"),
+            Failure::Transient { retry_after: wait },
+            "Slow down (HTTP status 429)",
+        ),
+        (
+            Reply::status(529, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+            TRANSIENT,
+            "Overloaded (HTTP status 529)",
+        ),
+        (
+            Reply::status(500, "<html><title>Oops</title></html>").header("content-type", "text/html"),
+            TRANSIENT,
+            "a web page: Oops (HTTP status 500)",
+        ),
+        (
+            Reply::status(
+                401,
+                r#"{"error":{"message":"Incorrect API key provided: hush-hush-key or sk-abcdef***xyz"}}"#,
+            ),
+            Failure::Auth,
+            "Incorrect API key provided: [key] or [key] (HTTP status 401)",
+        ),
+        (
+            Reply::status(
+                400,
+                r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#,
+            ),
+            Failure::Overflow,
+            "prompt is too long: 9 > 8 (HTTP status 400)",
+        ),
+        (
+            Reply::status(302, "").header("location", "https://elsewhere.example/"),
+            Failure::Fatal,
+            "redirected to https://elsewhere.example/ (HTTP status 302)",
+        ),
+        (
+            Reply::status(200, "<html>Welcome</html>").header("content-type", "text/html"),
+            Failure::Fatal,
+            "the answer is no event stream but `<html>Welcome</html>`",
+        ),
+        (
+            Reply::status(200, r#"{"error":{"message":"Rate limit reached"}}"#)
+                .header("content-type", "application/json"),
+            TRANSIENT,
+            "Rate limit reached",
+        ),
+    ];
+    for (reply, expected, message) in cases {
+        let server = MockServer::start([reply.clone(), reply]);
+        for provider in both(&server) {
+            let error = failure(&*provider, hello("m")).await;
+            assert_eq!((error.failure, error.message.as_str()), (expected, message));
+            assert_eq!(error.provider, provider.name());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_key_is_hinted_at_by_name() {
+    let server = MockServer::start([Reply::status(401, ""), Reply::status(403, "")]);
+    let error = failure(&anthropic(&server), hello("m")).await;
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("check ANTHROPIC_API_KEY, or keep another with `tiller login anthropic` or /login")
+    );
+    let mut endpoint = open_ai_endpoint(&server);
+    endpoint.key = None;
+    let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("no key: set OPENAI_API_KEY, or keep one with `tiller login openai` or /login")
+    );
+    assert!(!server.requests()[1].headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_keeps_what_came() {
+    for ending in [Ending::Early(5), Ending::Reset(5)] {
+        let reply = Reply::says([Say::text("a long text in many pieces")]).ending(ending);
+        let server = MockServer::start([reply.clone(), reply]);
+        for provider in both(&server) {
+            let mut parts = collect(&*provider, hello("m")).await;
+            let error = parts.pop().unwrap().unwrap_err();
+            assert_eq!(error.failure, Failure::Interrupted, "{ending:?} {error}");
+            assert!(parts.len() >= 3 && parts.iter().all(Result::is_ok));
+        }
+    }
+}
+
+#[tokio::test]
+async fn silence_is_waited_for_no_longer_than_agreed() {
+    let (short, long) = (Duration::from_millis(200), Duration::from_secs(60));
+    let timeouts = |first_byte, stall| Timeouts { connect: long, first_byte, stall };
+    let cases = [
+        (0, timeouts(short, long), "no answer within 0.2 s"),
+        (3, timeouts(long, short), "the answer stalled: nothing within 0.2 s"),
+    ];
+    for (count, timeouts, message) in cases {
+        let server = MockServer::start([Reply::says([Say::text("hello")]).ending(Ending::Stall(count))]);
+        let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
+        let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
+        assert_eq!((error.failure, error.message.as_str()), (Failure::Interrupted, message));
+    }
+}
+
+#[tokio::test]
+async fn pings_are_no_silence() {
+    let limit = PING * 10;
+    let (long, count) = (Duration::from_secs(60), 15);
+    let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
+    let reply = Reply::says([Say::text("hello")]).ending(Ending::Pings { after: 3, count });
+    let server = MockServer::start([reply.clone(), reply]);
+    let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
+    let providers: [Arc<dyn Provider>; 2] = [
+        Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic }).unwrap()),
+        Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }).unwrap()),
+    ];
+    for provider in providers {
+        let began = std::time::Instant::now();
+        let parts = collect(&*provider, hello("m")).await;
+        assert!(matches!(parts.last(), Some(Ok(tiller_provider::Part::Finished(_)))), "{:?}", parts.last());
+        assert!(began.elapsed() > limit, "it took longer than silence may");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let gone = MockServer::start([]).url.clone();
+    let host = gone.trim_start_matches("http://").to_owned();
+    let endpoint = Endpoint::new("local", gone, "LOCAL_KEY");
+    let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
+    assert_eq!(error.failure, TRANSIENT);
+    assert_eq!(error.message, format!("nothing listens at {host} (is the server running?)"));
+    assert_eq!(error.told(), format!("{error} → start the server, or check the base URL"));
+}
+
+#[tokio::test]
+async fn nothing_is_sent_before_the_stream_is_polled_and_nothing_after_it_ended() {
+    let server = MockServer::start([Reply::says([Say::text("hi")])]);
+    let provider = anthropic(&server);
+    drop(provider.stream(hello("m")));
+    assert_eq!(server.requests().len(), 0);
+    let parts = collect(&provider, hello("m")).await;
+    assert!(matches!(parts.last(), Some(Ok(tiller_provider::Part::Finished(_)))));
+    assert_eq!(server.requests().len(), 1);
+}

@@ -1,0 +1,84 @@
+//! What other programs' sessions look like when they are sent on.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tiller_core::message::Message;
+use tiller_core::unit::UnixMs;
+use tiller_provider::Request;
+use tiller_session::import::{Importer, Mode};
+use tiller_session::{Placement, Reader, SessionManager, context};
+
+use super::bodies::{sent_to_anthropic, sent_to_open_ai};
+use crate::hello;
+
+const SOURCES: [&str; 6] = [
+    "claude/orchard.jsonl",
+    "claude/bees.jsonl",
+    "codex/sessions/rollout-mill.jsonl",
+    "codex/sessions/rollout-hello.jsonl",
+    "pi/pond.jsonl",
+    "pi/damaged.jsonl",
+];
+
+/// What would be sent from the end of each branch of an imported source on.
+fn conversations(source: &str) -> Vec<Vec<Arc<Message>>> {
+    let root = TempDir::new().unwrap();
+    let manager = SessionManager::new(Placement::Flat(root.path().into()), "/".into());
+    let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now: UnixMs(0) };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign").join(source);
+    let reader = Reader::open(&importer.file(&source).path.unwrap()).unwrap();
+    let tree = reader.tree();
+    let ends = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
+    ends.map(|at| {
+        let projection = context::project(&reader.branch(&tree.nodes()[at].id).unwrap().0);
+        context::sendable(projection.messages.iter().map(|projected| &projected.message))
+    })
+    .collect()
+}
+
+fn ids(blocks: &Value, kind: &str, key: &str) -> Vec<String> {
+    let blocks = blocks.as_array().into_iter().flatten().filter(|block| block["type"] == kind);
+    blocks.map(|block| block[key].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn anthropic_finds_every_result_directly_behind_its_call() {
+    let mut calls_seen = BTreeSet::new();
+    for messages in SOURCES.into_iter().flat_map(conversations) {
+        let body = sent_to_anthropic(Request { messages, ..hello("claude-opus-4-5") }).await.body;
+        let sent = body["messages"].as_array().unwrap();
+        for (at, message) in sent.iter().enumerate() {
+            let expected = if at % 2 == 0 { "user" } else { "assistant" };
+            assert_eq!(message["role"], expected, "{body:#}");
+            let results = ids(&message["content"], "tool_result", "tool_use_id");
+            let calls = at.checked_sub(1).map(|before| ids(&sent[before]["content"], "tool_use", "id"));
+            assert_eq!(calls.unwrap_or_default(), results, "{body:#}");
+            calls_seen.extend(results);
+        }
+        assert_eq!(ids(&sent.last().unwrap()["content"], "tool_use", "id"), [""; 0], "{body:#}");
+    }
+    // The stopped one is not sent.
+    assert_eq!(calls_seen.into_iter().collect::<Vec<_>>(), ["call_1", "call_2", "call_3", "t1", "t2", "t3"]);
+}
+
+#[tokio::test]
+async fn open_ai_finds_every_result_directly_behind_its_call() {
+    for messages in SOURCES.into_iter().flat_map(conversations) {
+        let body = sent_to_open_ai(Request { messages, ..hello("gpt-5") }).await.body;
+        let mut waiting: Vec<String> = Vec::new();
+        for message in body["messages"].as_array().unwrap() {
+            if message["role"] == "tool" {
+                assert_eq!(message["tool_call_id"], waiting.remove(0), "{body:#}");
+                continue;
+            }
+            assert!(waiting.is_empty(), "{body:#}");
+            let calls = message["tool_calls"].as_array().into_iter().flatten();
+            waiting = calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
+        }
+        assert!(waiting.is_empty(), "{body:#}");
+    }
+}

@@ -1,0 +1,74 @@
+//! The providers through their public face, against a server that plays them.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
+
+mod bodies;
+mod connections;
+mod damage;
+mod failures;
+mod imported;
+mod streams;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::json;
+use tiller_core::message::{Access, Message, ThinkingLevel, ToolSpec, UserMessage};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Part, Provider, ProviderError, Request, ToolChoice};
+use tiller_test_support::mock_server::MockServer;
+
+/// Both providers at the server, with a key.
+fn both(server: &MockServer) -> [Arc<dyn Provider>; 2] {
+    [Arc::new(anthropic(server)), Arc::new(open_ai(server))]
+}
+
+fn anthropic(server: &MockServer) -> Anthropic {
+    Anthropic::new(anthropic_endpoint(server)).unwrap()
+}
+
+fn anthropic_endpoint(server: &MockServer) -> Endpoint {
+    Endpoint::new("anthropic", &server.url, "ANTHROPIC_API_KEY").with_key("hush-hush-key".into())
+}
+
+fn open_ai(server: &MockServer) -> OpenAiChat {
+    OpenAiChat::new(open_ai_endpoint(server)).unwrap()
+}
+
+fn open_ai_endpoint(server: &MockServer) -> Endpoint {
+    Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY").with_key("hush-hush-key".into())
+}
+
+/// A request that says hello.
+fn hello(model: &str) -> Request {
+    Request {
+        model: model.into(),
+        system: "Be brief.".into(),
+        messages: vec![Arc::new(Message::User(UserMessage::text("hello", UnixMs(0))))],
+        tools: Arc::new([]),
+        tool_choice: ToolChoice::Auto,
+        max_tokens: Tokens(4_000),
+        temperature: None,
+        thinking: ThinkingLevel::Off,
+    }
+}
+
+/// A tool that lists files.
+fn list_files() -> ToolSpec {
+    let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    ToolSpec {
+        name: "list_files".into(),
+        description: "Lists files.".into(),
+        parameters: Arc::new(parameters),
+        access: Access::Reads,
+    }
+}
+
+/// Everything that a provider streams.
+async fn collect(provider: &dyn Provider, request: Request) -> Vec<Result<Part, ProviderError>> {
+    provider.stream(request).collect().await
+}
+
+/// The error that a provider ends with.
+async fn failure(provider: &dyn Provider, request: Request) -> ProviderError {
+    collect(provider, request).await.pop().unwrap().unwrap_err()
+}

@@ -1,0 +1,187 @@
+//! Answers put together again, however they were cut.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tiller_core::message::{StopReason, Usage};
+use tiller_core::unit::Tokens;
+use tiller_provider::{Failure, Part, Provider};
+use tiller_test_support::mock_server::{Call, MockServer, Reply, Say};
+
+use crate::{both, collect, hello};
+
+/// A block, put together.
+#[derive(Debug, Default, PartialEq)]
+struct Block {
+    text: String,
+    thought: String,
+    seal: String,
+    call: Option<(String, String)>,
+    arguments: String,
+}
+
+/// An answer, put together.
+#[derive(Debug, Default, PartialEq)]
+struct Whole {
+    blocks: Vec<Block>,
+    traces: Vec<Value>,
+    usage: Usage,
+    finished: Option<StopReason>,
+}
+
+async fn put_together(provider: &dyn Provider) -> Whole {
+    let mut whole = Whole::default();
+    for part in collect(provider, hello("some-model")).await {
+        let part = part.unwrap();
+        if let Part::Text { block, .. }
+        | Part::Thinking { block, .. }
+        | Part::Signature { block, .. }
+        | Part::Call { block, .. }
+        | Part::Arguments { block, .. } = &part
+            && *block >= whole.blocks.len()
+        {
+            assert_eq!(*block, whole.blocks.len(), "blocks begin in order");
+            whole.blocks.push(Block::default());
+        }
+        match part {
+            Part::Text { block, text } => whole.blocks[block].text += &text,
+            Part::Thinking { block, text } => whole.blocks[block].thought += &text,
+            Part::Signature { block, text } => whole.blocks[block].seal += &text,
+            Part::Call { block, id, name } => whole.blocks[block].call = Some((id.to_string(), name)),
+            Part::Arguments { block, json } => whole.blocks[block].arguments += &json,
+            Part::End { block } => assert!(block < whole.blocks.len()),
+            Part::Usage(usage) => whole.usage = usage,
+            Part::Finished(reason) => whole.finished = Some(reason),
+            Part::Trace { data, .. } => whole.traces.push(data),
+        }
+    }
+    whole
+}
+
+const THOUGHT: &str = "Let me see — größer als 😀?";
+const TEXT: &str = "Zwei Dateien: \"a\" und „b“.\r\nReady.";
+
+pub(crate) fn says() -> Vec<Say> {
+    let call = |id: &str, name: &str, arguments| Call { id: id.into(), name: name.into(), arguments };
+    vec![
+        Say::thought(THOUGHT, "c2VhbA=="),
+        Say::text(TEXT),
+        Say::Calls(vec![
+            call("call_1", "list_files", json!({ "path": "src/ä" })),
+            call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
+        ]),
+    ]
+}
+
+fn expected(seal: &str) -> Whole {
+    let call = |id: &str, name: &str, arguments: Value| Block {
+        call: Some((id.into(), name.into())),
+        arguments: arguments.to_string(),
+        ..Block::default()
+    };
+    Whole {
+        blocks: vec![
+            Block { thought: THOUGHT.into(), seal: seal.into(), ..Block::default() },
+            Block { text: TEXT.into(), ..Block::default() },
+            call("call_1", "list_files", json!({ "path": "src/ä" })),
+            call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
+        ],
+        traces: vec![],
+        usage: Usage { input: Tokens(10), output: Tokens(5), total_tokens: Tokens(15), ..Usage::default() },
+        finished: Some(StopReason::ToolUse),
+    }
+}
+
+fn play(reply: &Reply) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = MockServer::start([reply.clone(), reply.clone()]);
+    let [anthropic, open_ai] = both(&server);
+    runtime.block_on(async {
+        assert_eq!(put_together(&*anthropic).await, expected("c2VhbA=="));
+        assert_eq!(put_together(&*open_ai).await, expected(""));
+    });
+}
+
+#[test]
+fn an_answer_is_put_together_from_whole_events() {
+    play(&Reply::says(says()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_answer_is_put_together_whatever_the_cuts(seed: u64, crlf: bool, noise: bool) {
+        let reply = Reply::says(says()).cut(seed);
+        let reply = if crlf { reply.crlf() } else { reply };
+        play(&if noise { reply.noisy() } else { reply });
+    }
+}
+
+#[tokio::test]
+async fn stream_event_of_unknown_type_is_traced() {
+    let says =
+        || [Say::text("before"), Say::Raw("{\"type\":\"new hush-hush-key\"}".into()), Say::text("after")];
+    let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
+    for provider in both(&server) {
+        let whole = put_together(&*provider).await;
+        let text: String = whole.blocks.iter().map(|block| block.text.as_str()).collect();
+        assert_eq!(text, "beforeafter");
+        assert_eq!(whole.finished, Some(StopReason::Stop));
+        assert_eq!(whole.traces, [json!({ "event": "", "raw": "{\"type\":\"new [key]\"}" })]);
+    }
+}
+
+#[tokio::test]
+async fn stream_event_that_is_no_json_breaks_off_the_answer() {
+    let garbage = r#"{"type": "content_block_del hush-hush-key"#;
+    let says = || [Say::text("before"), Say::Raw(garbage.into()), Say::text("after")];
+    let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
+    for provider in both(&server) {
+        let mut parts = collect(&*provider, hello("some-model")).await;
+        let error = parts.pop().unwrap().unwrap_err();
+        assert_eq!(error.failure, Failure::Interrupted);
+        assert!(error.message.starts_with("the answer is damaged: "), "{error}");
+        let Some(Ok(Part::Trace { data, .. })) = parts.pop() else { panic!("the damaged event is traced") };
+        assert_eq!(data["raw"], r#"{"type": "content_block_del [key]"#);
+        let text: String = parts.into_iter().filter_map(|part| text_of(part.unwrap())).collect();
+        assert_eq!(text, "before");
+    }
+}
+
+fn text_of(part: Part) -> Option<String> {
+    match part {
+        Part::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn an_answer_cut_short_says_so() {
+    let server = MockServer::start([
+        Reply::says([Say::text("and")]).cut_short(),
+        Reply::says([Say::text("and")]).cut_short(),
+    ]);
+    for provider in both(&server) {
+        assert_eq!(put_together(&*provider).await.finished, Some(StopReason::Length));
+    }
+}
+
+#[tokio::test]
+async fn stream_that_lasts_is_read_in_bunches() {
+    const PROMPT_MS: u128 = 500;
+    let text = "many small pieces ".repeat(300);
+    let fast = Reply::says([Say::text(&text)]).every(Duration::from_millis(1));
+    let server = MockServer::start([fast.clone(), fast]);
+    for provider in both(&server) {
+        let began = Instant::now();
+        let bunches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
+        let parts: usize = bunches.iter().map(Vec::len).sum();
+        assert!(parts > 1_000, "{parts}");
+        // Piece by piece in the first half second, and then one bunch in ten milliseconds at the most, however slow the machine.
+        let most = PROMPT_MS + began.elapsed().as_millis().saturating_sub(PROMPT_MS) / 10 + 20;
+        assert!(bunches.len() as u128 <= most, "{} bunches, {most} at most", bunches.len());
+    }
+}

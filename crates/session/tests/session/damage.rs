@@ -1,0 +1,179 @@
+//! Lines that are torn, damaged, orphaned or doubled: each costs itself alone.
+
+use tiller_session::SessionError;
+
+use super::*;
+
+#[test]
+fn a_last_line_torn_at_any_byte_costs_only_itself() {
+    let place = Place::new();
+    let kept = format!("{HEADER}\n{}\n", line("a", None, "one"));
+    let last = line("b", Some("a"), "twö");
+    for cut in 1..last.len() {
+        let path = place.file([kept.as_bytes(), &last.as_bytes()[..cut]].concat());
+        let before = fs::read(&path).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        assert_eq!(texts(&reader), ["one"], "cut at {cut}");
+        assert_eq!(places(&reader.findings()), [(3, kept.len() as u64)], "cut at {cut}");
+        assert_eq!(fs::read(&path).unwrap(), before, "reading changed the file");
+
+        let mut writer = Writer::open(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [&before[..], b"\n"].concat(), "cut at {cut}");
+        let next = say(&mut writer, "three");
+        assert_eq!(texts(&writer.reader()), ["one", "three"]);
+        let reader = Reader::open(&path).unwrap();
+        assert_eq!(texts(&reader), ["one", "three"]);
+        assert_eq!(reader.path_to(&next).unwrap(), [EntryId::new("a"), next]);
+        assert_eq!(places(&reader.findings()), [(3, kept.len() as u64)], "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_last_line_that_lacks_only_its_newline_is_whole() {
+    let place = Place::new();
+    let path = place.file(format!("{HEADER}\n{}", line("a", None, "one")));
+    assert_eq!(texts(&Reader::open(&path).unwrap()), ["one"]);
+    let mut writer = Writer::open(&path).unwrap();
+    say(&mut writer, "two");
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!((texts(&reader), reader.findings()), (vec!["one".into(), "two".into()], vec![]));
+}
+
+#[test]
+fn a_header_without_its_newline_can_be_gone_on_with() {
+    let place = Place::new();
+    let path = place.file(HEADER);
+    let mut writer = Writer::open(&path).unwrap();
+    say(&mut writer, "one");
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!((texts(&reader), reader.findings()), (vec!["one".into()], vec![]));
+}
+
+#[test]
+fn a_damaged_line_in_the_middle_is_named_and_its_child_goes_on_from_the_line_before() {
+    let place = Place::new();
+    let (one, three) = (line("a", None, "one"), line("c", Some("b"), "three"));
+    let path = place.log(&[&one, r#"{"type":"message","id":"b","#, &three]);
+    let reader = Reader::open(&path).unwrap();
+    let second = (HEADER.len() + one.len() + 2) as u64;
+    let third = second + r#"{"type":"message","id":"b","#.len() as u64 + 1;
+    assert_eq!(places(&reader.findings()), [(3, second), (4, third)]);
+    assert_eq!(
+        reader.findings()[1].what,
+        "its parent b is lost with the unreadable lines before it; it follows a instead"
+    );
+    assert_eq!(texts(&reader), ["one", "three"]);
+}
+
+#[test]
+fn bytes_that_are_no_utf_8_and_lines_that_are_no_objects_are_named_too() {
+    let place = Place::new();
+    let mut bytes = place.log(&[&line("a", None, "one")]);
+    let mut text = fs::read(&bytes).unwrap();
+    let start = text.len() as u64;
+    text.extend(b"\xff\xfe\n[1]\nnull\n\n   \n");
+    text.extend(line("b", Some("a"), "two").as_bytes());
+    text.push(b'\n');
+    bytes = place.file(text);
+    let reader = Reader::open(&bytes).unwrap();
+    assert_eq!(places(&reader.findings()), [(3, start), (4, start + 3), (5, start + 7)]);
+    assert_eq!(texts(&reader), ["one", "two"]);
+}
+
+#[test]
+fn an_unknown_parent_makes_a_root_with_a_warning() {
+    let place = Place::new();
+    let path = place.log(&[&line("a", None, "one"), &line("b", Some("lost"), "two")]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(texts(&reader), ["two"]);
+    assert_eq!(
+        reader.findings()[0].what,
+        "its parent lost is not in the lines before it; it is taken for a root"
+    );
+    assert_eq!(reader.tree().nodes().iter().map(|node| node.parent).collect::<Vec<_>>(), [None, None]);
+}
+
+#[test]
+fn an_unknown_parent_makes_a_root_also_behind_a_line_that_an_older_version_spelled_otherwise() {
+    let place = Place::new();
+    let header = HEADER.replace(r#""version":3"#, r#""version":2"#);
+    let hook =
+        line("a", None, "one").replace(r#""role":"user""#, r#""role":"hookMessage","customType":"lint""#);
+    let orphan = line("b", Some("lost"), "two");
+    assert!(header != HEADER && hook.contains("hookMessage"));
+    let found = |hook: &str| {
+        let reader = Reader::open(&place.file(format!("{header}\n{hook}\n{orphan}\n"))).unwrap();
+        reader.findings().into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&hook), ["its parent lost is not in the lines before it; it is taken for a root"]);
+    // What was to stand behind a line that is broken in its middle may be lost with it.
+    assert_eq!(
+        found(&line("a", None, "one").replace(r#"one""#, "one")),
+        ["its parent lost is lost with the unreadable lines before it; it follows a instead"]
+    );
+}
+
+#[test]
+fn a_parent_that_comes_later_or_is_the_entry_itself_is_unknown() {
+    let place = Place::new();
+    let path = place.log(&[&line("a", Some("b"), "one"), &line("b", Some("b"), "two")]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(texts(&reader), ["two"]);
+    assert_eq!(reader.findings().len(), 2);
+}
+
+#[test]
+fn of_doubled_ids_the_nearest_earlier_one_is_meant() {
+    let place = Place::new();
+    let lines = [
+        line("a", None, "one"),
+        line("b", Some("a"), "old"),
+        line("c", Some("b"), "on old"),
+        line("b", Some("a"), "new"),
+        line("d", Some("b"), "on new"),
+    ];
+    let path = place.log(&lines.each_ref().map(String::as_str));
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(texts(&reader), ["one", "new", "on new"]);
+    let on_old = context::project(&reader.branch(&"c".into()).unwrap().0);
+    assert_eq!(
+        on_old.messages.iter().map(|m| text_of(&m.message)).collect::<Vec<_>>(),
+        ["one", "old", "on old"]
+    );
+    assert_eq!(reader.findings().len(), 1);
+    assert_eq!(reader.findings()[0].line, 5);
+}
+
+#[test]
+fn a_part_of_a_doubled_id_names_it() {
+    let place = Place::new();
+    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa1111", None, "two")]);
+    assert_eq!(Reader::open(&path).unwrap().find("1111").unwrap().as_str(), "aaaa1111");
+}
+
+#[test]
+fn an_entry_whose_body_is_damaged_keeps_its_place_and_is_reported_when_touched() {
+    let place = Place::new();
+    let damaged = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"oracle"}}"#;
+    let path = place.log(&[&line("a", None, "one"), damaged, &line("c", Some("b"), "three")]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.findings(), []);
+    let (entries, findings) = reader.branch(&"c".into()).unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [3]);
+    let touched = reader.entry(&"b".into()).unwrap_err();
+    assert!(matches!(touched, SessionError::Damaged { line: 3, .. }), "{touched}");
+}
+
+#[test]
+fn a_file_without_a_readable_header_is_no_session() {
+    let place = Place::new();
+    let entry = line("a", None, "one");
+    for text in ["", "\n", "not json\n", "[]\n", entry.as_str(), r#"{"type":"session","version":3}"#] {
+        let path = place.file(text);
+        let refused = Reader::open(&path).unwrap_err();
+        assert!(matches!(refused, SessionError::Header { .. }), "{text:?}: {refused}");
+        assert!(matches!(Writer::open(&path).unwrap_err(), SessionError::Header { .. }), "{text:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "a file that is no session was changed");
+    }
+}

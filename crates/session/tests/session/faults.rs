@@ -1,0 +1,198 @@
+//! What a disk that fails leaves behind: at every write of a session's life, in every way.
+
+use tiller_session::{Appended, SessionError};
+use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
+
+use super::*;
+
+/// How many writes [`act`] makes of a session's life.
+const LIFE: usize = 6;
+
+/// One write of a session's life: it is made, talked to, branched and labelled.
+fn act(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
+    let first = writer.reader().tree().nodes().first().map(|node| node.id.clone());
+    match step {
+        0 => writer.append(user("one"), NOW),
+        3 => writer.branch(first.as_ref(), NOW),
+        4 => {
+            let label = Some("here".to_owned());
+            writer.append(EntryBody::Label { target_id: first.unwrap(), label }, NOW)
+        }
+        step => writer.append(user(&format!("step {step}")), NOW),
+    }
+}
+
+fn faulty(place: &Place) -> (FaultyDisk, SessionManager) {
+    let disk = FaultyDisk::default();
+    (disk.clone(), place.manager.clone().on_disk(Arc::new(disk)))
+}
+
+/// What the memory of a log holds, for holding it against what its file says.
+fn known(reader: &Reader) -> (Vec<Entry>, Option<EntryId>, Vec<(u64, u64)>) {
+    (all(reader), reader.leaf(), places(&reader.findings()))
+}
+
+/// Memory is what a fresh reader of the file sees, no more and no less.
+#[track_caller]
+fn assert_true_to_file(writer: &Writer) {
+    let reader = writer.reader();
+    match Reader::open(reader.path().unwrap()) {
+        Ok(fresh) => assert_eq!(known(&reader), known(&fresh)),
+        Err(_) => assert_eq!((reader.exists(), reader.entry_count()), (false, 0)),
+    }
+}
+
+fn bytes(writer: &Writer) -> Vec<u8> {
+    fs::read(writer.reader().path().unwrap()).unwrap_or_default()
+}
+
+/// Lives a session's life with one write failing, and sees that it costs nothing else. Answers with how much of that
+/// write there was to write.
+#[track_caller]
+fn live_through(fault: &Fault, failing: usize) {
+    let place = Place::new();
+    let (disk, manager) = faulty(&place);
+    let mut writer = manager.create(NOW);
+    for step in 0..LIFE {
+        let (before, known_before) = (bytes(&writer), writer.reader().entry_count());
+        if step == failing {
+            disk.fail_write_after(0, fault.clone());
+            let error = act(&mut writer, step).unwrap_err();
+            let path = writer.reader().path().unwrap().display().to_string();
+            assert!(error.to_string().contains(&path) && error.hint().is_some(), "{error}");
+            assert!(std::error::Error::source(&error).is_some(), "it says why");
+            assert_eq!(writer.reader().entry_count(), known_before, "it is not in the tree");
+            assert!(bytes(&writer).starts_with(&before), "what was written before is as it was");
+            assert_true_to_file(&writer);
+        }
+        let torn = bytes(&writer).last().is_some_and(|last| *last != b'\n');
+        let torn_at = bytes(&writer).len();
+        assert_eq!(act(&mut writer, step).unwrap().len(), 1);
+        assert!(!torn || bytes(&writer)[torn_at] == b'\n', "a partial line is closed first");
+        assert!(bytes(&writer).starts_with(&before));
+        assert_true_to_file(&writer);
+    }
+    assert_eq!(writer.reader().entry_count(), LIFE);
+    let path = writer.reader().path().unwrap().to_owned();
+    let lived = known(&writer.reader());
+    drop(writer);
+    assert_eq!(known(&manager.open(&path).unwrap().reader()), lived);
+}
+
+#[test]
+fn a_full_or_broken_disk_costs_the_entry_alone_at_every_write() {
+    for failing in 0..LIFE {
+        live_through(&Fault::Full, failing);
+        live_through(&Fault::Broken, failing);
+    }
+}
+
+#[test]
+fn a_line_written_in_part_costs_itself_alone_wherever_it_ends() {
+    /// Where braces stand close together.
+    const END: usize = 16;
+    for failing in 0..LIFE {
+        // All but the newline; without that alone the line is whole, which is a test of its own.
+        let most = line_length(failing) - 1;
+        let lengths = (0..most).filter(|length| length % 7 == 0 || length + END > most);
+        for length in lengths {
+            live_through(&Fault::Short(length), failing);
+            live_through(&Fault::BrokenAfter(length), failing);
+        }
+    }
+}
+
+/// How long what a step of that life writes is, with its newline.
+fn line_length(step: usize) -> usize {
+    let place = Place::new();
+    let mut writer = place.manager.create(NOW);
+    (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
+    let before = if step == 0 { 0 } else { bytes(&writer).len() };
+    act(&mut writer, step).unwrap();
+    bytes(&writer).len() - before
+}
+
+#[test]
+fn a_line_that_lacks_only_its_newline_is_in_the_file_and_so_in_the_tree() {
+    for step in 1..LIFE {
+        let place = Place::new();
+        let (disk, manager) = faulty(&place);
+        let mut writer = manager.create(NOW);
+        (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
+        disk.fail_write_after(0, Fault::Short(line_length(step) - 1));
+        let appended = act(&mut writer, step).unwrap();
+        assert_eq!(writer.reader().leaf().as_ref(), Some(&appended[0].id));
+        assert_true_to_file(&writer);
+        say(&mut writer, "after it");
+        assert_eq!((writer.reader().entry_count(), writer.reader().findings()), (step + 2, vec![]));
+        assert_true_to_file(&writer);
+    }
+}
+
+#[test]
+fn failing_again_and_again_loses_nothing() {
+    let place = Place::new();
+    let (disk, manager) = faulty(&place);
+    let mut writer = manager.create(NOW);
+    say(&mut writer, "one");
+    for length in [40, 0, 1, 7, 3] {
+        disk.fail_write_after(0, Fault::Short(length));
+        assert!(writer.append(user("lost"), NOW).is_err());
+        disk.fail_write_after(0, Fault::Full);
+        assert!(writer.append(user("lost"), NOW).is_err());
+        assert_true_to_file(&writer);
+    }
+    say(&mut writer, "two");
+    assert_eq!(texts(&writer.reader()), ["one", "two"]);
+    assert_true_to_file(&writer);
+}
+
+#[test]
+fn a_log_whose_folder_cannot_be_synced_is_not_made_and_can_be_tried_again() {
+    let place = Place::new();
+    let (disk, manager) = faulty(&place);
+    let mut writer = manager.create(NOW);
+    disk.fail_folder_syncs(true);
+    let error = writer.append(user("one"), NOW).unwrap_err();
+    let folder = writer.reader().path().unwrap().parent().unwrap().display().to_string();
+    assert!(matches!(error, SessionError::Sync { .. }) && error.to_string().contains(&folder), "{error}");
+    assert!(error.hint().is_some());
+    assert!(!writer.reader().exists() && bytes(&writer).is_empty());
+    disk.fail_folder_syncs(false);
+    say(&mut writer, "one");
+    assert_eq!(texts(&Reader::open(writer.reader().path().unwrap()).unwrap()), ["one"]);
+}
+
+#[test]
+fn a_sync_that_fails_says_so_and_the_next_append_works() {
+    let place = Place::new();
+    let (disk, manager) = faulty(&place);
+    let mut writer = manager.create(NOW);
+    say(&mut writer, "one");
+    disk.fail_syncs(true);
+    assert!(tiller_session::sync(&*writer.file().unwrap()).is_err());
+    say(&mut writer, "two");
+    disk.fail_syncs(false);
+    tiller_session::sync(&*writer.file().unwrap()).unwrap();
+    assert_eq!((disk.syncs(), disk.folder_syncs()), (2, 1));
+    assert_true_to_file(&writer);
+}
+
+#[test]
+fn every_entry_is_one_write_and_so_are_header_and_first_entries() {
+    let place = Place::new();
+    let (disk, manager) = faulty(&place);
+    let mut writer = manager.create(NOW);
+    writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap();
+    assert_eq!(disk.writes(), 0);
+    for step in 0..LIFE {
+        act(&mut writer, step).unwrap();
+        assert_eq!(disk.writes(), step + 1);
+    }
+    let path = writer.reader().path().unwrap().to_owned();
+    drop(writer);
+    let mut writer = manager.open(&path).unwrap();
+    assert_eq!(disk.writes(), LIFE);
+    say(&mut writer, "on");
+    assert_eq!(disk.writes(), LIFE + 1);
+}

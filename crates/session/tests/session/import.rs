@@ -1,0 +1,155 @@
+//! Logs of other programs as sessions. The sources below `tests/foreign` are made up, in the shapes that the programs write.
+
+mod again;
+mod claude;
+mod codex;
+mod garbage;
+mod pi;
+
+use std::time::SystemTime;
+
+use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, Usage, UserBlock};
+use tiller_session::EntryKind;
+use tiller_session::import::{Imported, Importer, Mode, Origin, Status, logs_beneath};
+
+use super::*;
+
+fn foreign(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign").join(name)
+}
+
+impl Place {
+    fn importer(&self, mode: Mode) -> Importer<'_> {
+        Importer { manager: &self.manager, only: None, mode, now: NOW }
+    }
+
+    fn import(&self, source: &Path) -> Imported {
+        self.importer(Mode::Write).file(source)
+    }
+
+    /// A source that may be changed.
+    fn copy(&self, name: &str) -> PathBuf {
+        let source = foreign(name);
+        let copy = self.root.path().join(source.file_name().unwrap());
+        fs::copy(source, &copy).unwrap();
+        copy
+    }
+
+    /// A source of these lines.
+    fn source(&self, name: &str, lines: &[impl AsRef<str>]) -> PathBuf {
+        let path = self.root.path().join(name);
+        let text: String = lines.iter().map(|line| format!("{}\n", line.as_ref())).collect();
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// Imports a source and opens what it has become, which has nothing wrong with it.
+fn imported(place: &Place, source: &Path) -> (Imported, Reader) {
+    let imported = place.import(source);
+    let path = imported.path.as_ref().unwrap_or_else(|| panic!("{imported:?}"));
+    let reader = Reader::open(path).unwrap();
+    assert_eq!(reader.findings(), []);
+    all(&reader);
+    (imported, reader)
+}
+
+/// The notes in short: line, count, what.
+fn notes(imported: &Imported) -> Vec<(u64, u64, &str)> {
+    imported.notes.iter().map(|note| (note.line, note.count, note.what.as_str())).collect()
+}
+
+/// All that is told of a message, in a line.
+fn told(message: &Message) -> String {
+    match message {
+        Message::User(user) => format!("user: {}", blocks(&user.content.to_blocks())),
+        Message::Assistant(answer) => {
+            let parts: Vec<String> = answer.content.iter().map(part).collect();
+            let end = match answer.stop_reason {
+                StopReason::Error => format!("error {}", answer.error_message.as_deref().unwrap_or_default()),
+                reason => format!("{reason:?}"),
+            };
+            format!("{}/{}: {} ({end})", answer.provider, answer.model, parts.join(" "))
+        }
+        Message::ToolResult(result) => {
+            let sign = if result.is_error { "error" } else { "result" };
+            format!("{sign} {} {}: {}", result.tool_call_id, result.tool_name, blocks(&result.content))
+        }
+        Message::BashExecution(bash) => format!("!{}: {:?}", bash.command, bash.output),
+        Message::System(system) => format!("system: {}", system.content),
+    }
+}
+
+fn blocks(blocks: &[UserBlock]) -> String {
+    let block = |block: &UserBlock| match block {
+        UserBlock::Text { text } => text.clone(),
+        UserBlock::Image { data, mime_type } => format!("[{mime_type} {data}]"),
+        UserBlock::Unknown => "?".into(),
+    };
+    blocks.iter().map(block).collect::<Vec<_>>().join(" ")
+}
+
+fn part(part: &AssistantBlock) -> String {
+    match part {
+        AssistantBlock::Text { text } => text.clone(),
+        AssistantBlock::Thinking { thinking, thinking_signature } => {
+            format!("{{{thinking}|{}}}", thinking_signature.as_deref().unwrap_or_default())
+        }
+        AssistantBlock::ToolCall(call) => match &call.raw_arguments {
+            Some(raw) => format!("<{} {} {raw:?}>", call.id, call.name),
+            None => format!("<{} {} {}>", call.id, call.name, call.arguments),
+        },
+        AssistantBlock::Unknown => "?".into(),
+    }
+}
+
+/// What a model would be sent from the current leaf on.
+fn sent(reader: &Reader) -> Vec<String> {
+    let projection = projection(reader);
+    let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
+    sent.iter().map(|message| told(message)).collect()
+}
+
+/// Every message of the file in its order.
+fn messages(reader: &Reader) -> Vec<String> {
+    let entries = all(reader);
+    entries.iter().filter_map(|entry| entry.body.as_message()).map(|message| told(message)).collect()
+}
+
+/// What all answers cost.
+fn spent(reader: &Reader) -> [u64; 5] {
+    let mut sum = Usage::default();
+    for entry in all(reader) {
+        if let Some(Message::Assistant(AssistantMessage { usage, .. })) =
+            entry.body.as_message().map(|message| &**message)
+        {
+            sum.add(usage);
+        }
+    }
+    [sum.input, sum.output, sum.cache_read, sum.cache_write, sum.total_tokens].map(|tokens| tokens.0)
+}
+
+/// The kinds of entry on the path to the leaf.
+fn kinds(reader: &Reader) -> Vec<EntryKind> {
+    let tree = reader.tree();
+    let kind = |id: &EntryId| tree.nodes().iter().find(|node| node.id == *id).unwrap().kind;
+    reader.path_to(&reader.leaf().unwrap()).unwrap().iter().map(kind).collect()
+}
+
+#[test]
+fn what_commands_printed_is_imported_as_the_text_that_a_terminal_shows_and_its_colours() {
+    for (source, said) in
+        [("codex/sessions/rollout-mill.jsonl", "\"Wednesday\""), ("claude/orchard.jsonl", "\"apple\\npear\"")]
+    {
+        let place = Place::new();
+        let log = fs::read_to_string(foreign(source)).unwrap();
+        let log = log.replacen(said, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
+        let (_, reader) = imported(&place, &place.source("rollout-printed.jsonl", &[log.trim_end()]));
+        let results = all(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
+            Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),
+            _ => None,
+        });
+        let printed = ("20%\nred".to_owned(), Some(serde_json::json!({"strokes": [[4, 3, "31"]]})));
+        assert!(results.into_iter().any(|result| result == printed), "{source}");
+    }
+}

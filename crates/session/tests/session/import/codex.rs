@@ -1,0 +1,155 @@
+//! Codex's logs.
+
+use tiller_core::message::ThinkingLevel;
+
+use super::*;
+
+#[test]
+fn the_models_history_becomes_messages_and_the_screens_none() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+    let seal = r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Look first."},{"type":"summary_text","text":"Then tell."}],"encrypted_content":"gAAA"}"#;
+    let expected = [
+        "user: is the wheel turning? [image/png iVBORw0KGgo=]".to_owned(),
+        format!(
+            "openai/gpt-wheat: {{Look first.\n\nThen tell.|{seal}}} <call_1 shell {{\"command\":[\"cat\",\"wheel\"]}}> \
+             <call_2 local_shell {{\"type\":\"exec\",\"command\":[\"date\"]}}> (ToolUse)"
+        ),
+        "result call_2 local_shell: Wednesday".to_owned(),
+        "result call_1 shell: turning [image/png iVBORw0KGgo=]".to_owned(),
+        "openai/gpt-wheat: [web search: how mills work] It turns. (Stop)".to_owned(),
+        "user: stop the wheel".to_owned(),
+        "openai/gpt-rye: <call_3 apply_patch {\"input\":\"*** Begin Patch\"}> (ToolUse)".to_owned(),
+        "result call_3 apply_patch: done".to_owned(),
+        "openai/gpt-rye: Stopped. (Stop)".to_owned(),
+        "user: grind the corn".to_owned(),
+        "openai/gpt-rye: <call_4 shell \"not json\"> (Aborted)".to_owned(),
+        "user: slowly".to_owned(),
+        "/:  (error stream disconnected)".to_owned(),
+        "openai/gpt-rye: Grinding. (Stop)".to_owned(),
+        "user: and now?".to_owned(),
+        "openai/gpt-rye: Flour. (Stop)".to_owned(),
+    ];
+    assert_eq!(messages(&reader), expected);
+}
+
+#[test]
+fn turns_that_were_rolled_back_are_a_branch_and_a_compaction_hides_what_came_before() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+    assert_eq!(reader.tree().branch_count(), 2);
+    let sent = sent(&reader);
+    assert!(sent[0].contains("They ground corn.\n\nThe user had said:\n\nslowly\n"), "{sent:?}");
+    assert_eq!(sent[1..], ["user: and now?", "openai/gpt-rye: Flour. (Stop)"]);
+    let compaction = all(&reader).into_iter().find_map(|entry| match entry.body {
+        EntryBody::Compaction(compaction) => {
+            Some((compaction.tokens_before.0, entry.id == compaction.first_kept_entry_id))
+        }
+        _ => None,
+    });
+    assert_eq!(compaction, Some((204, true)));
+    // The path goes round what was rolled back.
+    let leaf = reader.leaf().unwrap();
+    let path: Vec<String> = reader
+        .branch(&leaf)
+        .unwrap()
+        .0
+        .iter()
+        .filter_map(|entry| entry.body.as_message().map(|message| told(message)))
+        .collect();
+    assert_eq!(
+        path[4..6],
+        ["openai/gpt-wheat: [web search: how mills work] It turns. (Stop)", "user: grind the corn"]
+    );
+}
+
+#[test]
+fn repeated_counts_are_counted_once_and_cached_input_is_no_input() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+    // 100 with 40 cached, 150 with 100 cached, 160, 200 and 50.
+    assert_eq!(spent(&reader), [520, 26, 140, 0, 686]);
+    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-hello.jsonl"));
+    // Records count; what the screen was told of the second of them doesn't. One record ends one answer.
+    assert_eq!(spent(&reader), [16, 11, 0, 6, 33]);
+    assert_eq!(
+        sent(&reader),
+        ["user: hello", "openai/gpt-wheat: Let me see. (Stop)", "openai/gpt-wheat: Hello. (Stop)"]
+    );
+}
+
+#[test]
+fn names_models_levels_and_times_come_along() {
+    let place = Place::new();
+    let (imported_mill, mill) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+    assert_eq!(mill.name().as_deref(), Some("The mill"));
+    assert_eq!(
+        (mill.header().cwd.as_str(), mill.header().timestamp.as_str()),
+        ("/home/ada/mill", "2026-03-04T10:00:00.500Z")
+    );
+    let states: Vec<String> = all(&mill)
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::ModelChange { provider, model_id } => Some(format!("{provider}/{model_id}")),
+            EntryBody::ThinkingLevelChange { thinking_level } => Some(thinking_level.name().to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(states, ["openai/gpt-wheat", "high", "openai/gpt-rye", "off"]);
+    assert_eq!(projection(&mill).thinking, ThinkingLevel::Off);
+    assert_eq!(imported_mill.id.as_ref(), Some(mill.id()));
+    // The other one's name is in Codex's list only.
+    let (_, hello) = imported(&place, &foreign("codex/sessions/rollout-hello.jsonl"));
+    assert_eq!(hello.name().as_deref(), Some("Greetings"));
+}
+
+#[test]
+fn what_could_not_be_carried_over_is_counted() {
+    let place = Place::new();
+    let imported = place.import(&foreign("codex/sessions/rollout-mill.jsonl"));
+    assert_eq!(
+        notes(&imported),
+        [
+            (2, 4, "injected texts left out"),
+            (6, 1, "images left out, not in the log"),
+            (14, 1, "web searches as text"),
+            (19, 1, "lines left out, of an unknown kind (ghost_stuff)"),
+            (40, 1, "results without their calls"),
+        ]
+    );
+    let imported = place.import(&foreign("codex/sessions/rollout-helper.jsonl"));
+    assert_eq!((imported.status, imported.from), (Status::Skipped, Some(Origin::Codex)));
+}
+
+#[test]
+fn after_a_roll_back_over_a_change_of_model_the_right_model_and_level_count() {
+    let place = Place::new();
+    let context = |model: &str, effort: &str| {
+        format!(r#"{{"type":"turn_context","payload":{{"model":"{model}","effort":"{effort}"}}}}"#)
+    };
+    let prompt = |said: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{said}"}}]}}}}"#
+        )
+    };
+    let source = place.source(
+        "rollout-back.jsonl",
+        &[
+            r#"{"type":"session_meta","payload":{"id":"back","cwd":"/w","timestamp":"2026-03-04T10:00:00.000Z"}}"#.into(),
+            context("gpt-a", "low"),
+            prompt("one"),
+            prompt("two"),
+            context("gpt-b", "high"),
+            prompt("three"),
+            r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":2}}"#.into(),
+            context("gpt-b", "high"),
+            prompt("four"),
+        ],
+    );
+    let (_, reader) = imported(&place, &source);
+    let projection = projection(&reader);
+    assert_eq!(sent(&reader), ["user: one", "user: four"]);
+    assert_eq!(projection.thinking, ThinkingLevel::High);
+    let model = projection.model.unwrap();
+    assert_eq!((model.provider.as_str(), model.id.as_str()), ("openai", "gpt-b"));
+}

@@ -1,0 +1,121 @@
+//! Pi's logs, which are of tiller's own format.
+
+use super::*;
+
+#[test]
+fn lines_are_taken_over_byte_for_byte_under_a_header_of_their_own() {
+    let place = Place::new();
+    let source = foreign("pi/pond.jsonl");
+    let (imported, reader) = imported(&place, &source);
+    let (from, into) =
+        (fs::read_to_string(&source).unwrap(), fs::read_to_string(reader.path().unwrap()).unwrap());
+    let lines: Vec<&str> = into.lines().collect();
+    assert_eq!(lines[1..lines.len() - 1], from.lines().skip(1).collect::<Vec<_>>());
+    let header = reader.header();
+    assert_eq!((header.cwd.as_str(), header.version), ("/home/ada/pond", 3));
+    assert_eq!(header.parent_session, Some(imported.source.display().to_string()));
+    assert_ne!(header.id.as_str(), "pi-1");
+    assert_eq!(
+        sent(&reader),
+        ["user: feed the fish", "anthropic/claude-carp-1: Fed. (Stop)", "user: and the ducks?"]
+    );
+    assert_eq!((reader.name().as_deref(), reader.tree().branch_count()), (Some("Pond"), 2));
+    assert_eq!(notes(&imported), []);
+}
+
+#[test]
+fn damage_costs_its_line_alone_and_leaves_no_damage_here() {
+    let place = Place::new();
+    let (imported, reader) = imported(&place, &foreign("pi/damaged.jsonl"));
+    let tree: Vec<(String, Option<String>)> = all(&reader)
+        .iter()
+        .filter(|entry| entry.body.as_message().is_some())
+        .map(|entry| (entry.id.to_string(), entry.parent.as_ref().map(ToString::to_string)))
+        .collect();
+    let expected = [
+        ("d1", None),
+        ("d3", Some("d1")),
+        ("d5", Some("d3")),
+        ("d5-2", Some("d5")),
+        ("d6", Some("d5-2")),
+        ("d7", None),
+        ("d8", Some("d7")),
+    ];
+    assert_eq!(tree, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))));
+    assert_eq!(sent(&reader), ["user: seven", "user: ei\u{fffd}ght"]);
+    assert_eq!(
+        notes(&imported),
+        [
+            (3, 2, "lines left out, not readable"),
+            (4, 1, "parents lost with unreadable lines: the entry before is followed instead"),
+            (7, 1, "ids that stand for an earlier entry too: another one is given"),
+            (9, 1, "parents that are missing: a branch of its own begins"),
+            (10, 1, "lines with broken characters, read with a replacement character"),
+        ]
+    );
+}
+
+#[test]
+fn a_version_above_3_is_not_imported_and_says_why() {
+    let place = Place::new();
+    let header =
+        r#"{"type":"session","version":4,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
+    let imported = place.import(&place.source("new.jsonl", &[header]));
+    let reason = imported.reason.unwrap();
+    assert_eq!(imported.status, Status::Failed);
+    assert!(reason.contains("new.jsonl, line 1: version 4 of the log is newer than this tiller"), "{reason}");
+}
+
+#[test]
+fn tillers_own_sessions_are_left_alone() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "hello");
+    let path = writer.reader().path().unwrap().to_owned();
+    drop(writer);
+    let imported = place.import(&path);
+    assert_eq!((imported.status, imported.path), (Status::Skipped, None));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn logs_of_the_first_versions_are_imported_as_tiller_reads_them() {
+    let place = Place::new();
+    for name in ["version-1-compacted", "version-2-hook-message"] {
+        let fixture =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../sessions-fixtures/{name}.jsonl"));
+        let old = Reader::open(&fixture).unwrap();
+        let imported = place.import(&fixture);
+        assert_eq!(imported.status, Status::Imported, "{:?}", imported.reason);
+        let new = Reader::open(&imported.path.unwrap()).unwrap();
+        assert_eq!((new.header().version, new.findings()), (3, vec![]), "{name}");
+        assert_eq!(texts(&new), texts(&old), "{name}");
+        assert_eq!(new.usage(), old.usage(), "{name}");
+        assert_eq!(place.import(&fixture).status, Status::Unchanged, "{name}");
+    }
+}
+
+#[test]
+fn what_a_log_has_gained_follows_the_end_of_the_last_import() {
+    let line = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-06T08:00:00.000Z","message":{{"role":"user","content":"{id}","timestamp":1}}}}"#
+        )
+    };
+    let place = Place::new();
+    let lines = [
+        r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#.into(),
+        line("a", "null"),
+        r#"{"type":"session_info","id":"b","parentId":"a","timestamp":"2026-03-06T08:00:00.000Z","name":"N"}"#
+            .into(),
+        line("c", "\"b\""),
+        line("d", "\"c\""),
+    ];
+    let mut seen = Vec::new();
+    for count in 3..=lines.len() {
+        let (_, reader) = imported(&place, &place.source("grows.jsonl", &lines[..count]));
+        seen.push((reader.entry_count(), reader.tree().branch_count()));
+        assert_eq!(place.import(&place.root.path().join("grows.jsonl")).status, Status::Unchanged);
+    }
+    assert_eq!(seen, [(3, 1), (5, 1), (7, 1)]);
+}

@@ -1,0 +1,192 @@
+//! Logs that anything may have happened to: whatever the bytes, reading and going on cost neither a panic nor a byte.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use tiller_session::SessionError;
+use tiller_session::context::sendable;
+use tiller_session::marks::Marks;
+
+use super::fixtures::folder;
+use super::random::pairs_up;
+use super::*;
+
+/// Logs harmed; `PROPTEST_CASES` says otherwise.
+const CASES: u32 = 400;
+
+/// More than any of these small files may take, on a machine that does other things as well.
+const HANGS: Duration = Duration::from_secs(10);
+
+/// Deeper than any parser follows.
+const DEEP: usize = 10_000;
+
+/// Something that happens to a file on a bad day. Numbers choose a place, modulo the length.
+#[derive(Clone, Debug)]
+pub(super) enum Harm {
+    /// A byte becomes another one.
+    Flip(usize, u8),
+    Delete(usize, usize),
+    Insert(usize, &'static str),
+    Cut(usize),
+    /// A stretch is there twice.
+    Double(usize, usize),
+    DoubleLine(usize),
+    SwapLines(usize, usize),
+    DropLine(usize),
+    /// What stands where a digit was.
+    Number(usize, &'static str),
+    Nest(usize, &'static str),
+}
+
+const INSERTED: [&str; 14] =
+    ["\0", "\r", "\n", "\r\n", "\u{feff}", "\"", "\\", "{", "}", "]", ",", "null", "\\ud800", "\u{2028}"];
+
+const NUMBERS: [&str; 6] =
+    ["1e999", "-1", "18446744073709551616", "0.5", "99999999999999999999999999999999", "1E-7"];
+
+const NESTS: [&str; 3] = ["[", "{\"a\":", "[[{\"message\":"];
+
+pub(super) fn any_harm() -> impl Strategy<Value = Harm> {
+    let at = any::<usize>;
+    prop_oneof![
+        6 => (at(), any::<u8>()).prop_map(|(at, byte)| Harm::Flip(at, byte)),
+        3 => (at(), 0..200_usize).prop_map(|(at, length)| Harm::Delete(at, length)),
+        4 => (at(), prop::sample::select(INSERTED.to_vec())).prop_map(|(at, text)| Harm::Insert(at, text)),
+        1 => at().prop_map(Harm::Cut),
+        2 => (at(), 0..400_usize).prop_map(|(at, length)| Harm::Double(at, length)),
+        2 => at().prop_map(Harm::DoubleLine),
+        2 => (at(), at()).prop_map(|(one, other)| Harm::SwapLines(one, other)),
+        2 => at().prop_map(Harm::DropLine),
+        2 => (at(), prop::sample::select(NUMBERS.to_vec())).prop_map(|(at, text)| Harm::Number(at, text)),
+        1 => (at(), prop::sample::select(NESTS.to_vec())).prop_map(|(at, text)| Harm::Nest(at, text)),
+    ]
+}
+
+/// What becomes of a file.
+pub(super) fn harmed(mut bytes: Vec<u8>, harms: &[Harm]) -> Vec<u8> {
+    for harm in harms {
+        let length = bytes.len().max(1);
+        let end = |at: usize, stretch: usize| (at + stretch).min(bytes.len());
+        match *harm {
+            Harm::Flip(at, byte) => {
+                bytes.iter_mut().skip(at % length).take(1).for_each(|there| *there = byte)
+            }
+            Harm::Cut(at) => bytes.truncate(at % length),
+            Harm::Delete(at, stretch) if !bytes.is_empty() => {
+                let at = at % length;
+                bytes.drain(at..end(at, stretch));
+            }
+            Harm::Double(at, stretch) if !bytes.is_empty() => {
+                let at = at % length;
+                let twice = bytes[at..end(at, stretch)].to_vec();
+                bytes.splice(at..at, twice);
+            }
+            Harm::Insert(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, text),
+            Harm::Nest(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, &text.repeat(DEEP)),
+            Harm::Number(at, text) => {
+                let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
+                if let Some(&digit) = digits.get(at % digits.len().max(1)) {
+                    bytes.splice(digit..=digit, text.bytes());
+                }
+            }
+            Harm::DoubleLine(_) | Harm::SwapLines(..) | Harm::DropLine(_) => harm_lines(&mut bytes, harm),
+            Harm::Delete(..) | Harm::Double(..) | Harm::Insert(..) | Harm::Nest(..) => {}
+        }
+    }
+    bytes
+}
+
+fn insert(bytes: &mut Vec<u8>, at: usize, text: &str) {
+    bytes.splice(at..at, text.bytes());
+}
+
+fn harm_lines(bytes: &mut Vec<u8>, harm: &Harm) {
+    let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let count = lines.len().max(1);
+    match *harm {
+        _ if lines.is_empty() => {}
+        Harm::DoubleLine(at) => lines.insert(at % count, lines[at % count].clone()),
+        Harm::SwapLines(one, other) => lines.swap(one % count, other % count),
+        Harm::DropLine(at) => drop(lines.remove(at % count)),
+        _ => {}
+    }
+    *bytes = lines.concat();
+}
+
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES)
+}
+
+/// Reads all that can be read of a log, which is left as it is.
+fn read_through(reader: &Reader) {
+    let (entries, damaged) = reader.entries().unwrap();
+    assert_eq!(entries.len() + damaged.len(), reader.entry_count());
+    let tree = reader.tree();
+    assert_eq!(tree.nodes().len(), reader.entry_count());
+    let rows = tree.rows(reader.leaf().as_ref(), |_, _| true);
+    assert_eq!(rows.len(), reader.entry_count(), "an entry is not drawn");
+    let unseen = Marks::of(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
+    assert_eq!(unseen.len(), reader.entry_count());
+    let (_, _) = (reader.name(), reader.first_prompt());
+    reader.own_facts().unwrap();
+    for node in tree.nodes() {
+        assert_eq!(reader.find(node.id.as_str()).unwrap(), node.id);
+        let (projection, _) = reader.projection(&node.id).unwrap();
+        let (branch, damaged) = reader.branch(&node.id).unwrap();
+        // Of a compaction whose first kept entry is damaged the reader keeps what follows that one.
+        if damaged.is_empty() {
+            assert_eq!(projection, context::project(&branch), "to {}", node.id);
+        }
+        let _ = projection.tokens();
+        pairs_up(&sendable(projection.messages.iter().map(|projected| &projected.message)));
+    }
+}
+
+/// Goes on with the log, which loses nothing by it.
+fn go_on(path: &Path, version: u64) {
+    let before = fs::read(path).unwrap();
+    let mut writer = match Writer::open(path) {
+        Ok(writer) => writer,
+        Err(SessionError::Version { .. }) if version > 3 => return,
+        Err(error) => panic!("it can be read and not be gone on with: {error}"),
+    };
+    let id = say(&mut writer, "on");
+    let went_on = writer.reader().path().unwrap().to_owned();
+    assert_eq!(went_on == path, version == 3);
+    drop(writer);
+    let after = fs::read(path).unwrap();
+    assert!(if version == 3 { after.starts_with(&before) } else { after == before });
+    let reader = Reader::open(&went_on).unwrap();
+    assert_eq!(reader.leaf().as_ref(), Some(&id));
+    assert_eq!(texts(&reader).pop().as_deref(), Some("on"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_to_a_file_reading_and_going_on_survive_it(
+        which in any::<usize>(), harms in prop::collection::vec(any_harm(), 1..6)
+    ) {
+        let mut fixtures: Vec<PathBuf> =
+            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fixtures.sort();
+        let bytes = harmed(fs::read(&fixtures[which % fixtures.len()]).unwrap(), &harms);
+        let place = Place::new();
+        let path = place.file(&bytes);
+        let began = Instant::now();
+        match Reader::open(&path) {
+            Ok(reader) => {
+                read_through(&reader);
+                prop_assert_eq!(&fs::read(&path).unwrap(), &bytes, "looking at it changed it");
+                go_on(&path, reader.header().version);
+            }
+            Err(error) => {
+                prop_assert!(error.hint().is_some(), "{} doesn't say what to do", error);
+                prop_assert!(Writer::open(&path).is_err(), "it can be gone on with and not be read");
+                prop_assert_eq!(&fs::read(&path).unwrap(), &bytes, "looking at it changed it");
+            }
+        }
+        prop_assert!(began.elapsed() < HANGS);
+    }
+}

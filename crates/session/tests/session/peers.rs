@@ -1,0 +1,226 @@
+//! Other programs' logs, read as they mean them; and tiller's own, which any of them can read.
+
+use serde_json::{Value, json};
+use tiller_core::message::ThinkingLevel;
+use tiller_core::unit::{Tokens, Usd};
+use tiller_session::context::sendable;
+use tiller_session::marks::Marks;
+use tiller_test_support::format_check;
+
+use super::fixtures::fixture;
+use super::*;
+
+/// What another program's log amounts to.
+#[derive(Debug, PartialEq)]
+struct Amount {
+    leaf: &'static str,
+    context: &'static [&'static str],
+    /// What a provider would get: `user`, `answer`, and results by their calls, `!` for those of failed ones.
+    sent: &'static [&'static str],
+    model: &'static str,
+    level: ThinkingLevel,
+    tokens: u64,
+    /// Tokens in all, and thousandths of a dollar.
+    spent: (u64, u64),
+}
+
+/// Model and level of all these logs but one.
+const SMALL: (&str, ThinkingLevel) = ("local/small-2", ThinkingLevel::Low);
+
+fn assert_amounts(name: &str, expected: &Amount) {
+    let reader = fixture(name);
+    let (projection, damaged) = reader.projection(&reader.leaf().unwrap()).unwrap();
+    assert_eq!((reader.findings(), damaged), (vec![], vec![]), "{name}");
+    assert_eq!(reader.leaf().unwrap().as_str(), expected.leaf, "{name}");
+    let context: Vec<&str> = projection.messages.iter().map(|message| message.entry.as_str()).collect();
+    assert_eq!(context, expected.context, "{name}");
+    let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+    assert_eq!(sent.iter().map(|message| role(message)).collect::<Vec<_>>(), expected.sent, "{name}");
+    assert_eq!(projection.model.as_ref().unwrap().to_string(), expected.model, "{name}");
+    assert_eq!(
+        (projection.thinking, projection.tokens()),
+        (expected.level, Tokens(expected.tokens)),
+        "{name}"
+    );
+    let cost = Usd(expected.spent.1 as f64 / 1_000.0);
+    assert_eq!(
+        (reader.usage().total(), reader.usage().cost.total),
+        (Tokens(expected.spent.0), cost),
+        "{name}"
+    );
+}
+
+fn role(message: &Message) -> String {
+    match message {
+        Message::User(_) => "user".into(),
+        Message::Assistant(_) => "answer".into(),
+        Message::ToolResult(result) if result.is_error => format!("{}!", result.tool_call_id),
+        Message::ToolResult(result) => result.tool_call_id.to_string(),
+        Message::BashExecution(ran) => format!("$ {}", ran.command),
+        Message::System(_) => "system".into(),
+    }
+}
+
+#[test]
+fn a_run_that_was_steered_and_followed_up_reads_in_the_order_it_was_said() {
+    let (model, level) = SMALL;
+    assert_amounts(
+        "foreign-steered",
+        &Amount {
+            leaf: "5eed0035",
+            context: &[
+                "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
+                "5eed0031", "5eed0032", "5eed0033", "5eed0034", "5eed0035",
+            ],
+            sent: &["user", "answer", "k1", "k2", "k3", "user", "answer", "user", "answer", "user", "answer"],
+            model,
+            level,
+            tokens: 360,
+            spent: (220 + 480 + 320 + 360, 750),
+        },
+    );
+}
+
+#[test]
+fn an_answer_that_failed_and_was_tried_again_is_left_out() {
+    let (model, level) = SMALL;
+    assert_amounts(
+        "foreign-retried",
+        &Amount {
+            leaf: "5eed0013",
+            context: &["5eed0003", "5eed0010", "5eed0013"],
+            sent: &["user", "answer"],
+            model,
+            level,
+            tokens: 220,
+            spent: (220, 0),
+        },
+    );
+}
+
+#[test]
+fn calls_that_were_stopped_keep_the_results_that_say_so() {
+    let (model, level) = SMALL;
+    assert_amounts(
+        "foreign-aborted-tools",
+        &Amount {
+            leaf: "5eed0031",
+            context: &[
+                "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
+                "5eed0031",
+            ],
+            sent: &["user", "answer", "k1!", "k2!", "k3!", "user"],
+            model,
+            level,
+            // 220 were measured; then three results of 19 characters, and a message of 13.
+            tokens: 220 + 3 * 5 + 4,
+            spent: (220, 0),
+        },
+    );
+}
+
+#[test]
+fn calls_that_a_kill_left_without_results_get_one_before_what_was_said_next() {
+    let (model, level) = SMALL;
+    assert_amounts(
+        "foreign-killed-tools",
+        &Amount {
+            leaf: "5eed0013",
+            context: &["5eed0003", "5eed0010", "5eed0011", "5eed0012", "5eed0013"],
+            sent: &["user", "answer", "k1!", "k2!", "k3!", "user", "answer"],
+            model,
+            level,
+            tokens: 300,
+            spent: (220 + 300, 0),
+        },
+    );
+}
+
+#[test]
+fn commands_of_the_user_and_marks_read_as_the_other_program_means_them() {
+    assert_amounts(
+        "foreign-bash",
+        &Amount {
+            leaf: "5eed0062",
+            context: &["5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0012", "5eed0050", "5eed0051"],
+            sent: &["user", "answer", "k1", "answer", "$ git branch"],
+            model: "local/large-2",
+            level: ThinkingLevel::High,
+            // 250 were measured; then `git branch` with `main\n`, and `cat .env` with what it printed.
+            tokens: 250 + 4 + 5,
+            spent: (220 + 250, 125),
+        },
+    );
+    let reader = fixture("foreign-bash");
+    assert_eq!(reader.name().as_deref(), Some("branches"));
+    let tree = reader.tree();
+    let marks = Marks::of(&reader, &tree);
+    let labels =
+        (0..tree.nodes().len()).filter_map(|at| Some((tree.nodes()[at].id.as_str(), marks.label(at)?)));
+    assert_eq!(labels.collect::<Vec<_>>(), [("5eed0010", "question")]);
+}
+
+fn line_of(entry: Value) -> String {
+    format!("{HEADER}\n{entry}\n")
+}
+
+/// An entry that any reader takes, with these keys instead of its own; null takes one away.
+fn entry_with(changes: Value) -> Value {
+    let mut entry = json!({"type": "message", "id": "a", "parentId": null, "timestamp": "2026-11-21T03:16:58.249Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": 1}});
+    for (key, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(entry.as_object_mut().unwrap().shift_remove(key)),
+            value => entry[key] = value.clone(),
+        }
+    }
+    entry
+}
+
+#[test]
+fn the_strict_reader_is_strict() {
+    assert_eq!(format_check::check(&line_of(entry_with(json!({})))), Ok(()));
+    assert_eq!(format_check::check(&line_of(entry_with(json!({"tillerQueueId": "q"})))), Ok(()));
+    for (changes, why) in [
+        (json!({"queueId": "q"}), "nobody knows a key queueId"),
+        (json!({"type": "note"}), "no type is called note"),
+        (json!({"parentId": "z"}), "its parent z is not before it"),
+        (json!({"timestamp": "2026-11-21T03:16:58Z"}), "timestamp: it can't be"),
+        (json!({"timestamp": null}), "timestamp is missing"),
+        (json!({"message": {"role": "oracle", "timestamp": 1}}), "message: no role is called oracle"),
+        (json!({"message": {"role": "user", "content": "hi"}}), "message: timestamp is missing"),
+        (
+            json!({"message": {"role": "user", "content": [{"type": "sound"}], "timestamp": 1}}),
+            "called sound",
+        ),
+        (json!({"type": "session_info", "message": null}), "name is missing"),
+        (json!({"type": "thinking_level_change", "thinkingLevel": "huge", "message": null}), "thinkingLevel"),
+    ] {
+        let refused = format_check::check(&line_of(entry_with(changes))).unwrap_err();
+        assert!(refused.starts_with("line 2: ") && refused.contains(why), "{refused}");
+    }
+    let twice = format!("{HEADER}\n{}\n{}\n", entry_with(json!({})), entry_with(json!({})));
+    assert!(format_check::check(&twice).unwrap_err().contains("the id \"a\" is taken"));
+    assert!(format_check::check(HEADER).unwrap_err().contains("no end"));
+    assert!(format_check::check(&HEADER.replace("3,", "4,")).is_err());
+}
+
+#[test]
+fn whatever_is_done_to_a_session_any_reader_takes_its_log() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    let second = say(&mut writer, "two");
+    writer.label(&second, Some("left"), NOW).unwrap();
+    writer.label(&second, None, NOW).unwrap();
+    writer.name(Some("numbers"), NOW).unwrap();
+    writer.branch(Some(&first), NOW).unwrap();
+    writer.hide(&second, Visibility::Hidden, NOW).unwrap();
+    writer.branch_with_summary(None, "numbers were said", NOW).unwrap();
+    let fork = place.manager.fork(&writer.reader(), Some(&second), NOW).unwrap();
+    writer.name(None, NOW).unwrap();
+    for reader in [writer.reader(), fork.reader()] {
+        let log = fs::read_to_string(reader.path().unwrap()).unwrap();
+        assert_eq!(format_check::check(&log), Ok(()));
+    }
+}

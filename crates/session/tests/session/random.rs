@@ -1,0 +1,683 @@
+//! Whatever is done to a session in whatever order, the log is what a simple model says.
+
+mod model;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use futures_util::StreamExt;
+use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
+use proptest::strategy::Strategy as _;
+use serde_json::{Value, json};
+use tiller_core::event::QueueKind;
+use tiller_core::id::CallId;
+use tiller_core::message::{
+    AssistantBlock, AssistantMessage, BashExecutionMessage, StopReason, SystemMessage, ThinkingLevel,
+    ToolCall, ToolResultMessage, Usage, UserBlock,
+};
+use tiller_core::unit::Tokens;
+use tiller_engine::compaction::{CompactionOptions, Keep, Material, Plan, Strategy, first_message};
+use tiller_engine::queue::Queue;
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
+use tiller_session::context::{Projected, Projection, sendable};
+use tiller_session::entry::{Compaction, MessageEntry, OwnFact, QueueChange, Receipt, Replacement};
+use tiller_session::marks::Marks;
+use tiller_test_support::mock_server::MockServer;
+
+use super::*;
+use model::{Name, Says, Session};
+
+const NAMES: [&str; 2] = ["parser", "lexer"];
+
+/// Something that happens to a session. Numbers choose among what is there, modulo how many there are.
+#[derive(Clone, Debug)]
+enum Step {
+    Prompt(String),
+    Picture,
+    Answer {
+        text: String,
+        calls: usize,
+        end: StopReason,
+        total: u64,
+        model: bool,
+    },
+    Result(usize),
+    Bash(bool),
+    System(String),
+    Model(bool),
+    Level(usize),
+    /// As tiller does it by itself: so many messages are kept, and the rest is summed up or left out.
+    CompactByPlan(usize, Strategy),
+    /// Keeps from an entry of the path on.
+    Compact(usize),
+    /// Keeps from any entry on, which may be on another branch.
+    CompactAstray(usize),
+    /// As another program writes it: its own id keeps nothing.
+    CompactAll,
+    Edit(usize, Option<String>),
+    Foreign(String),
+    Label(usize, bool),
+    Name(bool),
+    Spend(u64),
+    Queue,
+    Unqueue(usize),
+    Deliver(usize),
+    Branch(usize),
+    BranchToStart,
+    BranchWithSummary(usize, String),
+    Reopen,
+    Fork(usize),
+}
+
+fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
+    let end = prop::sample::select(vec![
+        StopReason::Stop,
+        StopReason::Length,
+        StopReason::ToolUse,
+        StopReason::ToolUse,
+        StopReason::Error,
+        StopReason::Aborted,
+    ]);
+    let answer = (any::<String>(), 0..4_usize, end, 0..3_u64, any::<bool>()).prop_map(
+        |(text, calls, end, total, model)| Step::Answer { text, calls, end, total: total * 700, model },
+    );
+    let said = prop_oneof![
+        6 => any::<String>().prop_map(Step::Prompt),
+        1 => Just(Step::Picture),
+        6 => answer,
+        6 => any::<usize>().prop_map(Step::Result),
+        2 => any::<bool>().prop_map(Step::Bash),
+        1 => any::<String>().prop_map(Step::System),
+        1 => any::<String>().prop_map(Step::Foreign),
+    ];
+    let noted = prop_oneof![
+        any::<bool>().prop_map(Step::Model),
+        (0..6_usize).prop_map(Step::Level),
+        (1..6_usize, prop::sample::select(vec![Strategy::Summarize, Strategy::Truncate]))
+            .prop_map(|(keeps, strategy)| Step::CompactByPlan(keeps, strategy)),
+        any::<usize>().prop_map(Step::Compact),
+        any::<usize>().prop_map(Step::CompactAstray),
+        Just(Step::CompactAll),
+        (any::<usize>(), any::<Option<String>>()).prop_map(|(at, text)| Step::Edit(at, text)),
+        (any::<usize>(), any::<bool>()).prop_map(|(at, set)| Step::Label(at, set)),
+        any::<bool>().prop_map(Step::Name),
+        (1..900_u64).prop_map(Step::Spend),
+        Just(Step::Queue),
+        any::<usize>().prop_map(Step::Unqueue),
+        any::<usize>().prop_map(Step::Deliver),
+    ];
+    let moved = prop_oneof![
+        4 => any::<usize>().prop_map(Step::Branch),
+        1 => Just(Step::BranchToStart),
+        2 => (any::<usize>(), any::<String>()).prop_map(|(at, text)| Step::BranchWithSummary(at, text)),
+        2 => Just(Step::Reopen),
+        1 => any::<usize>().prop_map(Step::Fork),
+    ];
+    prop_oneof![5 => said, 3 => noted, 2 => moved]
+}
+
+/// A session and what it should be.
+struct World {
+    place: Place,
+    /// `None` only while the log is closed.
+    writer: Option<Writer>,
+    model: Session,
+    /// What waits for a reason to make a file.
+    early: Vec<Says>,
+    /// Makes names that were not used before.
+    serial: usize,
+    /// The file as it was after the last step.
+    before: Vec<u8>,
+}
+
+impl World {
+    fn new() -> Self {
+        let place = Place::new();
+        let writer = Some(place.create());
+        Self { place, writer, model: Session::default(), early: Vec::new(), serial: 0, before: Vec::new() }
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        self.writer.as_mut().unwrap()
+    }
+
+    fn reader(&self) -> Reader {
+        self.writer.as_ref().unwrap().reader()
+    }
+
+    /// One of so many, if there is any.
+    fn pick(&self, number: usize) -> Option<String> {
+        let count = self.model.entries.len();
+        (count > 0).then(|| self.model.entries[number % count].id.clone())
+    }
+
+    fn unused(&mut self) -> usize {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Appends what says it, and expects it in the log together with what waited.
+    fn append(&mut self, says: Says, creates: bool) {
+        let appended = self.writer().append(body(&says), NOW).unwrap();
+        self.early.push(says);
+        if creates || !self.model.entries.is_empty() {
+            let early = std::mem::take(&mut self.early);
+            assert_eq!(appended.len(), early.len());
+            for (appended, says) in appended.iter().zip(early) {
+                self.model.push(appended.id.as_str(), self.model.leaf(), says);
+            }
+        } else {
+            assert!(appended.is_empty());
+        }
+    }
+
+    fn run(&mut self, step: &Step) {
+        match step {
+            // What says something creates the file; the rest happens to a session that is there, or waits.
+            Step::Prompt(text) => {
+                self.append(Says::User { text: text.clone(), images: 0, delivers: None }, true)
+            }
+            Step::Picture => self.append(Says::User { text: "see".into(), images: 1, delivers: None }, true),
+            Step::Answer { text, calls, end, total, model } => {
+                let calls = (0..*calls).map(|_| format!("call_{}", self.unused())).collect();
+                let (text, model) = (text.clone(), model_name(*model));
+                self.append(Says::Answer { text, calls, end: *end, total: *total, model }, true);
+            }
+            Step::Result(number) => self.result(*number),
+            Step::Bash(excluded) => {
+                self.append(Says::Bash { output: "out".into(), excluded: *excluded }, true)
+            }
+            Step::System(text) => self.append(Says::System(text.clone()), true),
+            Step::Foreign(text) => self.append(Says::Foreign(text.clone()), true),
+            Step::Model(which) => self.append(Says::Model(model_name(*which)), false),
+            Step::Level(number) => self.append(Says::Level(ThinkingLevel::ALL[*number]), false),
+            Step::Name(which) => self.append(Says::Name(Name(NAMES[usize::from(*which)], 0)), false),
+            Step::Spend(total) => self.append(Says::Spent(*total), false),
+            Step::Queue => {
+                let id = self.writer().queue_id(NOW).as_str().to_owned();
+                self.append(Says::Queued(id), false);
+            }
+            _ if self.model.entries.is_empty() => {}
+            Step::Unqueue(number) => {
+                if let Some(id) = self.waiting(*number) {
+                    self.append(Says::Unqueued(id), false);
+                }
+            }
+            Step::Deliver(number) => {
+                let delivers = self.waiting(*number);
+                self.append(Says::User { text: "queued".into(), images: 0, delivers }, true);
+            }
+            step => self.run_on_entries(step),
+        }
+    }
+
+    /// What needs an entry to happen to.
+    fn run_on_entries(&mut self, step: &Step) {
+        let summary = || "Much was done.".to_owned();
+        match step {
+            Step::Compact(number) => {
+                let path = self.reader().path_to(&self.reader().leaf().unwrap()).unwrap();
+                let keeps = path[number % path.len()].as_str().to_owned();
+                self.append(Says::Compaction { summary: summary(), keeps }, true);
+            }
+            Step::CompactByPlan(keeps, strategy) => self.compact_by_plan(*keeps, *strategy),
+            Step::CompactAstray(number) => {
+                let keeps = self.pick(*number).unwrap();
+                self.append(Says::Compaction { summary: summary(), keeps }, true);
+            }
+            Step::CompactAll => self.compact_all(),
+            Step::Edit(number, replacement) => {
+                let target = self.pick(*number).unwrap();
+                let is_summary = |says: &Says| matches!(says, Says::Compaction { .. });
+                let entry = self.model.entries.iter().find(|entry| entry.id == target).unwrap();
+                // The format doesn't say what an edit makes of a compaction.
+                if !is_summary(&entry.says) {
+                    self.append(Says::Edit { target, replacement: replacement.clone() }, false);
+                }
+            }
+            Step::Label(number, set) => {
+                let target = self.pick(*number).unwrap();
+                let label = set.then(|| format!("label {}", number % 7));
+                let appended = self.writer().label(&target.as_str().into(), label.as_deref(), NOW).unwrap();
+                self.model.push(appended[0].id.as_str(), self.model.leaf(), Says::Label { target, label });
+            }
+            Step::Branch(number) => self.branch(Some(number % self.model.entries.len()), None),
+            Step::BranchToStart => self.branch(None, None),
+            Step::BranchWithSummary(number, text) => {
+                self.branch(Some(number % self.model.entries.len()), Some(text));
+            }
+            Step::Reopen => self.reopen(),
+            Step::Fork(number) => self.fork(number % self.model.entries.len()),
+            step => unreachable!("{step:?} needs no entry"),
+        }
+    }
+
+    /// A result of one of the calls that were made, or of one that nobody made.
+    fn result(&mut self, number: usize) {
+        let calls = |says: &Says| match says {
+            Says::Answer { calls, .. } => calls.clone(),
+            _ => Vec::new(),
+        };
+        let mut made: Vec<String> = self.model.entries.iter().flat_map(|entry| calls(&entry.says)).collect();
+        // Most results belong to the newest calls.
+        made.drain(..made.len().saturating_sub(4));
+        made.push("call_of_nobody".into());
+        let call = made[number % made.len()].clone();
+        self.append(Says::Result { text: format!("of {call}"), call }, true);
+    }
+
+    fn waiting(&self, number: usize) -> Option<String> {
+        let waiting = self.model.waiting();
+        (!waiting.is_empty()).then(|| waiting[number % waiting.len()].clone())
+    }
+
+    fn branch(&mut self, to: Option<usize>, summary: Option<&str>) {
+        let target = to.map(|to| EntryId::new(&self.model.entries[to].id));
+        let appended = match summary {
+            Some(text) => self.writer().branch_with_summary(target.as_ref(), text, NOW).unwrap(),
+            None => self.writer().branch(target.as_ref(), NOW).unwrap(),
+        };
+        let says = summary.map_or(Says::Nothing, |text| Says::Left(text.into()));
+        self.model.push(appended[0].id.as_str(), to, says);
+    }
+
+    fn close(&mut self) -> PathBuf {
+        let path = self.reader().path().unwrap().to_owned();
+        self.writer = None;
+        path
+    }
+
+    fn reopen(&mut self) {
+        let path = self.close();
+        self.writer = Some(Writer::open(&path).unwrap());
+    }
+
+    /// Whatever the log and wherever the cut, what is kept begins as a provider takes it, and nothing of it is torn apart.
+    fn compact_by_plan(&mut self, keeps: usize, strategy: Strategy) {
+        let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
+        let (projection, _) = reader.projection(&leaf).unwrap();
+        let first_message = reader.first_said(&leaf).unwrap().as_deref().and_then(first_message);
+        let noted = reader.branch_details(&leaf).unwrap();
+        let material = Material { projection, first_message, noted };
+        // The number of messages is what counts here; the texts are too short for a summary to be shorter.
+        let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
+        let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
+        let Ok(plan) = Plan::new(&material, keep, &options) else { return };
+        let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
+        let entry = match strategy {
+            Strategy::Truncate => plan.truncated(),
+            Strategy::Summarize | Strategy::Off => plan.summarized(&answers),
+        };
+        let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
+        let before = sendable(material.projection.messages.iter().map(|projected| &projected.message));
+        self.append(Says::Compaction { summary, keeps: first_kept_entry_id.as_str().to_owned() }, true);
+        let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
+        let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+        assert!(matches!(*sent[0], Message::User(_)), "{sent:?}");
+        assert!(before.ends_with(&sent[1..]), "{sent:?} is not the end of {before:?}");
+        assert!(sent.len() > 1, "nothing is kept");
+    }
+
+    fn compact_all(&mut self) {
+        let path = self.close();
+        let id = format!("{:08x}", self.unused());
+        let parent = self.model.leaf().map(|leaf| self.model.entries[leaf].id.clone());
+        let line = json!({"type": "compaction", "id": id, "parentId": parent, "timestamp": "2026-11-21T03:16:58.249Z",
+            "summary": "Nothing is left.", "firstKeptEntryId": id, "tokensBefore": 1});
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(format!("{line}\n").as_bytes()).unwrap();
+        let says = Says::Compaction { summary: "Nothing is left.".into(), keeps: id.clone() };
+        self.model.push(&id, self.model.leaf(), says);
+        self.writer = Some(Writer::open(&path).unwrap());
+    }
+
+    fn fork(&mut self, leaf: usize) {
+        let from = self.reader();
+        let fork = self.place.manager.fork(&from, Some(&EntryId::new(&self.model.entries[leaf].id)), NOW);
+        self.writer = Some(fork.unwrap());
+        assert_eq!(fs::read(from.path().unwrap()).unwrap(), self.before, "a fork changed its parent");
+        self.before.clear();
+        let (mut model, added) = self.model.forked(leaf);
+        let nodes = self.reader().tree().nodes().to_vec();
+        assert_eq!(nodes.len(), model.entries.len() + added.len());
+        for says in added {
+            let at = model.entries.len();
+            model.push(nodes[at].id.as_str(), model.leaf(), says);
+        }
+        self.model = model;
+    }
+
+    /// The writer's reader, one that opens the file, and the model agree; and nothing that was written changed.
+    fn check(&mut self) {
+        agree(&self.reader(), &self.model);
+        let path = self.reader().path().unwrap().to_owned();
+        if !path.exists() {
+            assert!(self.model.entries.is_empty());
+            return;
+        }
+        agree(&Reader::open(&path).unwrap(), &self.model);
+        let now = fs::read(&path).unwrap();
+        assert!(now.starts_with(&self.before), "what was written changed");
+        self.before = now;
+    }
+}
+
+fn model_name(which: bool) -> String {
+    if which { "p/large" } else { "q/small" }.to_owned()
+}
+
+fn user_block(text: &str) -> UserBlock {
+    UserBlock::Text { text: text.into() }
+}
+
+/// The entry that says so.
+fn body(says: &Says) -> EntryBody {
+    let queued = |change| EntryBody::own(&OwnFact::Queue(change));
+    match says {
+        Says::Model(model) => {
+            let (provider, model_id) = model.split_once('/').unwrap();
+            EntryBody::ModelChange { provider: provider.into(), model_id: model_id.into() }
+        }
+        Says::Level(level) => EntryBody::ThinkingLevelChange { thinking_level: *level },
+        Says::Compaction { summary, keeps } => EntryBody::Compaction(Compaction {
+            summary: summary.clone(),
+            first_kept_entry_id: keeps.as_str().into(),
+            tokens_before: Tokens(1),
+            details: None,
+            usage: None,
+            made_by: None,
+        }),
+        Says::Edit { target, replacement } => EntryBody::ContextEdit {
+            target_id: target.as_str().into(),
+            replacement: replacement.clone().map(|text| Replacement { content: Content::Text(text) }),
+        },
+        Says::Foreign(text) => {
+            let content = Content::Text(text.clone());
+            EntryBody::CustomMessage { custom_type: "other".into(), content, display: true }
+        }
+        Says::Name(name) => EntryBody::SessionInfo { name: Some(name.text()) },
+        Says::Spent(total) => EntryBody::Usage {
+            kind: "compaction".into(),
+            provider: "p".into(),
+            model: "large".into(),
+            usage: Usage { input: Tokens(*total), ..Usage::default() },
+        },
+        Says::Queued(id) => {
+            let queue_id = id.as_str().into();
+            queued(QueueChange::Add {
+                queue_id,
+                kind: QueueKind::FollowUp,
+                text: "queued".into(),
+                typed: None,
+                images: Vec::new(),
+            })
+        }
+        Says::Unqueued(id) => queued(QueueChange::Remove { queue_id: id.as_str().into() }),
+        Says::User { delivers, .. } => EntryBody::Message(MessageEntry {
+            message: Arc::new(message(says)),
+            tiller_queue_id: delivers.as_ref().map(|id| id.as_str().into()),
+            tiller_receipt: delivers.as_ref().map(|_| Receipt::default()),
+        }),
+        says => EntryBody::message(Arc::new(message(says))),
+    }
+}
+
+fn message(says: &Says) -> Message {
+    match says {
+        Says::User { text, images, .. } => {
+            let picture = UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() };
+            let pictures = (0..*images).map(|_| picture.clone());
+            let content = Content::Blocks([user_block(text)].into_iter().chain(pictures).collect());
+            Message::User(UserMessage { content, timestamp: NOW, typed: None })
+        }
+        Says::Answer { text, calls, end, total, model } => {
+            Message::Assistant(answer(text, calls, *end, *total, model))
+        }
+        Says::Result { call, text } => Message::ToolResult(ToolResultMessage {
+            tool_call_id: call.as_str().into(),
+            tool_name: "look".into(),
+            content: vec![user_block(text)],
+            details: None,
+            is_error: false,
+            timestamp: NOW,
+        }),
+        Says::Bash { output, excluded } => Message::BashExecution(BashExecutionMessage {
+            command: "ls".into(),
+            output: output.clone(),
+            exclude_from_context: *excluded,
+            ..BashExecutionMessage::default()
+        }),
+        Says::System(text) => Message::System(SystemMessage { content: text.clone(), timestamp: NOW }),
+        says => unreachable!("{says:?} is no message"),
+    }
+}
+
+fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str) -> AssistantMessage {
+    let (provider, model) = model.split_once('/').unwrap();
+    let text = AssistantBlock::Text { text: text.to_owned() };
+    let call = |id: &String| {
+        AssistantBlock::ToolCall(ToolCall::from_streamed(id.as_str().into(), "look".into(), ""))
+    };
+    // Some providers tell no total.
+    let usage = Usage { input: Tokens(total / 7 * 5), output: Tokens(total / 7 * 2), ..Usage::default() };
+    AssistantMessage {
+        content: [text].into_iter().chain(calls.iter().map(call)).collect(),
+        provider: provider.into(),
+        model: model.into(),
+        usage,
+        stop_reason: end,
+        ..AssistantMessage::default()
+    }
+}
+
+/// Who speaks, and what.
+fn said(projected: &Projected) -> (&'static str, String) {
+    match &*projected.message {
+        Message::User(user) => ("user", user.content.joined_text()),
+        Message::Assistant(answer) => ("assistant", answer.joined_text()),
+        Message::ToolResult(result) => ("toolResult", tiller_core::message::joined_text(&result.content)),
+        Message::BashExecution(ran) => ("bashExecution", ran.output.clone()),
+        Message::System(system) => ("system", system.content.clone()),
+    }
+}
+
+fn agree(reader: &Reader, model: &Session) {
+    assert_eq!(reader.findings(), []);
+    let tree = reader.tree();
+    let parents: Vec<Option<usize>> = tree.nodes().iter().map(|node| node.parent).collect();
+    assert_eq!(parents, model.parents());
+    let ids: Vec<&str> = tree.nodes().iter().map(|node| node.id.as_str()).collect();
+    assert_eq!(ids, model.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>());
+    assert_eq!(reader.leaf().map(|leaf| leaf.to_string()).as_deref(), ids.last().copied());
+    assert_eq!(reader.name(), model.name());
+    assert_eq!(reader.usage().total(), Tokens(model.spent()));
+    let marks = Marks::of(reader, &tree);
+    let labels = (0..ids.len()).filter_map(|at| Some((at, marks.label(at)?.to_owned())));
+    assert_eq!(labels.collect::<BTreeMap<_, _>>(), model.labels());
+    let queue = Queue::left_over(&reader.own_facts().unwrap().0);
+    assert_eq!(queue.items().iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), model.waiting());
+    if let Some(leaf) = model.leaf() {
+        agree_on_context(reader, model, leaf);
+    }
+}
+
+fn agree_on_context(reader: &Reader, model: &Session, leaf: usize) {
+    let (projection, damaged) = reader.projection(&EntryId::new(&model.entries[leaf].id)).unwrap();
+    assert_eq!(damaged, []);
+    let shown = model.shown(Some(leaf));
+    let ids: Vec<&str> = projection.messages.iter().map(|message| message.entry.as_str()).collect();
+    assert_eq!(ids, shown.iter().map(|shown| shown.id.as_str()).collect::<Vec<_>>());
+    let (roles, texts): (Vec<&str>, Vec<String>) = projection.messages.iter().map(said).unzip();
+    for ((shown, role), text) in shown.iter().zip(roles).zip(&texts) {
+        assert_eq!(shown.role, role);
+        assert!(
+            if shown.wrapped { text.contains(&shown.text) } else { *text == shown.text },
+            "{shown:?}: {text}"
+        );
+    }
+    assert_eq!(projection.model.as_ref().map(ToString::to_string), model.model(Some(leaf)));
+    assert_eq!(projection.thinking, model.level(Some(leaf)));
+    assert_eq!(projection.tokens(), Tokens(model.tokens(Some(leaf), &texts)));
+}
+
+/// Every call has one result right behind its answer, in order, and every result its call.
+pub(super) fn pairs_up(sent: &[Arc<Message>]) {
+    let mut open: Vec<&CallId> = Vec::new();
+    for message in sent {
+        match &**message {
+            Message::ToolResult(result) => {
+                assert_eq!(open.first(), Some(&&result.tool_call_id));
+                open.remove(0);
+            }
+            message => {
+                assert!(open.is_empty(), "{open:?} have no result");
+                match message {
+                    Message::Assistant(answer) => {
+                        assert_ne!(answer.stop_reason, StopReason::Error, "a failed answer is sent");
+                        open.extend(answer.tool_calls().map(|call| &call.id));
+                        assert!(open.is_empty() || answer.stop_reason != StopReason::Aborted);
+                    }
+                    Message::BashExecution(ran) => assert!(!ran.exclude_from_context, "`!!` is sent"),
+                    Message::User(_) => {}
+                    message => panic!("{message:?} is sent"),
+                }
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?} have no result");
+}
+
+/// Every provider, at a server that says no to whatever it gets.
+struct Refusal {
+    server: MockServer,
+    providers: [Box<dyn Provider>; 2],
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Refusal {
+    fn new() -> Self {
+        let server = MockServer::start([]);
+        let at = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
+        let providers: [Box<dyn Provider>; 2] = [
+            Box::new(Anthropic::new(at("anthropic", server.url.clone())).unwrap()),
+            Box::new(OpenAiChat::new(at("openai", format!("{}/v1/", server.url))).unwrap()),
+        ];
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Self { server, providers, runtime }
+    }
+
+    /// The messages as each provider sends them.
+    fn encoded(&self, sent: &[Arc<Message>]) -> [Value; 2] {
+        let before = self.server.requests().len();
+        for provider in &self.providers {
+            let request = Request {
+                model: "claude-opus-4-5".into(),
+                system: String::new(),
+                messages: sent.to_vec(),
+                tools: Arc::new([]),
+                tool_choice: ToolChoice::Auto,
+                max_tokens: Tokens(4_000),
+                temperature: None,
+                thinking: ThinkingLevel::Off,
+            };
+            self.runtime.block_on(provider.stream(request).collect::<Vec<_>>());
+        }
+        let requests = self.server.requests();
+        assert_eq!(requests.len(), before + 2, "a request was not sent");
+        [before, before + 1].map(|at| requests[at].body["messages"].clone())
+    }
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The ids under `key` in the blocks of this type.
+fn ids<'a>(blocks: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
+    blocks.iter().filter(|block| block["type"] == kind).map(|block| block[key].as_str().unwrap()).collect()
+}
+
+/// Roles alternate, no message and no text is empty, and what follows calls begins with their results.
+fn anthropic_takes(messages: &Value) {
+    let mut called = Vec::new();
+    let mut last = "";
+    for message in array(messages) {
+        let (role, blocks) = (message["role"].as_str().unwrap(), array(&message["content"]));
+        assert_ne!(role, last, "{messages}");
+        assert!(!blocks.is_empty(), "{messages}");
+        let is_blank = |block: &Value| block["text"].as_str().is_some_and(|text| text.trim().is_empty());
+        assert!(!blocks.iter().any(is_blank), "{messages}");
+        let results = ids(blocks, "tool_result", "tool_use_id");
+        assert_eq!(results, called, "{messages}");
+        assert!(blocks[..results.len()].iter().all(|block| block["type"] == "tool_result"), "{messages}");
+        called = ids(blocks, "tool_use", "id");
+        last = role;
+    }
+    assert!(called.is_empty(), "{messages}");
+}
+
+/// Right behind each message with calls stand their results, and nowhere else.
+fn open_ai_takes(messages: &Value) {
+    let mut called: Vec<&str> = Vec::new();
+    for message in array(messages) {
+        if message["role"] == "tool" {
+            assert_eq!(message["tool_call_id"].as_str(), called.first().copied(), "{messages}");
+            called.remove(0);
+            continue;
+        }
+        assert!(called.is_empty(), "{messages}");
+        called = ids(array(&message["tool_calls"]), "function", "id");
+    }
+    assert!(called.is_empty(), "{messages}");
+}
+
+/// A projection of the newest messages holds the end of the whole one, and counts what is missing.
+fn is_end_of(newest: &Projection, whole: &Projection) {
+    assert_eq!((&newest.model, newest.thinking), (&whole.model, whole.thinking));
+    match newest.unloaded {
+        None => assert_eq!(newest, whole),
+        Some(unloaded) => {
+            let head = usize::from(newest.compaction.is_some());
+            assert!(whole.messages.ends_with(&newest.messages[head..]), "{newest:?}");
+            assert_eq!(newest.messages[..head], whole.messages[..head]);
+            assert_eq!(unloaded.messages + newest.messages.len(), whole.messages.len(), "{newest:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_done_the_log_is_what_a_simple_model_says(
+        steps in prop::collection::vec(any_step(), 1..40)
+    ) {
+        let mut world = World::new();
+        for step in &steps {
+            world.run(step);
+            world.check();
+        }
+        let reader = world.reader();
+        for node in reader.tree().nodes() {
+            let (branch, damaged) = reader.branch(&node.id).unwrap();
+            let whole = context::project(&branch);
+            for size in [0, 3, 50] {
+                is_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &whole);
+            }
+            prop_assert_eq!(reader.projection(&node.id).unwrap(), (whole, damaged));
+        }
+        if let Some(path) = reader.path().filter(|path| path.exists()) {
+            prop_assert_eq!(tiller_test_support::format_check::check(&fs::read_to_string(path).unwrap()), Ok(()));
+        }
+        let refusal = Refusal::new();
+        for tip in world.model.tips() {
+            agree_on_context(&reader, &world.model, tip);
+            let (projection, _) = reader.projection(&EntryId::new(&world.model.entries[tip].id)).unwrap();
+            let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+            pairs_up(&sent);
+            let [anthropic, open_ai] = refusal.encoded(&sent);
+            anthropic_takes(&anthropic);
+            open_ai_takes(&open_ai);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Leaves and branches, through reopening.
+
+use tiller_session::marks::Marks;
+use tiller_session::tree::Row;
+use tiller_session::{EntryKind, Section, SessionError};
+
+use super::*;
+
+fn reopened(writer: Writer) -> Writer {
+    let path = writer.reader().path().unwrap().to_owned();
+    drop(writer);
+    Writer::open(&path).unwrap()
+}
+
+#[test]
+fn reopening_gives_the_same_tree_and_leaf() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    writer.branch(Some(&first), NOW).unwrap();
+    let last = say(&mut writer, "three");
+    let before = (writer.reader().tree().nodes().to_vec(), all(&writer.reader()));
+    let writer = reopened(writer);
+    assert_eq!((writer.reader().tree().nodes().to_vec(), all(&writer.reader())), before);
+    assert_eq!(writer.reader().leaf(), Some(last));
+    assert_eq!(writer.reader().findings(), []);
+}
+
+#[test]
+fn a_branch_goes_on_from_the_entry_it_was_taken_at() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    let moved = writer.branch(Some(&first), NOW).unwrap().remove(0).id;
+    let third = say(&mut writer, "three");
+    let reader = writer.reader();
+    assert_eq!(reader.path_to(&third).unwrap(), [first, moved, third]);
+    assert_eq!(texts(&reader), ["one", "three"]);
+    assert_eq!(reader.tree().branch_count(), 2);
+}
+
+#[test]
+fn a_path_comes_in_sections_that_add_up_to_it() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let said: Vec<EntryId> =
+        ["one", "two", "three", "four"].iter().map(|text| say(&mut writer, text)).collect();
+    writer.branch(Some(&said[1]), NOW).unwrap();
+    let leaf = (0..4).map(|_| say(&mut writer, "more")).last().unwrap();
+    let reader = writer.reader();
+    let path = reader.path_to(&leaf).unwrap();
+    assert_eq!(path.len(), 7);
+    for size in 1..9 {
+        let sections = reader.sections(&leaf, size).unwrap();
+        let counts: Vec<usize> = sections.iter().map(|section| section.count).collect();
+        assert_eq!(counts, path.chunks(size).map(<[EntryId]>::len).collect::<Vec<_>>());
+        let ids: Vec<EntryId> = sections.iter().flat_map(|section| reader.ids(section).unwrap()).collect();
+        assert_eq!(ids, path, "in sections of {size}");
+    }
+    let gone = Section { last: "gone".into(), count: 3 };
+    assert!(matches!(reader.ids(&gone), Err(SessionError::NoEntry(id)) if id == gone.last));
+    assert!(reader.sections(&gone.last, 3).is_err());
+    let more = Section { last: said[1].clone(), count: 300 };
+    assert_eq!(reader.ids(&more).unwrap(), said[..2]);
+}
+
+#[test]
+fn where_the_user_moved_to_survives_reopening_without_a_new_message() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    writer.branch(Some(&first), NOW).unwrap();
+    let mut writer = reopened(writer);
+    assert_eq!(texts(&writer.reader()), ["one"]);
+    say(&mut writer, "three");
+    assert_eq!(texts(&writer.reader()), ["one", "three"]);
+}
+
+#[test]
+fn one_can_go_back_before_the_first_entry() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    writer.branch(None, NOW).unwrap();
+    assert_eq!(texts(&writer.reader()), Vec::<String>::new());
+    let mut writer = reopened(writer);
+    assert_eq!(texts(&writer.reader()), Vec::<String>::new());
+    say(&mut writer, "two");
+    assert_eq!(texts(&writer.reader()), ["two"]);
+    assert_eq!(writer.reader().findings(), []);
+}
+
+#[test]
+fn a_branch_from_nowhere_is_an_error_that_writes_nothing() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    let path = writer.reader().path().unwrap().to_owned();
+    let before = fs::read(&path).unwrap();
+    let refused = writer.branch(Some(&"nowhere".into()), NOW);
+    assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_reader_sees_what_the_writer_appends_after_it_was_made() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let reader = writer.reader();
+    say(&mut writer, "one");
+    assert_eq!(texts(&reader), ["one"]);
+}
+
+#[test]
+fn an_entry_is_found_by_the_beginning_or_end_of_its_id() {
+    let place = Place::new();
+    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa2222", Some("aaaa1111"), "two")]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.find("1111").unwrap().as_str(), "aaaa1111");
+    assert_eq!(reader.find("AAAA2").unwrap().as_str(), "aaaa2222");
+    assert_eq!(reader.find("aaaa").unwrap_err().to_string(), "`aaaa` names 2 entries");
+    assert_eq!(reader.find("bbbb").unwrap_err().to_string(), "no entry `bbbb` in this session");
+}
+
+/// The texts of the drawn tree, in its order; a message's label in brackets.
+fn drawn(reader: &Reader) -> Vec<String> {
+    let tree = reader.tree();
+    let marks = Marks::of(reader, &tree);
+    let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
+    let rows = tree.rows(reader.leaf().as_ref(), |at, node| {
+        node.kind == EntryKind::Message && hidden_with[at].is_none()
+    });
+    let text = |row: &Row| {
+        let entry = reader.entry(&tree.nodes()[row.node].id).unwrap();
+        let label = marks.label(row.node).map(|label| format!(" [{label}]")).unwrap_or_default();
+        text_of(entry.body.as_message().unwrap()) + &label
+    };
+    rows.iter().map(text).collect()
+}
+
+#[test]
+fn the_last_label_of_an_entry_counts_and_can_be_taken_away() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    let second = say(&mut writer, "two");
+    writer.label(&first, Some(" start "), NOW).unwrap();
+    writer.label(&second, Some("middle"), NOW).unwrap();
+    writer.label(&first, Some("begin"), NOW).unwrap();
+    assert_eq!(drawn(&writer.reader()), ["one [begin]", "two [middle]"]);
+    writer.label(&second, None, NOW).unwrap();
+    writer.label(&first, Some("  "), NOW).unwrap();
+    assert_eq!(drawn(&writer.reader()), ["one", "two"]);
+    let refused = writer.label(&"nowhere".into(), Some("x"), NOW);
+    assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
+    assert_eq!(texts(&writer.reader()), ["one", "two"]);
+}
+
+#[test]
+fn a_hidden_branch_leaves_the_drawn_tree_and_comes_back() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    let left = say(&mut writer, "left");
+    let leaf = say(&mut writer, "further left");
+    writer.branch(Some(&first), NOW).unwrap();
+    say(&mut writer, "two");
+    writer.hide(&left, Visibility::Hidden, NOW).unwrap();
+    let mut writer = reopened(writer);
+    assert_eq!(drawn(&writer.reader()), ["one", "two"]);
+    assert!(writer.reader().entry(&leaf).is_ok(), "nothing is lost");
+    writer.hide(&left, Visibility::Shown, NOW).unwrap();
+    assert_eq!(drawn(&writer.reader()), ["one", "left", "further left", "two"]);
+    assert_eq!(texts(&writer.reader()), ["one", "two"]);
+}
+
+#[test]
+fn the_branch_in_use_can_not_be_hidden() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    let before = fs::read(writer.reader().path().unwrap()).unwrap();
+    let refused = writer.hide(&first, Visibility::Hidden, NOW).unwrap_err();
+    assert!(matches!(&refused, SessionError::InUse(id) if *id == first), "{refused}");
+    assert!(refused.hint().unwrap().contains("move to another branch first"));
+    assert_eq!(fs::read(writer.reader().path().unwrap()).unwrap(), before);
+}
+
+#[test]
+fn a_hidden_branch_that_is_gone_on_with_is_drawn_along_its_path() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    let left = say(&mut writer, "left");
+    say(&mut writer, "further left");
+    writer.branch(Some(&first), NOW).unwrap();
+    writer.hide(&left, Visibility::Hidden, NOW).unwrap();
+    assert_eq!(drawn(&writer.reader()), ["one"]);
+    writer.branch(Some(&left), NOW).unwrap();
+    say(&mut writer, "on");
+    assert_eq!(drawn(&writer.reader()), ["one", "left", "on"]);
+}
+
+#[test]
+fn a_move_with_a_summary_tells_the_model_of_the_branch_that_was_left() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    let second = say(&mut writer, "two");
+    writer.branch_with_summary(Some(&first), "two was tried", NOW).unwrap();
+    let writer = reopened(writer);
+    let reader = writer.reader();
+    let summary = reader.entry(&reader.leaf().unwrap()).unwrap();
+    let body = EntryBody::BranchSummary {
+        from_id: second.to_string(),
+        summary: "two was tried".into(),
+        details: None,
+        usage: None,
+        made_by: None,
+    };
+    assert_eq!((summary.parent, summary.body), (Some(first), body));
+    let texts = texts(&reader);
+    assert_eq!((texts.len(), texts[0].as_str()), (2, "one"));
+    assert!(texts[1].contains("two was tried"), "{texts:?}");
+}
+
+#[test]
+fn a_summary_may_stand_before_the_first_entry() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    writer.branch_with_summary(None, "one was tried", NOW).unwrap();
+    say(&mut writer, "two");
+    let reader = writer.reader();
+    assert_eq!(texts(&reader).len(), 2);
+    assert_eq!(reader.tree().nodes().iter().filter(|node| node.parent.is_none()).count(), 2);
+    assert_eq!(reader.findings(), []);
+}
+
+#[test]
+fn of_labels_for_a_doubled_id_each_is_for_the_nearest_entry_before_it() {
+    let place = Place::new();
+    let label = |id: &str, parent: &str, text: &str| {
+        format!(r#"{{"type":"label","id":"{id}","parentId":"{parent}","targetId":"a","label":"{text}"}}"#)
+    };
+    let lines = [
+        line("a", None, "old"),
+        label("l1", "a", "first"),
+        line("a", Some("l1"), "new"),
+        label("l2", "a", "second"),
+    ];
+    let path = place.log(&lines.each_ref().map(String::as_str));
+    let reader = Reader::open(&path).unwrap();
+    let (tree, marks) = (reader.tree(), Marks::of(&reader, &reader.tree()));
+    assert_eq!(tree.nodes().len(), 4);
+    assert_eq!((marks.label(0), marks.label(2)), (Some("first"), Some("second")));
+}

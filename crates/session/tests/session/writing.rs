@@ -1,0 +1,210 @@
+//! Making a log and appending to it.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use tiller_session::{EntryKind, Scope};
+
+use super::*;
+
+fn model_change() -> EntryBody {
+    EntryBody::ModelChange { provider: "demo".into(), model_id: "m".into() }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn no_file_is_made_before_the_first_user_message() {
+    let place = Place::new();
+    let mut writer = place.create();
+    assert!(writer.append(model_change(), NOW).unwrap().is_empty());
+    assert!(writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap().is_empty());
+    assert!(!place.sessions().exists());
+    assert!(!writer.reader().exists());
+    assert_eq!((writer.reader().leaf(), writer.reader().entry_count()), (None, 0));
+
+    let appended = writer.append(user("hello"), NOW).unwrap();
+    let kinds: Vec<EntryKind> = writer.reader().tree().nodes().iter().map(|node| node.kind).collect();
+    assert_eq!(kinds, [EntryKind::ModelChange, EntryKind::SessionInfo, EntryKind::Message]);
+    assert_eq!(appended.len(), 3);
+    assert_eq!(writer.reader().leaf().as_ref(), Some(&appended[2].id));
+    assert_eq!(writer.reader().name().as_deref(), Some("n"));
+}
+
+#[test]
+fn a_bang_command_makes_the_file_too() {
+    use tiller_session::entry::OwnFact;
+    let mut writer = Place::new().create();
+    let begun = OwnFact::Bash { command: "ls".into(), exclude: true };
+    assert_eq!(writer.append(EntryBody::own(&begun), NOW).unwrap().len(), 1);
+    assert!(writer.reader().exists());
+}
+
+#[test]
+fn moving_before_the_first_entry_makes_no_file() {
+    let place = Place::new();
+    let mut writer = place.create();
+    writer.append(model_change(), NOW).unwrap();
+    assert!(writer.branch(None, NOW).unwrap().is_empty());
+    assert!(!place.sessions().exists());
+    assert_eq!(writer.append(user("hello"), NOW).unwrap().len(), 2);
+    assert_eq!(Reader::open(writer.reader().path().unwrap()).unwrap().entry_count(), 2);
+}
+
+/// How many write calls this thread has made.
+#[cfg(target_os = "linux")]
+fn write_calls() -> u64 {
+    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_entry_is_one_write_call_however_long_it_is() {
+    let mut writer = Place::new().create();
+    say(&mut writer, "hello");
+    let before = write_calls();
+    say(&mut writer, &"long".repeat(100_000));
+    assert_eq!(write_calls() - before, 1);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn several_entries_go_in_with_one_write_each_after_the_one_before() {
+    let mut writer = Place::new().create();
+    let first = say(&mut writer, "hello");
+    let before = write_calls();
+    let appended = writer.append_all(vec![model_change(), user("one"), user("two")], NOW).unwrap();
+    assert_eq!(write_calls() - before, 1);
+    let ids: Vec<EntryId> =
+        std::iter::once(first).chain(appended.into_iter().map(|entry| entry.id)).collect();
+    assert_eq!(writer.reader().path_to(&ids[3]).unwrap(), ids);
+}
+
+#[test]
+fn a_fresh_log_is_private_and_named_for_its_time_and_session() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "hello");
+    let folder = only_file(&place.sessions());
+    let file = only_file(&folder);
+    let id = writer.reader().id().clone();
+    assert_eq!(folder.file_name().unwrap(), "--home-dev-project--");
+    assert_eq!(file.file_name().unwrap().to_str().unwrap(), format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
+    assert_eq!(writer.reader().path(), Some(&*file));
+    assert_eq!((mode(&place.sessions()), mode(&folder), mode(&file)), (0o700, 0o700, 0o600));
+}
+
+#[test]
+fn a_header_says_type_version_id_time_and_directory_in_this_order() {
+    let mut writer = Place::new().create();
+    let entry = say(&mut writer, "hello");
+    let text = fs::read_to_string(writer.reader().path().unwrap()).unwrap();
+    let id = writer.reader().id().clone();
+    assert_eq!(
+        text,
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-11-21T03:16:58.249Z\",\"cwd\":\"{CWD}\"}}\n\
+             {{\"type\":\"message\",\"id\":\"{entry}\",\"parentId\":null,\"timestamp\":\"2026-11-21T03:16:58.249Z\",\"message\":{{\"role\":\"user\",\"content\":\"hello\",\"timestamp\":1795231018249}}}}\n"
+        )
+    );
+}
+
+#[test]
+fn ids_are_ulids_that_grow_even_when_the_clock_goes_back_and_across_processes() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let mut ids = vec![writer.reader().id().to_string()];
+    let path = place.sessions();
+    ids.push(say(&mut writer, "one").to_string());
+    ids.push(writer.append(user("two"), UnixMs(NOW.0 - 60_000)).unwrap()[0].id.to_string());
+    let path = writer.reader().path().map_or(path, Path::to_path_buf);
+    drop(writer);
+    let mut writer = Writer::open(&path).unwrap();
+    ids.push(writer.append(user("three"), UnixMs(NOW.0 - 60_000)).unwrap()[0].id.to_string());
+    assert!(ids.iter().all(|id| ulid::Ulid::from_string(id).is_ok()), "{ids:?}");
+    assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+}
+
+#[test]
+fn ids_grow_after_those_in_the_log_whatever_else_has_26_characters() {
+    let place = Place::new();
+    // In the year 2039.
+    let newest = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
+    for stranger in ["zzzzzzzzzzzzzzzzzzzzzzzzzz", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "not-a-ulid-of-26-letters!!"]
+    {
+        let path = place.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
+        let mut writer = Writer::open(&path).unwrap();
+        let (first, second) = (say(&mut writer, "c"), say(&mut writer, "d"));
+        assert!(newest < first.as_str() && first < second, "{stranger}: {first} {second}");
+        assert_ne!(first.as_str(), stranger);
+    }
+}
+
+#[test]
+fn an_appended_entry_is_one_line_that_reads_back_as_it_was() {
+    let mut writer = Place::new().create();
+    let first = say(&mut writer, "line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}");
+    let appended = writer.append(model_change(), NOW).unwrap().remove(0);
+    let path = writer.reader().path().unwrap().to_owned();
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap().split('\n').collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[2], appended.line.get());
+    let mut value: Value = serde_json::from_str(lines[2]).unwrap();
+    assert_eq!(value["id"].take(), json!(appended.id));
+    assert_eq!(
+        value,
+        json!({"type": "model_change", "id": null, "parentId": first, "timestamp": NOW.to_iso(),
+               "provider": "demo", "modelId": "m"})
+    );
+    let expected = [
+        Entry {
+            id: first.clone(),
+            parent: None,
+            timestamp: NOW,
+            body: user("line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}"),
+        },
+        Entry { id: appended.id, parent: Some(first), timestamp: NOW, body: model_change() },
+    ];
+    assert_eq!(all(&writer.reader()), expected);
+    assert_eq!(all(&Reader::open(&path).unwrap()), expected);
+}
+
+#[test]
+fn a_log_of_a_newer_version_can_be_read_and_not_written() {
+    let place = Place::new();
+    let newer = HEADER.replace(r#""version":3"#, r#""version":4"#);
+    let path = place.file(format!("{newer}\n{}\n", line("a", None, "hello")));
+    let before = fs::read(&path).unwrap();
+    assert_eq!(texts(&Reader::open(&path).unwrap()), ["hello"]);
+    let refused = Writer::open(&path).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "session file {}: version 4 of the log can't be written by this tiller, which writes version 3",
+            path.display()
+        )
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_session_in_memory_is_a_session_without_a_file() {
+    let place = Place::new();
+    let manager = SessionManager::new(Placement::Memory, CWD.into());
+    let mut writer = manager.create(NOW);
+    assert!(writer.append(model_change(), NOW).unwrap().is_empty());
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    writer.branch(Some(&first), NOW).unwrap();
+    say(&mut writer, "three");
+    let reader = writer.reader();
+    assert_eq!((reader.path(), reader.header().cwd.as_str()), (None, CWD));
+    assert_eq!(texts(&reader), ["one", "three"]);
+    assert_eq!(texts(&manager.fork(&reader, Some(&first), NOW).unwrap().reader()), ["one"]);
+    assert_eq!(manager.list(Scope::Everywhere).unwrap().sessions, []);
+    assert!(!place.sessions().exists());
+}

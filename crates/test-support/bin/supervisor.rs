@@ -1,0 +1,9 @@
+//! The supervisor of child processes as a program of its own, for tests of crates that don't build `tiller`.
+
+use std::process::ExitCode;
+
+use tiller_tools::process::helper;
+
+fn main() -> ExitCode {
+    helper::main(std::env::args_os().skip(2))
+}

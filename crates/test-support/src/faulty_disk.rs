@@ -1,0 +1,178 @@
+//! A disk that counts what is done and fails when it is told to.
+//!
+//! Beneath it is the real file system, but nothing is really synced: that would only take time.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use nix::errno::Errno;
+use tiller_session::{Disk, DiskFile, Facts, FileSystem};
+
+/// What becomes of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// ENOSPC: nothing goes in.
+    Full,
+    /// EIO: nothing goes in.
+    Broken,
+    /// As many bytes go in.
+    Short(usize),
+    /// As many bytes go in, and it is EIO all the same.
+    BrokenAfter(usize),
+    /// Another program appends this first; the write itself is fine.
+    Overtaken(String),
+}
+
+/// The disk; clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct FaultyDisk {
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    writes: AtomicUsize,
+    syncs: AtomicUsize,
+    folder_syncs: AtomicUsize,
+    fault: Mutex<Option<(usize, Fault)>>,
+    fails_syncs: AtomicBool,
+    fails_folder_syncs: AtomicBool,
+    lacks_locks: AtomicBool,
+    slow_sync_ms: AtomicUsize,
+}
+
+impl FaultyDisk {
+    /// The write of a log after as many others fails, once.
+    pub fn fail_write_after(&self, others: usize, fault: Fault) {
+        *self.state.fault.lock().unwrap() = Some((self.writes() + others, fault));
+    }
+
+    pub fn fail_syncs(&self, fails: bool) {
+        self.state.fails_syncs.store(fails, Ordering::Relaxed);
+    }
+
+    pub fn slow_syncs(&self, ms: usize) {
+        self.state.slow_sync_ms.store(ms, Ordering::Relaxed);
+    }
+
+    pub fn fail_folder_syncs(&self, fails: bool) {
+        self.state.fails_folder_syncs.store(fails, Ordering::Relaxed);
+    }
+
+    pub fn without_locks(self) -> Self {
+        self.state.lacks_locks.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Writes to logs so far, those that failed among them.
+    pub fn writes(&self) -> usize {
+        self.state.writes.load(Ordering::Relaxed)
+    }
+
+    pub fn syncs(&self) -> usize {
+        self.state.syncs.load(Ordering::Relaxed)
+    }
+
+    pub fn folder_syncs(&self) -> usize {
+        self.state.folder_syncs.load(Ordering::Relaxed)
+    }
+
+    fn file(&self, path: &Path, real: io::Result<Arc<dyn DiskFile>>) -> io::Result<Arc<dyn DiskFile>> {
+        let is_note = path.extension().is_some_and(|ending| ending == "lock");
+        let state = Arc::clone(&self.state);
+        real.map(
+            |real| if is_note { real } else { Arc::new(FaultyFile { real, state }) as Arc<dyn DiskFile> },
+        )
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        FileSystem.make_folder(folder)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        self.file(path, FileSystem.create(path))
+    }
+
+    fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        self.file(path, FileSystem.open_to_read(path))
+    }
+
+    fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        self.file(path, FileSystem.open_to_append(path))
+    }
+
+    fn facts(&self, path: &Path) -> io::Result<Facts> {
+        FileSystem.facts(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        FileSystem.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        FileSystem.remove(path)
+    }
+
+    fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
+        self.state.folder_syncs.fetch_add(1, Ordering::Relaxed);
+        broken_if(&self.state.fails_folder_syncs)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    real: Arc<dyn DiskFile>,
+    state: Arc<State>,
+}
+
+impl DiskFile for FaultyFile {
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        let number = self.state.writes.fetch_add(1, Ordering::Relaxed);
+        let fault = self.state.fault.lock().unwrap().take_if(|(at, _)| *at == number);
+        match fault.map(|(_, fault)| fault) {
+            None => self.real.append(bytes),
+            Some(Fault::Full) => Err(Errno::ENOSPC.into()),
+            Some(Fault::Broken) => Err(Errno::EIO.into()),
+            Some(Fault::Short(count)) => self.real.append(&bytes[..count]),
+            Some(Fault::BrokenAfter(count)) => self.real.append(&bytes[..count]).and(Err(Errno::EIO.into())),
+            Some(Fault::Overtaken(others)) => {
+                self.real.append(others.as_bytes())?;
+                self.real.append(bytes)
+            }
+        }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.real.read_at(buffer, offset)
+    }
+
+    fn facts(&self) -> io::Result<Facts> {
+        self.real.facts()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.state.syncs.fetch_add(1, Ordering::Relaxed);
+        let ms = self.state.slow_sync_ms.load(Ordering::Relaxed);
+        std::thread::sleep(std::time::Duration::from_millis(ms as u64));
+        broken_if(&self.state.fails_syncs)
+    }
+
+    fn lock(&self) -> io::Result<()> {
+        if self.state.lacks_locks.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.real.lock()
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.real.unlock()
+    }
+}
+
+fn broken_if(fails: &AtomicBool) -> io::Result<()> {
+    if fails.load(Ordering::Relaxed) { Err(Errno::EIO.into()) } else { Ok(()) }
+}

@@ -1,0 +1,535 @@
+//! A server that plays a model from a script over HTTP and keeps the requests. Taken in with `mod support;`.
+//!
+//! ```ignore
+//! let server = MockServer::start([Reply::says([Say::text("hello")]).cut(7)]);
+//! // Anthropic's base URL is then `server.url`, OpenAI's `{server.url}/v1`; any key will do.
+//! assert_eq!(server.requests()[0].body["model"], "claude-opus-5-5");
+//! ```
+#![allow(dead_code, reason = "every test binary takes in all of it and uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its server has failed")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::Response;
+use futures_util::StreamExt;
+use futures_util::stream as futures;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Something the model says. Told in the dialect of whichever protocol asks.
+#[derive(Clone, Debug)]
+pub enum Say {
+    /// Text, in pieces of a few characters.
+    Text(String),
+    /// A thought; `seal` is its signature, which only Anthropic's protocol carries.
+    Thought { text: String, seal: String },
+    /// Calls whose arguments arrive interleaved.
+    Calls(Vec<Call>),
+    /// Data of an event put in as it stands, in its place.
+    Raw(String),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: Value,
+}
+
+impl Say {
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub fn thought(text: &str, seal: &str) -> Self {
+        Self::Thought { text: text.into(), seal: seal.into() }
+    }
+
+    pub fn call(id: &str, name: &str, arguments: Value) -> Self {
+        Self::Calls(vec![Call { id: id.into(), name: name.into(), arguments }])
+    }
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// A stream.
+    Stream(Stream),
+    /// A stream of these bytes, whatever they are.
+    Bytes(Vec<u8>),
+    /// A status with headers and a body.
+    Status { status: u16, headers: Vec<(String, String)>, body: String },
+}
+
+/// A streamed answer and how it misbehaves.
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    pub says: Vec<Say>,
+    /// Seed of the places where the bytes are cut; `None` sends each event whole.
+    pub seed: Option<u64>,
+    pub crlf: bool,
+    /// Comments and pings between the events.
+    pub noise: bool,
+    /// Tokens of input and output that it claims.
+    pub tokens: (u64, u64),
+    /// Ends for want of tokens.
+    pub cut_short: bool,
+    pub ending: Ending,
+    /// Time between two pieces, kept by the clock; none lets the others have their turn.
+    pub every: Duration,
+}
+
+/// How a stream ends. Numbers count events sent before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// As it should.
+    #[default]
+    Complete,
+    /// As if that had been all.
+    Early(usize),
+    /// By breaking the connection.
+    Reset(usize),
+    /// Not at all: silence.
+    Stall(usize),
+    /// As it should, after many pings in the middle with [`PING`] between them.
+    Pings { after: usize, count: usize },
+}
+
+/// Between two pings.
+pub const PING: Duration = Duration::from_millis(50);
+
+impl Reply {
+    /// An answer that says all of `says` and ends.
+    pub fn says(says: impl IntoIterator<Item = Say>) -> Self {
+        Self::Stream(Stream { says: says.into_iter().collect(), tokens: (10, 5), ..Stream::default() })
+    }
+
+    /// A failure.
+    pub fn status(status: u16, body: &str) -> Self {
+        Self::Status { status, headers: Vec::new(), body: body.into() }
+    }
+
+    /// Adds a header to a failure.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        if let Self::Status { headers, .. } = &mut self {
+            headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Cuts the bytes at places drawn from `seed`: single bytes too, within characters and line ends.
+    pub fn cut(self, seed: u64) -> Self {
+        self.with(|stream| stream.seed = Some(seed))
+    }
+
+    /// Ends lines in CR LF.
+    pub fn crlf(self) -> Self {
+        self.with(|stream| stream.crlf = true)
+    }
+
+    /// Puts comments and pings between the events.
+    pub fn noisy(self) -> Self {
+        self.with(|stream| stream.noise = true)
+    }
+
+    /// Claims so many tokens of input and output.
+    pub fn tokens(self, input: u64, output: u64) -> Self {
+        self.with(|stream| stream.tokens = (input, output))
+    }
+
+    /// Ends for want of tokens.
+    pub fn cut_short(self) -> Self {
+        self.with(|stream| stream.cut_short = true)
+    }
+
+    /// Ends in another way than it should.
+    pub fn ending(self, ending: Ending) -> Self {
+        self.with(|stream| stream.ending = ending)
+    }
+
+    /// Sends a piece every so often.
+    pub fn every(self, time: Duration) -> Self {
+        self.with(|stream| stream.every = time)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Stream)) -> Self {
+        if let Self::Stream(stream) = &mut self {
+            change(stream);
+        }
+        self
+    }
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub path: String,
+    /// By name in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body; null when it is no JSON.
+    pub body: Value,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
+}
+
+/// A server on a thread of its own; it ends when dropped.
+pub struct MockServer {
+    /// `http://127.0.0.1:PORT`, without a slash at its end.
+    pub url: String,
+    play: Arc<Mutex<Play>>,
+    stop: Option<oneshot::Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Play {
+    script: VecDeque<Reply>,
+    requests: Vec<Recorded>,
+}
+
+impl MockServer {
+    /// Answers each request with the next reply, whatever it asks; `…/messages` gets Anthropic's dialect, every other
+    /// path OpenAI's. After the last reply, requests fail with status 500 and "the script is over".
+    pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
+        let play = Arc::new(Mutex::new(Play { script: script.into_iter().collect(), requests: vec![] }));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let state = Arc::clone(&play);
+        let thread = std::thread::spawn(move || serve(listener, state, stopped));
+        Self { url, play, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// The requests so far.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.play.lock().unwrap().requests.clone()
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn serve(listener: std::net::TcpListener, play: Arc<Mutex<Play>>, stopped: oneshot::Receiver<Infallible>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let app = Router::new().fallback(answer).with_state(play);
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        tokio::select! {
+            _ = stopped => {}
+            served = async { axum::serve(listener, app).await } => served.unwrap(),
+        }
+    });
+    // Stalled answers never end by themselves.
+    runtime.shutdown_background();
+}
+
+async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let headers = head.headers.iter();
+    let recorded = Recorded {
+        path: head.uri.path().to_owned(),
+        headers: headers
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect(),
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+        bytes: body.to_vec(),
+    };
+    let protocol = if recorded.path.ends_with("/messages") { Protocol::Anthropic } else { Protocol::OpenAi };
+    let reply = {
+        let mut play = play.lock().unwrap();
+        play.requests.push(recorded);
+        play.script.pop_front()
+    };
+    match reply {
+        Some(Reply::Stream(stream)) => streamed(&stream, protocol),
+        Some(Reply::Bytes(bytes)) => {
+            Response::builder().header("content-type", "text/event-stream").body(Body::from(bytes)).unwrap()
+        }
+        Some(Reply::Status { status, headers, body }) => {
+            let response = Response::builder().status(status);
+            let add = |response: axum::http::response::Builder, pair: &(String, String)| {
+                response.header(&pair.0, &pair.1)
+            };
+            headers.iter().fold(response, add).body(Body::from(body)).unwrap()
+        }
+        None => Response::builder().status(500).body(Body::from("the script is over")).unwrap(),
+    }
+}
+
+fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
+    let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
+    // A breath between two pieces, so that they go out one by one.
+    let (every, began) = (reply.every, Instant::now());
+    let pieces = futures::iter((0..).zip(pieces)).then(move |(at, piece)| async move {
+        if every.is_zero() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep_until(began + every * at).await;
+        }
+        piece
+    });
+    let body = match reply.ending {
+        Ending::Complete | Ending::Early(_) => Body::from_stream(pieces),
+        Ending::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
+        Ending::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
+        Ending::Reset(_) => {
+            // Late enough for what came before to be read.
+            let reset = futures::once(async {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Err(io::Error::from(io::ErrorKind::ConnectionReset))
+            });
+            Body::from_stream(pieces.map(|piece| piece.map_err(io::Error::other)).chain(reset))
+        }
+    };
+    Response::builder().header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()
+}
+
+type Piece = Result<Bytes, Infallible>;
+
+fn with_pings(
+    pieces: impl futures_util::Stream<Item = Piece> + Send + 'static,
+    after: usize,
+    count: usize,
+) -> impl futures_util::Stream<Item = Piece> + Send + 'static {
+    pieces.enumerate().flat_map(move |(at, piece)| {
+        let pings = if at == after { count } else { 0 };
+        let pings = futures::iter(0..pings).then(|_| async {
+            tokio::time::sleep(PING).await;
+            Ok(Bytes::from_static(b": ping\n\n"))
+        });
+        pings.chain(futures::iter([piece]))
+    })
+}
+
+/// Characters of a delta.
+const PIECE: usize = 4;
+
+/// The protocol a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Anthropic,
+    OpenAi,
+}
+
+/// An event: its name, if any, and its data.
+type Frame = (Option<String>, String);
+
+/// The pieces to send one by one.
+pub fn pieces(stream: &Stream, protocol: Protocol) -> Vec<Vec<u8>> {
+    let mut frames = match protocol {
+        Protocol::Anthropic => anthropic(stream),
+        Protocol::OpenAi => open_ai(stream),
+    };
+    match stream.ending {
+        Ending::Complete | Ending::Pings { .. } => {}
+        Ending::Early(count) | Ending::Reset(count) | Ending::Stall(count) => frames.truncate(count),
+    }
+    let written = frames.iter().map(|frame| write(frame, stream, protocol));
+    match stream.seed {
+        None => written.map(String::into_bytes).collect(),
+        Some(seed) => cut(&written.collect::<String>().into_bytes(), seed),
+    }
+}
+
+fn write((name, data): &Frame, stream: &Stream, protocol: Protocol) -> String {
+    let end = if stream.crlf { "\r\n" } else { "\n" };
+    let mut text = String::new();
+    if stream.noise {
+        text.push_str(&[": keep-alive", "", ""].join(end));
+        if protocol == Protocol::Anthropic {
+            text.push_str(&["event: ping", r#"data: {"type": "ping"}"#, "", ""].join(end));
+        }
+    }
+    if let Some(name) = name {
+        text.push_str(&format!("event: {name}{end}"));
+    }
+    text + &format!("data: {data}{end}{end}")
+}
+
+/// Cuts `bytes` into pieces of 1 to 9 bytes, now and then more.
+fn cut(bytes: &[u8], seed: u64) -> Vec<Vec<u8>> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut rest = bytes;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let length = match state % 10 {
+            0 => 100,
+            number => usize::try_from(number).unwrap(),
+        };
+        let (piece, tail) = rest.split_at(length.min(rest.len()));
+        pieces.push(piece.to_vec());
+        rest = tail;
+    }
+    pieces
+}
+
+fn fragments(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
+}
+
+/// The fragments of all calls' arguments, one of each in turn.
+fn interleaved(calls: &[Call]) -> Vec<(usize, String)> {
+    let fragments: Vec<Vec<String>> =
+        calls.iter().map(|call| fragments(&call.arguments.to_string())).collect();
+    let longest = fragments.iter().map(Vec::len).max().unwrap_or(0);
+    let turn = |at: usize| {
+        fragments.iter().enumerate().filter_map(move |(call, own)| Some((call, own.get(at)?.clone())))
+    };
+    (0..longest).flat_map(turn).collect()
+}
+
+fn anthropic(stream: &Stream) -> Vec<Frame> {
+    let (input, output) = stream.tokens;
+    let mut events = vec![json!({
+        "type": "message_start",
+        "message": { "id": "msg_1", "role": "assistant", "content": [], "usage": { "input_tokens": input, "output_tokens": 1 } },
+    })];
+    let mut frames = Vec::new();
+    let mut index = 0;
+    for say in &stream.says {
+        match say {
+            Say::Text(text) => {
+                let deltas =
+                    fragments(text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
+                events.extend(block(index, json!({ "type": "text", "text": "" }), deltas.collect()));
+                index += 1;
+            }
+            Say::Thought { text, seal } => {
+                let deltas = fragments(text)
+                    .into_iter()
+                    .map(|text| json!({ "type": "thinking_delta", "thinking": text }));
+                let seal = json!({ "type": "signature_delta", "signature": seal });
+                let start = json!({ "type": "thinking", "thinking": "", "signature": "" });
+                events.extend(block(index, start, deltas.chain([seal]).collect()));
+                index += 1;
+            }
+            Say::Calls(calls) => {
+                events.extend(anthropic_calls(index, calls));
+                index += calls.len();
+            }
+            Say::Raw(data) => {
+                frames.extend(events.drain(..).map(|event| named(&event)));
+                frames.push((None, data.clone()));
+            }
+        }
+    }
+    let reason = match (stream.cut_short, has_calls(stream)) {
+        (true, _) => "max_tokens",
+        (false, true) => "tool_use",
+        (false, false) => "end_turn",
+    };
+    events.push(json!({
+        "type": "message_delta",
+        "delta": { "stop_reason": reason, "stop_sequence": null },
+        "usage": { "output_tokens": output },
+    }));
+    events.push(json!({ "type": "message_stop" }));
+    frames.extend(events.iter().map(named));
+    frames
+}
+
+fn block(index: usize, start: Value, deltas: Vec<Value>) -> Vec<Value> {
+    let mut events = vec![json!({ "type": "content_block_start", "index": index, "content_block": start })];
+    let delta = |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta });
+    events.extend(deltas.into_iter().map(delta));
+    events.push(json!({ "type": "content_block_stop", "index": index }));
+    events
+}
+
+fn anthropic_calls(first: usize, calls: &[Call]) -> Vec<Value> {
+    let start = |(at, call): (usize, &Call)| {
+        let begun = json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": {} });
+        json!({ "type": "content_block_start", "index": first + at, "content_block": begun })
+    };
+    let delta = |(at, json): (usize, String)| {
+        let delta = json!({ "type": "input_json_delta", "partial_json": json });
+        json!({ "type": "content_block_delta", "index": first + at, "delta": delta })
+    };
+    let stop = |at: usize| json!({ "type": "content_block_stop", "index": first + at });
+    let mut events: Vec<Value> = calls.iter().enumerate().map(start).collect();
+    events.extend(interleaved(calls).into_iter().map(delta));
+    events.extend((0..calls.len()).map(stop));
+    events
+}
+
+fn named(event: &Value) -> Frame {
+    (event["type"].as_str().map(str::to_owned), event.to_string())
+}
+
+fn has_calls(stream: &Stream) -> bool {
+    stream.says.iter().any(|say| matches!(say, Say::Calls(_)))
+}
+
+fn open_ai(stream: &Stream) -> Vec<Frame> {
+    let chunk = |delta: Value, reason: Option<&str>| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
+        let chunk = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice], "usage": null });
+        (None, chunk.to_string())
+    };
+    let mut frames = vec![chunk(json!({ "role": "assistant", "content": "" }), None)];
+    let mut index = 0;
+    for say in &stream.says {
+        match say {
+            Say::Text(text) => {
+                frames
+                    .extend(fragments(text).into_iter().map(|text| chunk(json!({ "content": text }), None)));
+            }
+            Say::Thought { text, .. } => {
+                let delta = |text| chunk(json!({ "reasoning_content": text }), None);
+                frames.extend(fragments(text).into_iter().map(delta));
+            }
+            Say::Calls(calls) => {
+                let deltas = open_ai_calls(index, calls);
+                frames.extend(deltas.into_iter().map(|delta| chunk(json!({ "tool_calls": [delta] }), None)));
+                index += calls.len();
+            }
+            Say::Raw(data) => frames.push((None, data.clone())),
+        }
+    }
+    let reason = match (stream.cut_short, has_calls(stream)) {
+        (true, _) => "length",
+        (false, true) => "tool_calls",
+        (false, false) => "stop",
+    };
+    frames.push(chunk(json!({}), Some(reason)));
+    let (input, output) = stream.tokens;
+    let usage =
+        json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
+    frames.push((None, json!({ "choices": [], "usage": usage }).to_string()));
+    frames.push((None, "[DONE]".to_owned()));
+    frames
+}
+
+fn open_ai_calls(first: usize, calls: &[Call]) -> Vec<Value> {
+    let start = |(at, call): (usize, &Call)| {
+        let function = json!({ "name": call.name, "arguments": "" });
+        json!({ "index": first + at, "id": call.id, "type": "function", "function": function })
+    };
+    let delta =
+        |(at, json): (usize, String)| json!({ "index": first + at, "function": { "arguments": json } });
+    let mut deltas: Vec<Value> = calls.iter().enumerate().map(start).collect();
+    deltas.extend(interleaved(calls).into_iter().map(delta));
+    deltas
+}

@@ -1,0 +1,509 @@
+//! An emulated screen as an SVG that needs nothing else: no script, no font of its own, no style sheet.
+//!
+//! Text is set run by run, each at its column and stretched to its columns, so that it stands right in any monospaced font;
+//! lines and bars are drawn, not set, so that they meet. Of the times on the screen nothing is known here: whoever wants
+//! the same picture twice masks them.
+#![allow(dead_code, reason = "whoever takes it in uses a part")]
+
+use std::fmt::Write;
+
+use vt100::Color;
+
+/// Size of a cell and of the type in it, in units of the picture.
+const CELL: (f64, f64) = (8.4, 19.0);
+const TYPE: f64 = 14.0;
+/// From a cell's top to its baseline.
+const BASELINE: f64 = 14.0;
+/// Around the screen, and the title bar above it.
+const MARGIN: f64 = 16.0;
+const BAR: f64 = 34.0;
+
+const FONTS: &str =
+    "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace";
+
+/// What a screen is painted on: the colours that a terminal's user chooses for the ground and for plain text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paper {
+    ground: Rgb,
+    ink: Rgb,
+    frame: Rgb,
+}
+
+impl Paper {
+    pub const DARK: Self =
+        Self { ground: Rgb(0x16, 0x19, 0x1f), ink: Rgb(0xd8, 0xdc, 0xe4), frame: Rgb(0x2b, 0x30, 0x3a) };
+
+    /// Paper of this colour (red, green, blue), with ink that is read on it.
+    pub fn of((red, green, blue): (u8, u8, u8)) -> Self {
+        let ground = Rgb(red, green, blue);
+        if u16::from(red) + u16::from(green) + u16::from(blue) < 3 * 128 {
+            return Self { ground, ..Self::DARK };
+        }
+        Self { ground, ink: Rgb(0x1f, 0x23, 0x28), frame: Rgb(0xc9, 0xce, 0xd6) }
+    }
+}
+
+/// The sixteen colours that a terminal's user chooses.
+const SIXTEEN: [Rgb; 16] = [
+    Rgb(0x1d, 0x20, 0x27),
+    Rgb(0xe0, 0x6c, 0x75),
+    Rgb(0x98, 0xc3, 0x79),
+    Rgb(0xe5, 0xc0, 0x7b),
+    Rgb(0x61, 0xaf, 0xef),
+    Rgb(0xc6, 0x78, 0xdd),
+    Rgb(0x56, 0xb6, 0xc2),
+    Rgb(0xab, 0xb2, 0xbf),
+    Rgb(0x5c, 0x63, 0x70),
+    Rgb(0xf0, 0x7f, 0x88),
+    Rgb(0xae, 0xd9, 0x8f),
+    Rgb(0xf5, 0xd4, 0x93),
+    Rgb(0x7f, 0xc1, 0xf7),
+    Rgb(0xd7, 0x92, 0xea),
+    Rgb(0x70, 0xcc, 0xd7),
+    Rgb(0xff, 0xff, 0xff),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rgb(u8, u8, u8);
+
+impl std::fmt::Display for Rgb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(red, green, blue) = self;
+        write!(f, "#{red:02x}{green:02x}{blue:02x}")
+    }
+}
+
+/// What a screen shows, cell by cell.
+pub struct Picture {
+    rows: Vec<Vec<Cell>>,
+    paper: Paper,
+    /// Column and row, unless it is hidden.
+    cursor: Option<(u16, u16)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Cell {
+    /// Empty for a blank, and for the second half of a wide character.
+    text: String,
+    columns: usize,
+    look: Look,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Look {
+    ink: Rgb,
+    ground: Rgb,
+    bold: bool,
+    dim: bool,
+    italic: bool,
+    underline: bool,
+}
+
+/// Neighbours of one look, of the same way of being drawn.
+#[derive(Debug, PartialEq)]
+struct Run {
+    column: usize,
+    columns: usize,
+    text: String,
+    look: Look,
+}
+
+impl Picture {
+    /// Takes a screen down.
+    pub fn on(paper: Paper, screen: &vt100::Screen) -> Self {
+        let (rows, columns) = screen.size();
+        let row = |at| {
+            (0..columns.get())
+                .filter_map(|column| screen.cell(at, column))
+                .map(|cell| Cell::on(paper, cell))
+                .collect()
+        };
+        let (y, x) = screen.cursor_position();
+        let cursor = (!screen.hide_cursor()).then_some((x, y));
+        Self { rows: (0..rows.get()).map(row).collect(), paper, cursor }
+    }
+
+    /// Rewrites rows. `mask` gets a character for each column, a blank for the second half of a wide one.
+    pub fn mask(&mut self, mask: impl Fn(&mut [char])) {
+        for row in &mut self.rows {
+            let before: Vec<char> = row.iter().map(|cell| cell.text.chars().next().unwrap_or(' ')).collect();
+            let mut after = before.clone();
+            mask(&mut after);
+            for ((cell, before), after) in row.iter_mut().zip(before).zip(after) {
+                if before != after {
+                    cell.text = after.to_string();
+                }
+            }
+        }
+    }
+
+    /// The picture in a window's frame.
+    pub fn to_svg(&self, title: &str) -> String {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let (width, height) = (span(columns) + 2.0 * MARGIN, lines(self.rows.len()) + BAR + 1.5 * MARGIN);
+        let mut svg = String::new();
+        let _ = writeln!(
+            svg,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.1} {height:.1}\" font-family=\"{FONTS}\" font-size=\"{TYPE}\" \
+             xml:space=\"preserve\">"
+        );
+        let _ = writeln!(svg, "<title>{}</title>", escaped(title));
+        frame(&mut svg, title, (width, height), self.paper);
+        for (at, row) in self.rows.iter().enumerate() {
+            for run in runs(row) {
+                draw(&mut svg, &run, BAR + MARGIN / 2.0 + lines(at), self.paper.ground);
+            }
+        }
+        if let Some((x, y)) = self.cursor {
+            let (x, y) = (MARGIN + span(x.into()), BAR + MARGIN / 2.0 + lines(y.into()));
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{ink}\"/>",
+                y + 1.0,
+                CELL.1 - 2.0,
+                ink = self.paper.ink
+            );
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: Paper) {
+    let _ = writeln!(
+        svg,
+        "<rect x=\"0.5\" y=\"0.5\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\" fill=\"{}\" stroke=\"{}\"/>",
+        width - 1.0,
+        height - 1.0,
+        paper.ground,
+        paper.frame
+    );
+    for (at, colour) in ["#ec6a5e", "#f4bf4f", "#61c554"].into_iter().enumerate() {
+        let x = 20.0 + 20.0 * f64::from(u8::try_from(at).unwrap_or(0));
+        let _ = writeln!(svg, "<circle cx=\"{x}\" cy=\"18\" r=\"6\" fill=\"{colour}\"/>");
+    }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"22\" text-anchor=\"middle\" font-size=\"12\" fill=\"{}\">{}</text>",
+        width / 2.0,
+        SIXTEEN[8],
+        escaped(title)
+    );
+}
+
+/// Width of so many columns.
+fn span(columns: usize) -> f64 {
+    f64::from(u32::try_from(columns).unwrap_or(0)) * CELL.0
+}
+
+/// Height of so many rows.
+fn lines(rows: usize) -> f64 {
+    f64::from(u32::try_from(rows).unwrap_or(0)) * CELL.1
+}
+
+impl Cell {
+    fn on(paper: Paper, cell: &vt100::Cell) -> Self {
+        let (ink, ground) = (colour(cell.fgcolor(), paper.ink), colour(cell.bgcolor(), paper.ground));
+        let (ink, ground) = if cell.inverse() { (ground, ink) } else { (ink, ground) };
+        let look = Look {
+            ink,
+            ground,
+            bold: cell.bold(),
+            dim: cell.dim(),
+            italic: cell.italic(),
+            underline: cell.underline(),
+        };
+        let columns = match (cell.is_wide(), cell.is_wide_continuation()) {
+            (true, _) => 2,
+            (false, true) => 0,
+            (false, false) => 1,
+        };
+        Self { text: cell.contents().to_owned(), columns, look }
+    }
+
+    /// What shares a run: plain text; characters that a fallback font may set; those that are drawn.
+    fn class(&self) -> Class {
+        match self.text.chars().next() {
+            None => Class::Plain,
+            Some(c) if drawing(c).is_some() => Class::Drawn(c),
+            Some(c) if c.is_ascii() || (c.is_alphabetic() && self.columns == 1) => Class::Plain,
+            Some(_) => Class::Alone,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    Plain,
+    Drawn(char),
+    Alone,
+}
+
+fn colour(colour: Color, default: Rgb) -> Rgb {
+    match colour {
+        Color::Default => default,
+        Color::Rgb(red, green, blue) => Rgb(red, green, blue),
+        Color::Idx(index @ 0..=15) => SIXTEEN[usize::from(index)],
+        Color::Idx(index @ 16..=231) => {
+            // Six steps each of red, green and blue, as xterm has them.
+            let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+            let index = index - 16;
+            Rgb(level(index / 36), level(index / 6 % 6), level(index % 6))
+        }
+        Color::Idx(index) => {
+            let grey = 8 + 10 * (index - 232);
+            Rgb(grey, grey, grey)
+        }
+    }
+}
+
+fn runs(row: &[Cell]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut last = None;
+    for (column, cell) in row.iter().enumerate().filter(|(_, cell)| cell.columns > 0) {
+        let text = if cell.text.is_empty() { " " } else { &cell.text };
+        let class = cell.class();
+        match runs.last_mut() {
+            Some(run) if run.look == cell.look && last == Some(class) && class != Class::Alone => {
+                run.text.push_str(text);
+                run.columns += cell.columns;
+            }
+            _ => runs.push(Run { column, columns: cell.columns, text: text.to_owned(), look: cell.look }),
+        }
+        last = Some(class);
+    }
+    runs
+}
+
+fn draw(svg: &mut String, run: &Run, top: f64, paper: Rgb) {
+    let (left, width) = (MARGIN + span(run.column), span(run.columns));
+    if run.look.ground != paper {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
+            CELL.1, run.look.ground
+        );
+    }
+    let first = run.text.chars().next().unwrap_or(' ');
+    match drawing(first) {
+        Some(drawing) => draw_lines(svg, run, drawing, (left, top)),
+        None => pieces(run).iter().for_each(|run| set(svg, run, top)),
+    }
+}
+
+/// A run without the wide gaps in it: there are browsers that make one blank of several whatever the picture says.
+fn pieces(run: &Run) -> Vec<Run> {
+    let is_even = run.text.chars().count() == run.columns;
+    if run.look.underline || !is_even {
+        return vec![Run { text: run.text.clone(), ..*run }];
+    }
+    let mut column = run.column;
+    let piece = |text: &str| {
+        let columns = text.chars().count();
+        let from = column;
+        column += columns + 2;
+        Run { column: from, columns, text: text.to_owned(), look: run.look }
+    };
+    run.text.split("  ").map(piece).collect()
+}
+
+/// Sets a run, without the blanks at its ends unless a line goes under them.
+fn set(svg: &mut String, run: &Run, top: f64) {
+    let text = if run.look.underline { &run.text } else { run.text.trim() };
+    if text.is_empty() {
+        return;
+    }
+    let before = if run.look.underline { 0 } else { run.text.len() - run.text.trim_start().len() };
+    let after = run.text.len() - before - text.len();
+    let columns = run.columns - before - after;
+    let mut attributes = String::new();
+    let mut add = |is_so: bool, attribute: &str| {
+        if is_so {
+            attributes.push_str(attribute)
+        }
+    };
+    add(run.look.bold, " font-weight=\"bold\"");
+    add(run.look.italic, " font-style=\"italic\"");
+    add(run.look.underline, " text-decoration=\"underline\"");
+    add(run.look.dim, " opacity=\"0.6\"");
+    // One character has no gaps to stretch.
+    if text.chars().count() > 1 {
+        let _ = write!(attributes, " textLength=\"{:.1}\"", span(columns));
+    }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\"{attributes}>{}</text>",
+        MARGIN + span(run.column + before),
+        top + BASELINE,
+        run.look.ink,
+        escaped(text)
+    );
+}
+
+/// Which arms a line of box drawing has, or how wide a bar is.
+#[derive(Clone, Copy)]
+enum Drawing {
+    Arms { left: bool, right: bool, up: bool, down: bool },
+    Bar(f64),
+}
+
+fn drawing(c: char) -> Option<Drawing> {
+    let arms = |left, right, up, down| Some(Drawing::Arms { left, right, up, down });
+    match c {
+        '─' => arms(true, true, false, false),
+        '│' => arms(false, false, true, true),
+        '├' => arms(false, true, true, true),
+        '┤' => arms(true, false, true, true),
+        '└' => arms(false, true, true, false),
+        '┘' => arms(true, false, true, false),
+        '┌' => arms(false, true, false, true),
+        '┐' => arms(true, false, false, true),
+        '┬' => arms(true, true, false, true),
+        '┴' => arms(true, true, true, false),
+        '┼' => arms(true, true, true, true),
+        '▌' => Some(Drawing::Bar(0.5)),
+        '█' => Some(Drawing::Bar(1.0)),
+        _ => None,
+    }
+}
+
+fn draw_lines(svg: &mut String, run: &Run, drawing: Drawing, (left, top): (f64, f64)) {
+    let (width, height) = CELL;
+    let ink = run.look.ink;
+    let mut path = String::new();
+    for at in 0..run.columns {
+        let x = left + span(at);
+        let (middle, centre) = (x + width / 2.0, top + height / 2.0);
+        match drawing {
+            Drawing::Bar(part) => {
+                let _ = writeln!(
+                    svg,
+                    "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{ink}\"/>",
+                    width * part
+                );
+            }
+            // A rule is one line, not one for each column.
+            Drawing::Arms { left: true, right: true, up: false, down: false } => {
+                let _ = write!(path, "M{left:.1} {centre:.1}H{:.1}", left + span(run.columns));
+                break;
+            }
+            Drawing::Arms { left, right, up, down } => {
+                let mut arm = |is_so: bool, to: String| {
+                    if is_so {
+                        let _ = write!(path, "M{middle:.1} {centre:.1}{to}");
+                    }
+                };
+                arm(left, format!("H{x:.1}"));
+                arm(right, format!("H{:.1}", x + width));
+                arm(up, format!("V{top:.1}"));
+                arm(down, format!("V{:.1}", top + height));
+            }
+        }
+    }
+    if !path.is_empty() {
+        let dim = if run.look.dim { " opacity=\"0.6\"" } else { "" };
+        let _ = writeln!(svg, "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"1\" fill=\"none\"{dim}/>");
+    }
+}
+
+/// Text for XML: what would be markup is escaped, what XML can't hold is left out.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars().filter(|c| !c.is_control()) {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use super::*;
+
+    fn picture(columns: u16, written: &str) -> Picture {
+        let columns = NonZeroU16::new(columns).unwrap();
+        let mut emulator = vt100::Parser::new(NonZeroU16::MIN, columns, 0);
+        emulator.process(written.as_bytes());
+        Picture::on(Paper::DARK, emulator.screen())
+    }
+
+    /// The runs of the only row: column, columns, text.
+    fn shown(written: &str) -> Vec<(usize, usize, String)> {
+        let picture = picture(12, written);
+        runs(&picture.rows[0]).into_iter().map(|run| (run.column, run.columns, run.text)).collect()
+    }
+
+    #[test]
+    fn neighbours_of_one_look_are_one_run() {
+        assert_eq!(
+            shown("ab \x1b[1mcd\x1b[0mef"),
+            [(0, 3, "ab ".to_owned()), (3, 2, "cd".to_owned()), (5, 7, "ef     ".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_wide_character_takes_two_columns_and_stands_alone() {
+        let runs = shown("a漢字b");
+        assert_eq!(runs[0..3], [(0, 1, "a".into()), (1, 2, "漢".into()), (3, 2, "字".into())]);
+        assert_eq!(runs[3].0, 5);
+    }
+
+    #[test]
+    fn a_sign_of_another_font_does_not_move_what_follows() {
+        let runs = shown("✓ ok");
+        assert_eq!((runs[0].0, runs[0].2.as_str(), runs[1].0), (0, "✓", 1));
+    }
+
+    #[test]
+    fn text_is_escaped_and_set_at_its_column() {
+        let svg = picture(12, "  a<b> & \"c\"").to_svg("x & y");
+        assert!(svg.contains("x=\"32.8\""), "{svg}");
+        assert!(svg.contains(">a&lt;b&gt; &amp; &quot;c&quot;</text>"), "{svg}");
+        assert!(svg.contains("<title>x &amp; y</title>"), "{svg}");
+        assert_eq!(escaped("a\u{1b}b"), "ab");
+    }
+
+    #[test]
+    fn colours_of_all_three_kinds_are_painted_also_inverted() {
+        let look = |written: &str| picture(4, written).rows[0][0].look;
+        assert_eq!(look("\x1b[38;5;80mx").ink, Rgb(95, 215, 215));
+        assert_eq!(look("\x1b[38;5;245mx").ink, Rgb(138, 138, 138));
+        assert_eq!(look("\x1b[31mx").ink, SIXTEEN[1]);
+        let inverted = look("\x1b[38;2;1;2;3;48;2;4;5;6;7mx");
+        assert_eq!((inverted.ink, inverted.ground), (Rgb(4, 5, 6), Rgb(1, 2, 3)));
+    }
+
+    #[test]
+    fn light_paper_has_dark_ink_and_only_other_grounds_are_painted() {
+        let paper = Paper::of((0xff, 0xff, 0xff));
+        let mut emulator = vt100::Parser::new(NonZeroU16::MIN, NonZeroU16::new(4).unwrap(), 0);
+        emulator.process(b"a\x1b[48;2;1;2;3mb");
+        let svg = Picture::on(paper, emulator.screen()).to_svg("");
+        assert!(svg.contains("fill=\"#1f2328\">a"), "{svg}");
+        assert!(svg.contains("fill=\"#ffffff\" stroke") && svg.contains("fill=\"#010203\""), "{svg}");
+        assert_eq!(svg.matches("<rect").count(), 3, "{svg}");
+    }
+
+    #[test]
+    fn a_rule_is_one_line_from_end_to_end() {
+        let svg = picture(12, "────────────").to_svg("");
+        assert_eq!(svg.matches("<path").count(), 1, "{svg}");
+        assert!(svg.contains("H116.8"), "{svg}");
+    }
+
+    #[test]
+    fn a_mask_changes_characters_and_leaves_looks() {
+        let mut picture = picture(5, "\x1b[1m12:34");
+        picture.mask(|row| row.iter_mut().filter(|c| c.is_ascii_digit()).for_each(|c| *c = '0'));
+        let runs = runs(&picture.rows[0]);
+        assert_eq!((runs.len(), runs[0].text.as_str(), runs[0].look.bold), (1, "00:00", true));
+    }
+}

@@ -1,0 +1,377 @@
+//! A program in a pseudo-terminal: keys in, a screen out.
+//!
+//! A thread feeds what the program writes to a terminal emulator; waiting looks at the emulated screen whenever it has
+//! changed. What never comes fails after [`DEADLINE`] and prints the screen. Needs nothing else of the tests, so that the
+//! examples can take it in with `#[path]`.
+#![allow(dead_code, reason = "whoever takes it in uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its terminal has failed")]
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+
+/// How long anything may take: generous, for a machine that does other things as well.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Longer than a question is on the screen before keys answer it.
+const NOTICED: Duration = Duration::from_millis(450);
+
+/// Between two looks at whether the program has ended.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What to start, and where.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    pub cwd: PathBuf,
+    /// The whole environment, but for `PATH` and `TERM`.
+    pub variables: Vec<(String, String)>,
+    pub size: Size,
+}
+
+/// Columns and rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u16, pub u16);
+
+/// A key that is no character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Enter,
+    AltEnter,
+    Esc,
+    Tab,
+    Backspace,
+    Up,
+    AltUp,
+    Down,
+    Left,
+    Right,
+    ShiftUp,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Ctrl(char),
+}
+
+impl Key {
+    /// The bytes that a terminal of the xterm family sends.
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::Enter => b"\r".to_vec(),
+            Self::AltEnter => b"\x1b\r".to_vec(),
+            Self::Esc => b"\x1b".to_vec(),
+            Self::Tab => b"\t".to_vec(),
+            Self::Backspace => b"\x7f".to_vec(),
+            Self::Up => b"\x1b[A".to_vec(),
+            Self::AltUp => b"\x1b[1;3A".to_vec(),
+            Self::Down => b"\x1b[B".to_vec(),
+            Self::Right => b"\x1b[C".to_vec(),
+            Self::ShiftUp => b"\x1b[1;2A".to_vec(),
+            Self::Left => b"\x1b[D".to_vec(),
+            Self::PageUp => b"\x1b[5~".to_vec(),
+            Self::PageDown => b"\x1b[6~".to_vec(),
+            Self::Home => b"\x1b[H".to_vec(),
+            Self::End => b"\x1b[F".to_vec(),
+            Self::Ctrl(letter) => vec![letter as u8 & 0x1f],
+        }
+    }
+}
+
+/// The program and its terminal. Dropped, it kills the program.
+pub struct Terminal {
+    shown: Arc<Shown>,
+    /// `None` once hung up.
+    line: Option<Line>,
+    child: Box<dyn Child + Send + Sync>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// This side of the pseudo-terminal.
+struct Line {
+    writer: Box<dyn Write + Send>,
+    master: Box<dyn MasterPty + Send>,
+}
+
+#[derive(Default)]
+struct Shown {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    emulator: vt100::Parser,
+    /// What belongs to a frame that isn't complete; a terminal doesn't show it either.
+    held: Vec<u8>,
+    /// Everything that was written.
+    written: Vec<u8>,
+    /// Nothing more will come.
+    over: bool,
+    /// Nobody looks any more.
+    hung_up: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            emulator: emulator(Size(80, 24)),
+            held: Vec::new(),
+            written: Vec::new(),
+            over: false,
+            hung_up: false,
+        }
+    }
+}
+
+fn emulator(Size(columns, rows): Size) -> vt100::Parser {
+    vt100::Parser::new(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), 0)
+}
+
+fn pty_size(Size(cols, rows): Size) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+impl Shown {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn read(&self, mut from: impl Read) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            // A pseudo-terminal whose other end is closed is an error on Linux, an end elsewhere.
+            let count = from.read(&mut buffer).unwrap_or(0);
+            let mut state = self.lock();
+            state.take(&buffer[..count]);
+            state.over = count == 0;
+            let ends = state.over || state.hung_up;
+            drop(state);
+            self.changed.notify_all();
+            if ends {
+                return;
+            }
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, bytes: &[u8]) {
+        self.written.extend_from_slice(bytes);
+        self.held.extend_from_slice(bytes);
+        let complete = complete(&self.held);
+        let rest = self.held.split_off(complete);
+        self.emulator.process(&self.held);
+        self.held = rest;
+    }
+
+    fn text(&self) -> String {
+        let Size(columns, _) = size(self.emulator.screen());
+        let rows = self.emulator.screen().rows(0, columns);
+        rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Columns and rows of an emulated screen.
+pub fn size(screen: &vt100::Screen) -> Size {
+    let (rows, columns) = screen.size();
+    Size(columns.get(), rows.get())
+}
+
+/// How much of `bytes` a terminal shows at once: all, but for a synchronized update that hasn't ended.
+fn complete(bytes: &[u8]) -> usize {
+    let last = |wanted: &[u8]| bytes.windows(wanted.len()).rposition(|window| window == wanted);
+    match (last(b"\x1b[?2026h"), last(b"\x1b[?2026l")) {
+        (Some(begin), Some(end)) if end > begin => bytes.len(),
+        (Some(begin), _) => begin,
+        (None, _) => bytes.len(),
+    }
+}
+
+impl Terminal {
+    pub fn start(start: &Start) -> Self {
+        let pair = native_pty_system().openpty(pty_size(start.size)).unwrap();
+        let mut command = CommandBuilder::new(&start.program);
+        command.args(&start.arguments);
+        command.cwd(&start.cwd);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("TERM", "xterm-256color");
+        start.variables.iter().for_each(|(name, value)| command.env(name, value));
+        let child = pair.slave.spawn_command(command).unwrap();
+        let shown = Arc::new(Shown::default());
+        shown.lock().emulator = emulator(start.size);
+        let reader = pair.master.try_clone_reader().unwrap();
+        let writer = pair.master.take_writer().unwrap();
+        let watching = Arc::clone(&shown);
+        let reader = std::thread::spawn(move || watching.read(reader));
+        Self { shown, line: Some(Line { writer, master: pair.master }), child, reader: Some(reader) }
+    }
+
+    /// Types.
+    pub fn send(&mut self, text: &str) {
+        self.write(text.as_bytes());
+    }
+
+    pub fn key(&mut self, key: Key) {
+        self.write(&key.bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let line = self.line.as_mut().expect("the terminal is still there");
+        line.writer.write_all(bytes).unwrap();
+        line.writer.flush().unwrap();
+    }
+
+    /// Waits until `text` is on the screen.
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(&format!("`{text}` on the screen"), |screen| screen.contains(text));
+    }
+
+    /// Waits until `text` is not on the screen.
+    pub fn wait_without(&self, text: &str) {
+        self.wait_until(&format!("no `{text}` on the screen"), |screen| !screen.contains(text));
+    }
+
+    /// Waits until the screen's text is as it should be; `what` says how in a failure.
+    pub fn wait_until(&self, what: &str, mut is_so: impl FnMut(&str) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        let mut state = self.shown.lock();
+        while !is_so(&state.text()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.over {
+                let why = if state.over { "and the program is over" } else { "in time" };
+                let text = state.text();
+                drop(state);
+                panic!("there never was {what} {why}:\n{}", framed(&text));
+            }
+            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
+    /// Waits until the emulated screen is as it should be, colours included.
+    pub fn wait_until_look(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        let mut state = self.shown.lock();
+        while !is_so(state.emulator.screen()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.over {
+                let text = state.text();
+                drop(state);
+                panic!("there never was {what}:\n{}", framed(&text));
+            }
+            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
+    /// Waits for `text` and sees it stay on the screen for that long.
+    pub fn wait_for_lasting(&self, text: &str, lasting: Duration) {
+        self.wait_for(text);
+        let until = Instant::now() + lasting;
+        let mut state = self.shown.lock();
+        loop {
+            let shown = state.text();
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            if !shown.contains(text) {
+                drop(state);
+                panic!("`{text}` went away:\n{}", framed(&shown));
+            }
+            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
+    /// Waits for a question with this text, and until it takes keys.
+    pub fn notice(&self, text: &str) {
+        self.wait_for_lasting(text, NOTICED);
+    }
+
+    /// The screen's text: a line a row, without the blanks at the ends.
+    pub fn screen(&self) -> String {
+        self.shown.lock().text()
+    }
+
+    /// Looks at the emulated screen.
+    pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.shown.lock().emulator.screen())
+    }
+
+    /// Everything that was written to the terminal.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().written).into_owned()
+    }
+
+    pub fn resize(&mut self, size: Size) {
+        let line = self.line.as_ref().expect("the terminal is still there");
+        let Size(columns, rows) = size;
+        let (rows, columns) = (NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap());
+        self.shown.lock().emulator.set_size(rows, columns);
+        line.master.resize(pty_size(size)).unwrap();
+    }
+
+    /// Whether the terminal gathers lines and echoes them, as a shell expects it.
+    pub fn is_cooked(&self) -> bool {
+        let line = self.line.as_ref().expect("the terminal is still there");
+        let modes = format!("{:?}", line.master.get_termios().unwrap().local_flags);
+        modes.contains("ICANON") && modes.contains("ECHO")
+    }
+
+    /// The number of the process.
+    pub fn process(&self) -> Option<u32> {
+        self.child.process_id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = self.child.process_id().unwrap();
+        kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
+    }
+
+    /// Takes the terminal away from under the program. The key that makes it write once more is part of what it gets.
+    pub fn hang_up(&mut self) {
+        self.shown.lock().hung_up = true;
+        self.send("x");
+        self.reader.take().unwrap().join().unwrap();
+        self.line = None;
+    }
+
+    /// Waits for the program's end, and for its last words.
+    pub fn wait(&mut self) -> ExitStatus {
+        let until = Instant::now() + DEADLINE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it never ended:\n{}", framed(&self.screen()));
+            std::thread::sleep(POLL);
+        };
+        let state = self.shown.lock();
+        let heard = |state: &mut State| !state.over && !state.hung_up;
+        let (state, late) = self.shown.changed.wait_timeout_while(state, DEADLINE, heard).unwrap();
+        drop(state);
+        assert!(!late.timed_out(), "it ended, but something still holds its terminal");
+        status
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn framed(screen: &str) -> String {
+    let rows: Vec<String> = screen.lines().map(|row| format!("│{row}")).collect();
+    rows.join("\n")
+}

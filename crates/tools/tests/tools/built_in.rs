@@ -1,0 +1,642 @@
+//! The built-in tools through the registry, as the agent calls them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tiller_core::ansi::Printed;
+use tiller_core::event::Preview;
+use tiller_core::message::{UserBlock, joined_text};
+use tiller_tools::process::Runner;
+use tiller_tools::tool::{Invocation, OutputLimits, Progress, ToolEnvironment, ToolOutput, Tools};
+use tiller_tools::workspace::Workspace;
+
+/// Time for real processes to start or die on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A working directory `work`, a folder `outside` beside it with a file `secret`, and the tools.
+struct Bench {
+    folder: TempDir,
+    tools: Tools,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with_limits(OutputLimits::default())
+    }
+
+    fn with_limits(limits: OutputLimits) -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        fs::create_dir(folder.path().join("outside")).unwrap();
+        fs::write(folder.path().join("outside/secret"), "secret text\n").unwrap();
+        let workspace = Workspace::new(folder.path().join("work")).unwrap();
+        let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+        let environment = ToolEnvironment {
+            limits,
+            ..ToolEnvironment::new(workspace, runner, folder.path().join("scratch"))
+        };
+        Self { tools: Tools::built_in(environment), folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("work").join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn content(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        let tool = self.tools.find(tool).unwrap();
+        tool.check(&arguments).unwrap();
+        tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
+    }
+
+    /// The text of a call that succeeds.
+    async fn ok(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert!(!output.is_error, "{output:?}");
+        joined_text(&output.content)
+    }
+
+    /// The text of a call that fails.
+    async fn fails(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert!(output.is_error, "{output:?}");
+        joined_text(&output.content)
+    }
+
+    fn check(&self, tool: &str, arguments: Value) -> String {
+        self.tools.find(tool).unwrap().check(&arguments).unwrap_err()
+    }
+}
+
+fn lines(count: usize) -> String {
+    (1..=count).map(|n| format!("{n}\n")).collect()
+}
+
+#[tokio::test]
+async fn a_look_at_a_change_shows_its_diff_and_changes_nothing() {
+    let bench = Bench::new();
+    bench.write("a", "one\ntwo\n");
+    let edit = json!({"path": "a", "old_text": "two", "new_text": "2"});
+    let write = json!({"path": "b/new", "content": "x\n"});
+    for (tool, arguments, path, added, removed) in
+        [("edit_file", edit.clone(), "a", 1, 1), ("write_file", write, "b/new", 1, 0)]
+    {
+        let preview = bench.tools.find(tool).unwrap().preview(&arguments).unwrap().await;
+        let Preview::Change(change) = preview else { panic!("{preview:?}") };
+        assert_eq!((change.path.as_str(), change.added, change.removed), (path, added, removed));
+        let told = bench.call(tool, arguments).await.details.unwrap();
+        assert_eq!(told["diff"], change.diff, "what is shown before is what is done");
+        if tool == "edit_file" {
+            bench.write("a", "one\ntwo\n");
+        }
+    }
+    let tool = bench.tools.find("edit_file").unwrap();
+    assert!(matches!(tool.preview(&edit).unwrap().await, Preview::Change(_)));
+    assert_eq!(bench.content("a"), "one\ntwo\n", "nothing was changed");
+    let wrong = json!({"path": "gone", "old_text": "two", "new_text": "2"});
+    let failure = Preview::Failure { message: "gone does not exist".into() };
+    assert_eq!(tool.preview(&wrong).unwrap().await, failure);
+    assert!(bench.tools.find("bash").unwrap().preview(&json!({"command": "ls"})).is_none());
+}
+
+#[test]
+fn the_registry_knows_its_tools_and_says_so() {
+    let tools = Bench::new().tools;
+    let names: Vec<&str> = tools.names().collect();
+    assert_eq!(names, ["read_file", "list_files", "grep", "edit_file", "write_file", "bash"]);
+    let some = tools.restrict(&["bash".into(), "grep".into()]).unwrap();
+    assert_eq!(some.specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["bash", "grep"]);
+    let error = some.restrict(&["read_file".into()]).unwrap_err();
+    assert_eq!(error.to_string(), "no tool is called `read_file`; there are bash, grep");
+}
+
+#[test]
+fn every_schema_is_a_plain_closed_object() {
+    for spec in Bench::new().tools.specs().iter() {
+        let schema = &spec.parameters;
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            assert!(
+                property["type"].is_string() && property["description"].is_string(),
+                "{} {name}",
+                spec.name
+            );
+        }
+    }
+    let specs = Bench::new().tools.specs();
+    let edit = specs.iter().find(|spec| spec.name == "edit_file").unwrap();
+    assert_eq!(edit.parameters["required"], json!(["path", "old_text", "new_text"]));
+}
+
+#[test]
+fn an_invalid_argument_is_named() {
+    let bench = Bench::new();
+    for (tool, arguments, expected) in [
+        ("read_file", json!({}), "missing argument `path`"),
+        ("read_file", json!({"path": 3}), "argument `path`: invalid type"),
+        ("read_file", json!({"path": "a", "offset": 0}), "argument `offset`: lines are counted from 1"),
+        ("read_file", json!({"path": "a", "limit": "x"}), "argument `limit`: invalid type"),
+        ("read_file", json!({"path": "a", "lines": 3}), "unknown argument `lines`"),
+        ("write_file", json!({"path": "a"}), "missing argument `content`"),
+        (
+            "edit_file",
+            json!({"path": "a", "old_text": "", "new_text": "x"}),
+            "argument `old_text`: must not be",
+        ),
+        (
+            "edit_file",
+            json!({"path": "a", "old_text": "x", "new_text": "x"}),
+            "argument `new_text`: is the same",
+        ),
+        ("list_files", json!({"pattern": "a{"}), "argument `pattern`"),
+        ("list_files", json!({"depth": 0}), "argument `depth`: at least 1"),
+        ("grep", json!({"pattern": "("}), "argument `pattern`"),
+        ("grep", json!({"pattern": "x", "glob": "["}), "argument `glob`"),
+        ("grep", json!({"pattern": "x", "context": 51}), "argument `context`: at most 50 lines"),
+        ("bash", json!({"command": "  "}), "argument `command`: must not be empty"),
+        ("bash", json!({"command": "a\0b"}), "argument `command`: must not contain NUL"),
+        ("bash", json!({"command": "ls", "timeout": 601}), "argument `timeout`: at most 600 seconds"),
+    ] {
+        let error = bench.check(tool, arguments.clone());
+        assert!(error.contains(expected), "{tool} {arguments}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn no_tool_reaches_outside_the_working_directory() {
+    let bench = Bench::new();
+    symlink("../outside", bench.path("link")).unwrap();
+    symlink("../outside/secret", bench.path("file-link")).unwrap();
+    let secret = bench.folder.path().join("outside/secret").display().to_string();
+    for path in ["../outside/secret", &secret, "link/secret", "link/new/deep", "file-link"] {
+        for (tool, arguments) in [
+            ("read_file", json!({ "path": path })),
+            ("list_files", json!({ "path": path })),
+            ("grep", json!({ "path": path, "pattern": "secret" })),
+            ("edit_file", json!({ "path": path, "old_text": "secret", "new_text": "x" })),
+            ("write_file", json!({ "path": path, "content": "x" })),
+        ] {
+            let error = bench.fails(tool, arguments).await;
+            assert!(
+                error.starts_with(&format!("{path} is outside the working directory /")),
+                "{tool}: {error}"
+            );
+        }
+    }
+    assert_eq!(fs::read_to_string(secret).unwrap(), "secret text\n");
+    assert_eq!(bench.ok("grep", json!({"pattern": "secret"})).await, "[no matches]");
+    assert_eq!(bench.ok("list_files", json!({"pattern": "**/secret"})).await, "[nothing found]");
+}
+
+mod read_file {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_is_shown_as_it_is_or_in_part() {
+        let bench = Bench::new();
+        bench.write("src/a.txt", "\u{feff}one\r\ntwo\nthree");
+        bench.write("empty", "");
+        assert_eq!(bench.ok("read_file", json!({"path": "src/a.txt"})).await, "one\r\ntwo\nthree");
+        let part = bench.ok("read_file", json!({"path": "src/a.txt", "offset": 2, "limit": 1})).await;
+        assert_eq!(part, "two\n[lines 2 to 2 of 3 are shown; read on with offset 3]");
+        assert_eq!(bench.ok("read_file", json!({"path": "src/a.txt", "offset": 3})).await, "three");
+        assert_eq!(bench.ok("read_file", json!({"path": "empty"})).await, "[the file is empty]");
+    }
+
+    #[tokio::test]
+    async fn a_long_file_is_cut_at_2000_lines_with_a_notice_and_a_warning() {
+        let bench = Bench::new();
+        bench.write("long", lines(2_001));
+        let output = bench.call("read_file", json!({"path": "long"})).await;
+        let notice = "[lines 1 to 2000 of 2001 are shown; read on with offset 2001]";
+        let expected = ToolOutput {
+            details: Some(json!({"lines": 2_000})),
+            warning: Some("long: only 2,000 of 2,001 lines fit into the result".into()),
+            ..ToolOutput::text(format!("{}{notice}", lines(2_000)))
+        };
+        assert_eq!(output, expected);
+        bench.write("long", lines(2_000));
+        assert_eq!(bench.call("read_file", json!({"path": "long"})).await.warning, None);
+    }
+
+    #[tokio::test]
+    async fn a_wide_file_is_cut_at_40000_characters_with_a_notice_and_a_warning() {
+        let bench = Bench::new();
+        let line = format!("{}\n", "ä".repeat(9_999));
+        bench.write("wide", line.repeat(5));
+        let output = bench.call("read_file", json!({"path": "wide"})).await;
+        let notice = "[lines 1 to 4 of 5 are shown; read on with offset 5]";
+        assert_eq!(joined_text(&output.content), format!("{}{notice}", line.repeat(4)));
+        assert_eq!(output.warning.unwrap(), "wide: only 4 of 5 lines fit into the result");
+        bench.write("one-line", "x".repeat(40_001));
+        let output = bench.call("read_file", json!({"path": "one-line"})).await;
+        let notice = "[only the first 40000 characters of line 1 are shown; use bash (cut -c) for its rest]";
+        assert_eq!(joined_text(&output.content), format!("{}\n{notice}", "x".repeat(40_000)));
+        assert!(output.warning.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_text_is_shown_refused_or_marked() {
+        let bench = Bench::new();
+        bench.write("a.dat", b"\x89PNG\r\n\x1a\nrest");
+        bench.write("binary", b"a\0b");
+        bench.write("latin1", b"caf\xe9\n");
+        fs::create_dir(bench.path("folder")).unwrap();
+        let output = bench.call("read_file", json!({"path": "a.dat"})).await;
+        let image = UserBlock::Image { data: "iVBORw0KGgpyZXN0".into(), mime_type: "image/png".into() };
+        assert_eq!(output.content[1], image);
+        assert_eq!(output.details, Some(json!({"mimeType": "image/png", "bytes": 12})));
+        let fails = async |path: &str| bench.fails("read_file", json!({ "path": path })).await;
+        assert_eq!(
+            fails("binary").await,
+            "binary is a binary file of 3 bytes; use bash (file, xxd, strings)"
+        );
+        assert_eq!(fails("folder").await, "folder is a folder; list_files shows what is in it");
+        assert_eq!(fails("none").await, "none does not exist");
+        let text = bench.ok("read_file", json!({"path": "latin1"})).await;
+        assert_eq!(text, "caf\u{fffd}\n[not UTF-8: bytes that make no character are shown as \u{fffd}]");
+        let error = bench.fails("read_file", json!({"path": "latin1", "offset": 2})).await;
+        assert_eq!(error, "argument `offset`: latin1 has only 1 lines");
+    }
+
+    #[tokio::test]
+    async fn a_pipe_that_nobody_writes_to_does_not_hang() {
+        let bench = Bench::new();
+        nix::unistd::mkfifo(&bench.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let error = bench.fails("read_file", json!({"path": "pipe"})).await;
+        assert_eq!(error, "pipe is a device, pipe or socket, not a file");
+    }
+}
+
+mod write_file {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_new_file_is_made_with_its_folders() {
+        let bench = Bench::new();
+        let output = bench.call("write_file", json!({"path": "new/deep/a.txt", "content": "a\nb\n"})).await;
+        let diff = "--- new/deep/a.txt\n+++ new/deep/a.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n";
+        let expected = ToolOutput {
+            details: Some(json!({"diff": diff, "path": "new/deep/a.txt", "added": 2, "removed": 0})),
+            ..ToolOutput::text("created new/deep/a.txt (2 lines, 4 bytes)")
+        };
+        assert_eq!(output, expected);
+        assert_eq!(bench.content("new/deep/a.txt"), "a\nb\n");
+    }
+
+    #[tokio::test]
+    async fn a_file_is_replaced_and_keeps_its_mode() {
+        let bench = Bench::new();
+        bench.write("run.sh", "old\n");
+        fs::set_permissions(bench.path("run.sh"), fs::Permissions::from_mode(0o754)).unwrap();
+        let text = bench.ok("write_file", json!({"path": "run.sh", "content": "new\n"})).await;
+        assert_eq!(
+            (text.as_str(), bench.content("run.sh").as_str()),
+            ("replaced run.sh (1 lines, 4 bytes)", "new\n")
+        );
+        assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o754);
+        assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_writable_file_is_left_alone() {
+        let bench = Bench::new();
+        bench.write("folder/x", "x");
+        bench.write("locked", "x");
+        fs::set_permissions(bench.path("locked"), fs::Permissions::from_mode(0o444)).unwrap();
+        let fails = async |path: &str| bench.fails("write_file", json!({"path": path, "content": "y"})).await;
+        assert_eq!(fails("locked").await, "locked is write-protected");
+        assert_eq!(fails("folder").await, "folder is a folder; list_files shows what is in it");
+        assert!(fails("locked/x").await.starts_with("locked/x: a part of the path is a file"));
+    }
+
+    #[tokio::test]
+    async fn a_link_within_the_directory_is_written_through() {
+        let bench = Bench::new();
+        bench.write("real", "x");
+        symlink("real", bench.path("link")).unwrap();
+        assert_eq!(
+            bench.ok("write_file", json!({"path": "link", "content": "y"})).await,
+            "replaced real (1 lines, 1 bytes)"
+        );
+        assert_eq!(bench.content("real"), "y");
+        assert!(bench.path("link").is_symlink());
+    }
+}
+
+mod edit_file {
+    use super::*;
+
+    fn arguments(old: &str, new: &str) -> Value {
+        json!({"path": "a", "old_text": old, "new_text": new})
+    }
+
+    #[tokio::test]
+    async fn an_edit_shows_its_diff() {
+        let bench = Bench::new();
+        bench.write("a", "one\ntwo\nthree\n");
+        let output = bench.call("edit_file", arguments("two", "2\n2b")).await;
+        let diff = "--- a\n+++ a\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\n";
+        let expected = ToolOutput {
+            details: Some(json!({"diff": diff, "path": "a", "added": 2, "removed": 1})),
+            ..ToolOutput::text("edited a, line 2: +2 −1")
+        };
+        assert_eq!(output, expected);
+    }
+
+    #[tokio::test]
+    async fn line_ends_byte_order_mark_and_mode_are_kept() {
+        let bench = Bench::new();
+        bench.write("a", "\u{feff}one\r\ntwo\r\n");
+        fs::set_permissions(bench.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        bench.ok("edit_file", arguments("one\ntwo\n", "1\n2\n3\n")).await;
+        assert_eq!(bench.content("a"), "\u{feff}1\r\n2\r\n3\r\n");
+        assert_eq!(fs::metadata(bench.path("a")).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[tokio::test]
+    async fn a_similar_text_is_edited_and_the_model_told() {
+        let bench = Bench::new();
+        bench.write("a", "say “hi”  \nend\n");
+        let text = bench.ok("edit_file", arguments("say \"hi\"\nend", "bye")).await;
+        assert!(
+            text.ends_with("[old_text matched only with trailing spaces, quotes and dashes taken as alike]")
+        );
+        assert_eq!(bench.content("a"), "bye\n");
+    }
+
+    #[tokio::test]
+    async fn an_edit_that_is_not_clear_changes_nothing() {
+        let bench = Bench::new();
+        bench.write("a", "x\ny\nx\n");
+        let fails = async |old: &str| bench.fails("edit_file", arguments(old, "new")).await;
+        assert!(fails("x").await.starts_with("old_text is in a 2 times (lines 1, 3); add the lines around"));
+        assert_eq!(fails("z z z").await, "old_text is not in a; read the file again");
+        assert_eq!(bench.content("a"), "x\ny\nx\n");
+        bench.write("a", b"caf\xe9");
+        assert!(fails("caf").await.starts_with("a is not UTF-8 text"));
+        fs::remove_file(bench.path("a")).unwrap();
+        assert_eq!(fails("x").await, "a does not exist");
+    }
+
+    #[tokio::test]
+    async fn replace_all_replaces_every_place() {
+        let bench = Bench::new();
+        bench.write("a", "x\ny\nx\n");
+        let arguments = json!({"path": "a", "old_text": "x", "new_text": "z", "replace_all": true});
+        assert_eq!(bench.ok("edit_file", arguments).await, "edited a, line 1: +2 −2, 2 places");
+        assert_eq!(bench.content("a"), "z\ny\nz\n");
+    }
+}
+
+mod list_files {
+    use super::*;
+
+    fn bench() -> Bench {
+        let bench = Bench::new();
+        for name in ["b.rs", "src/a.rs", "src/deep/c.rs", "target/x.rs", ".github/w.yml", ".git/config"] {
+            bench.write(name, "");
+        }
+        bench.write(".gitignore", "target/\n");
+        bench
+    }
+
+    #[tokio::test]
+    async fn a_folder_is_listed_sorted_without_what_git_ignores() {
+        let output = bench().call("list_files", json!({})).await;
+        let expected = ToolOutput {
+            details: Some(json!({"files": 4})),
+            ..ToolOutput::text(".github/\n.gitignore\nb.rs\nsrc/\n")
+        };
+        assert_eq!(output, expected);
+    }
+
+    #[tokio::test]
+    async fn a_pattern_finds_files_at_any_depth() {
+        let bench = bench();
+        let list = async |arguments: Value| bench.ok("list_files", arguments).await;
+        assert_eq!(list(json!({"pattern": "*.rs"})).await, "b.rs\nsrc/a.rs\nsrc/deep/c.rs\n");
+        assert_eq!(list(json!({"pattern": "src/*.rs"})).await, "src/a.rs\n");
+        assert_eq!(list(json!({"pattern": "*.rs", "path": "src"})).await, "a.rs\ndeep/c.rs\n");
+        assert_eq!(list(json!({"pattern": "*.rs", "depth": 2})).await, "b.rs\nsrc/a.rs\n");
+        assert_eq!(list(json!({"path": "src", "depth": 2})).await, "a.rs\ndeep/\ndeep/c.rs\n");
+        assert_eq!(list(json!({"path": "target"})).await, "x.rs\n", "asked for by name");
+        assert_eq!(list(json!({"pattern": "*.py"})).await, "[nothing found]");
+    }
+
+    #[tokio::test]
+    async fn a_long_list_is_cut_at_its_limit_and_at_that_of_all_results() {
+        let bench = bench();
+        let text = bench.ok("list_files", json!({"pattern": "*.rs", "limit": 1})).await;
+        let notice = "[only the first 1 entries are shown; narrow it down with path, pattern or depth]";
+        assert_eq!(text, format!("b.rs\n{notice}"));
+        let bench = Bench::with_limits(OutputLimits { max_lines: 2, max_chars: 40_000 });
+        ["a", "b", "c"].iter().for_each(|name| bench.write(name, ""));
+        let output = bench.call("list_files", json!({})).await;
+        assert!(joined_text(&output.content).starts_with("a\nb\n[only the first 2 entries"));
+        assert_eq!(output.warning.unwrap(), ".: only 2 entries fit into the result");
+    }
+
+    #[tokio::test]
+    async fn a_file_and_a_missing_folder_are_told_apart() {
+        let bench = bench();
+        let fails = async |path: &str| bench.fails("list_files", json!({ "path": path })).await;
+        assert_eq!(fails("b.rs").await, "b.rs is not a folder; read_file shows files");
+        assert_eq!(fails("none").await, "none does not exist");
+    }
+}
+
+mod grep {
+    use super::*;
+
+    fn bench() -> Bench {
+        let bench = Bench::new();
+        bench.write("b.txt", "alpha\nbeta\ngamma\ndelta\n");
+        bench.write("a/x.rs", "fn alpha() {}\r\n// a.b\n");
+        bench.write("binary", b"alpha\0");
+        bench.write("ignored.log", "alpha\n");
+        bench.write(".gitignore", "*.log\n");
+        bench
+    }
+
+    #[tokio::test]
+    async fn matching_lines_come_with_path_and_number() {
+        let output = bench().call("grep", json!({"pattern": "alpha"})).await;
+        let text = "a/x.rs:1:fn alpha() {}\nb.txt:1:alpha\n";
+        assert_eq!(output, ToolOutput { details: Some(json!({"matches": 2})), ..ToolOutput::text(text) });
+    }
+
+    #[tokio::test]
+    async fn the_arguments_narrow_and_widen_the_search() {
+        let bench = bench();
+        for (arguments, expected) in [
+            (json!({"pattern": "ALPHA", "ignore_case": true, "path": "b.txt"}), "b.txt:1:alpha\n"),
+            (json!({"pattern": "alpha", "glob": "*.rs"}), "a/x.rs:1:fn alpha() {}\n"),
+            (json!({"pattern": "alpha", "path": "a"}), "a/x.rs:1:fn alpha() {}\n"),
+            (json!({"pattern": "a.b", "literal": true}), "a/x.rs:2:// a.b\n"),
+            (json!({"pattern": "^g", "context": 1}), "b.txt-2-beta\nb.txt:3:gamma\nb.txt-4-delta\n"),
+            (json!({"pattern": "none"}), "[no matches]"),
+            (json!({"pattern": "alpha", "path": "ignored.log"}), "ignored.log:1:alpha\n"),
+        ] {
+            assert_eq!(bench.ok("grep", arguments.clone()).await, expected, "{arguments}");
+        }
+        let text = bench.ok("grep", json!({"pattern": "alpha", "context": 1})).await;
+        assert_eq!(text, "a/x.rs:1:fn alpha() {}\na/x.rs-2-// a.b\n--\nb.txt:1:alpha\nb.txt-2-beta\n");
+    }
+
+    #[tokio::test]
+    async fn many_matches_and_long_lines_are_cut() {
+        let bench = Bench::new();
+        bench.write("a", "x\n".repeat(3));
+        bench.write("b", format!("x{}", "y".repeat(600)));
+        let notice = "[there may be more matches than are shown; narrow it down with path, glob or pattern]";
+        let text = bench.ok("grep", json!({"pattern": "x", "limit": 2})).await;
+        assert_eq!(text, format!("a:1:x\na:2:x\n{notice}"));
+        let text = bench.ok("grep", json!({"pattern": "x", "path": "b"})).await;
+        assert_eq!(text, format!("b:1:x{}… [line cut]\n", "y".repeat(499)));
+        bench.write("a", "x\n".repeat(3_000));
+        let output = bench.call("grep", json!({"pattern": "x", "path": "a", "limit": 5_000})).await;
+        let text = joined_text(&output.content);
+        assert_eq!((text.lines().count(), text.lines().last()), (2_001, Some(notice)));
+        assert_eq!(output.warning.unwrap(), "only a part of the matches fits into the result");
+    }
+}
+
+mod bash {
+    use super::*;
+
+    fn details(code: i32) -> Option<Value> {
+        Some(json!({"exitCode": code, "timedOut": false}))
+    }
+
+    /// Waits until the file holds a line, and gives the process id in it.
+    async fn pid_in(bench: &Bench, name: &str) -> Pid {
+        let start = Instant::now();
+        loop {
+            let text = fs::read_to_string(bench.path(name)).unwrap_or_default();
+            if let Some(pid) = text.strip_suffix('\n') {
+                return Pid::from_raw(pid.parse().unwrap());
+            }
+            assert!(start.elapsed() < PATIENCE, "nothing in {name}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn assert_dies(pid: Pid) {
+        let start = Instant::now();
+        while kill(pid, None) != Err(Errno::ESRCH) {
+            assert!(start.elapsed() < PATIENCE, "process {pid} lives");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn output_and_exit_code_come_back() {
+        let bench = Bench::new();
+        let output = bench.call("bash", json!({"command": "echo out; echo err >&2"})).await;
+        assert_eq!(output, ToolOutput { details: details(0), ..ToolOutput::text("out\nerr\n") });
+        let output = bench.call("bash", json!({"command": "printf x; exit 3"})).await;
+        assert_eq!(output, ToolOutput { details: details(3), ..ToolOutput::error("x\n[exit code 3]") });
+        assert_eq!(bench.ok("bash", json!({"command": "pwd > where"})).await, "[no output]");
+        assert_eq!(bench.content("where").trim(), bench.path("").canonicalize().unwrap().to_str().unwrap());
+        let output = bench.call("bash", json!({"command": "kill -9 $$"})).await;
+        let killed = ToolOutput::error("[no output]\n[killed by signal 9 (SIGKILL)]");
+        assert_eq!(
+            output,
+            ToolOutput { details: Some(json!({"exitCode": null, "timedOut": false})), ..killed }
+        );
+        let text = bench.ok("bash", json!({"command": "sleep 1000 & echo up"})).await;
+        assert_eq!(text, "up\n[a process that it left in the background was stopped]");
+    }
+
+    #[tokio::test]
+    async fn long_output_is_cut_to_its_end_and_kept_whole_where_read_file_reaches_it() {
+        let bench = Bench::new();
+        let output = bench.call("bash", json!({"command": "seq 1 2001"})).await;
+        let path = output.details.unwrap()["fullOutputPath"].as_str().unwrap().to_owned();
+        let notice = format!("output cut: the last 2,000 of 2,001 lines are shown; all of it is in {path}");
+        let end: String = (2..=2_001).map(|n| format!("{n}\n")).collect();
+        assert_eq!(joined_text(&output.content), format!("{end}[{notice}]"));
+        assert_eq!(output.warning, Some(notice));
+        assert_eq!(fs::read_to_string(&path).unwrap(), lines(2_001));
+        let text = bench.ok("read_file", json!({"path": path, "limit": 1})).await;
+        assert!(text.starts_with("1\n"));
+        let error = bench.fails("write_file", json!({"path": path, "content": ""})).await;
+        assert!(error.contains("outside the working directory"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn wide_output_is_cut_at_40000_characters() {
+        let bench = Bench::new();
+        let output = bench.call("bash", json!({"command": "yes xxxxxxxxx | head -n 4001 | tr x ä"})).await;
+        let text = joined_text(&output.content);
+        let notice = text.lines().last().unwrap();
+        assert!(notice.starts_with("[output cut: the last "), "{notice}");
+        assert!(text[..text.len() - notice.len()].chars().count() <= 40_000);
+        assert!(output.warning.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_timeout_stops_the_command_and_its_children() {
+        let bench = Bench::new();
+        let command = "setsid sh -c 'echo $$ > pid; exec sleep 1000' & echo before; sleep 1000";
+        let output = bench.call("bash", json!({"command": command, "timeout": 1})).await;
+        let expected = ToolOutput::error("before\n[stopped after 1 s, with everything it had started]");
+        let details = Some(json!({"exitCode": null, "timedOut": true}));
+        assert_eq!(output, ToolOutput { details, ..expected });
+        assert_dies(pid_in(&bench, "pid").await).await;
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_call_stops_the_command_and_its_children() {
+        let bench = Bench::new();
+        let command = "setsid sh -c 'echo $$ > child; exec sleep 1000' & echo $$ > shell; wait";
+        let tool = bench.tools.find("bash").unwrap();
+        let call = tokio::spawn(async move {
+            let arguments = json!({ "command": command });
+            tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
+        });
+        let (shell, child) = (pid_in(&bench, "shell").await, pid_in(&bench, "child").await);
+        call.abort();
+        assert_dies(shell).await;
+        assert_dies(child).await;
+    }
+
+    #[tokio::test]
+    async fn progress_shows_the_end_so_far_and_nothing_that_harms_a_terminal() {
+        let bench = Bench::new();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let keep = seen.clone();
+        let progress = Progress::new(move |printed: Printed| keep.lock().unwrap().push(printed.text));
+        let command =
+            r"seq 1 100; printf '\033[31mred\0\a\n'; while ! [ -e go ]; do sleep 0.01; done; echo end";
+        let tool = bench.tools.find("bash").unwrap();
+        let call = tool.run(Invocation { arguments: json!({ "command": command }), progress });
+        let go = async {
+            while !seen.lock().unwrap().iter().any(|text| text.ends_with("99\n100\nred\n")) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            bench.write("go", "");
+        };
+        let (output, ()) = tokio::join!(call, go);
+        assert!(!output.is_error);
+        assert!(seen.lock().unwrap().iter().all(|text| text.lines().count() <= 40));
+    }
+}

@@ -1,0 +1,490 @@
+//! Commands through the real helper.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tiller_tools::process::{
+    Command, Conversation, Exit, ExitStatus, ProcessError, Program, Runner, Running,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Time for real processes to start or die on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn start(folder: &Path, line: &str) -> Running {
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap()
+}
+
+async fn run(line: &str) -> (String, Exit) {
+    let folder = TempDir::new().unwrap();
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    (output, exit.unwrap())
+}
+
+fn code(code: i32) -> Exit {
+    Exit { status: ExitStatus::Code(code), leftovers: 0 }
+}
+
+/// Waits until the file holds a line, and gives the process id in it.
+fn pid_in(path: &Path) -> Pid {
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            return Pid::from_raw(pid.parse().unwrap());
+        }
+        assert!(start.elapsed() < PATIENCE, "nothing in {}", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn assert_dies(pid: Pid) {
+    let start = Instant::now();
+    while kill(pid, None) != Err(Errno::ESRCH) {
+        assert!(start.elapsed() < PATIENCE, "process {pid} lives");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A command that leaves behind a process with a session of its own, whose id goes to the file `daemon`.
+const DAEMON: &str =
+    r"setsid bash -c 'echo $$ > daemon; exec sleep 1000' & while ! [ -s daemon ]; do sleep 0.01; done";
+
+#[tokio::test]
+async fn the_exit_code_comes_back() {
+    assert_eq!(run("exit 0").await, (String::new(), code(0)));
+    assert_eq!(run("exit 42").await, (String::new(), code(42)));
+}
+
+#[tokio::test]
+async fn the_signal_comes_back_real_time_ones_included() {
+    for signal in [9, 15, 35] {
+        let (_, exit) = run(&format!("kill -{signal} $$")).await;
+        assert_eq!(exit, Exit { status: ExitStatus::Signal(signal), leftovers: 0 });
+    }
+}
+
+#[tokio::test]
+async fn both_streams_come_in_the_order_they_were_written() {
+    let (output, _) = run("for i in 1 2 3; do echo out $i; echo err $i >&2; done").await;
+    assert_eq!(output, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+}
+
+#[tokio::test]
+async fn a_flood_arrives_whole() {
+    let (output, exit) = run("seq 1 200000").await;
+    assert_eq!((output.lines().count(), output.lines().last()), (200_000, Some("200000")));
+    assert_eq!(exit, code(0));
+}
+
+#[tokio::test]
+async fn there_is_no_stdin_and_no_terminal() {
+    let (output, _) = run("cat; (: < /dev/tty) 2>/dev/null || echo none").await;
+    assert_eq!(output, "none\n");
+}
+
+#[tokio::test]
+async fn signals_are_neither_blocked_nor_ignored() {
+    let (output, _) = run("grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2").await;
+    for mask in output.lines() {
+        // 32 and 33 are glibc's own, and its posix_spawn ignores them.
+        let mask = u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31);
+        assert_eq!(mask, 0, "{output}");
+    }
+}
+
+#[tokio::test]
+async fn a_background_child_neither_hangs_the_call_nor_survives_it() {
+    let started = Instant::now();
+    let (output, exit) = run("sleep 1000 & echo $!").await;
+    assert!(started.elapsed() < PATIENCE);
+    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_dies(Pid::from_raw(output.trim().parse().unwrap()));
+}
+
+#[tokio::test]
+async fn what_a_process_substitution_prints_late_is_not_lost() {
+    let (output, exit) = run("echo word > >(sleep 0.05; cat)").await;
+    assert_eq!((output.as_str(), exit), ("word\n", code(0)));
+}
+
+#[tokio::test]
+async fn a_daemon_dies_when_its_command_ends() {
+    let folder = TempDir::new().unwrap();
+    let exit = start(folder.path(), DAEMON).wait().await.unwrap();
+    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_dies(pid_in(&folder.path().join("daemon")));
+}
+
+#[tokio::test]
+async fn a_stopped_command_says_so_and_leaves_nobody() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), &format!("trap '' TERM; {DAEMON}; echo up; sleep 1000"));
+    assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
+    running.stop();
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
+    assert_dies(pid_in(&folder.path().join("daemon")));
+}
+
+#[tokio::test]
+async fn a_dropped_command_dies_with_its_daemon() {
+    let folder = TempDir::new().unwrap();
+    let running = start(folder.path(), &format!("echo $$ > shell; {DAEMON}; sleep 1000"));
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    drop(running);
+    assert_dies(shell);
+    assert_dies(daemon);
+}
+
+#[tokio::test]
+async fn a_helper_asked_to_end_takes_its_command_along() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), "echo $PPID; sleep 1000");
+    let helper = running.chunk().await.unwrap();
+    let helper = Pid::from_raw(std::str::from_utf8(&helper).unwrap().trim().parse().unwrap());
+    kill(helper, Signal::SIGTERM).unwrap();
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
+}
+
+#[tokio::test]
+async fn a_killed_helper_is_an_error_and_not_a_hang() {
+    let folder = TempDir::new().unwrap();
+    let running = start(folder.path(), "sleep 3 & kill -9 $PPID");
+    assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
+}
+
+/// Waits until no process works in a folder.
+#[cfg(target_os = "linux")]
+fn assert_abandoned(folder: &Path) {
+    let start = Instant::now();
+    loop {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let there: Vec<_> = processes
+            .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
+            .map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
+            .collect();
+        if there.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{there:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn command_that_kills_its_supervisor_leaves_nobody() {
+    let watchdog = "watchdog=$(awk '{print $4}' /proc/$PPID/stat)";
+    for attack in [
+        "kill -9 $PPID; sleep 1000".to_owned(),
+        "kill -9 -$PPID; sleep 1000".to_owned(),
+        format!("{DAEMON}; sleep 1000 & kill -9 $PPID; sleep 1000"),
+        "(trap '' TERM HUP; setsid bash -c 'kill -9 '$PPID'; sleep 1000 & sleep 1000') & sleep 1000"
+            .to_owned(),
+        format!("{watchdog}; {DAEMON}; kill -9 $watchdog; sleep 1000"),
+        format!("{watchdog}; {DAEMON}; kill -TERM $watchdog; sleep 1000"),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let running = start(folder.path(), &attack);
+        // Lost, or stopped by a signal where the supervisor could still report.
+        drop(running.wait().await);
+        assert_abandoned(folder.path());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn command_that_suspends_its_supervisor_can_be_stopped() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), "kill -STOP $PPID; echo up; sleep 1000");
+    assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
+    running.stop();
+    assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
+    assert_abandoned(folder.path());
+}
+
+#[tokio::test]
+async fn a_missing_folder_is_named() {
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    let command = Command { line: "true".into(), cwd: "/no/such/folder".into() };
+    let error = runner.start(&command).unwrap_err();
+    assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
+}
+
+/// An executable script of this text, and the program that it is.
+fn script(folder: &Path, text: &str) -> Program {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = folder.join("program");
+    std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Program { path, cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
+}
+
+fn converse(folder: &Path, text: &str) -> Conversation {
+    Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&script(folder, text)).unwrap()
+}
+
+/// All that the program says on both of its outputs once nothing more is said to it.
+async fn rest(conversation: Conversation) -> (String, String) {
+    let Conversation { stdin, mut stdout, mut stderr, helper: _helper } = conversation;
+    drop(stdin);
+    let (mut said, mut complained) = (String::new(), String::new());
+    let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));
+    (said, complained)
+}
+
+#[tokio::test]
+async fn a_conversation_goes_to_and_fro_and_the_program_ends_when_it_is_left() {
+    let folder = TempDir::new().unwrap();
+    let text = "while read -r line; do echo \"got $line\"; echo \"seen $HOME\" >&2; done; echo bye; printf odd >&2; exit 3";
+    let mut talk = converse(folder.path(), text);
+    talk.stdin.write_all(b"one\ntwo\n").await.unwrap();
+    let mut first = [0; 16];
+    talk.stdout.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"got one\ngot two\n");
+    let (said, complained) = rest(talk).await;
+    assert_eq!((said.as_str(), complained.as_str()), ("bye\n", "seen \nseen \nodd\ncode 3 leftovers 0\n"));
+    assert_eq!(Conversation::end("code 3 leftovers 0").unwrap().status, ExitStatus::Code(3));
+}
+
+#[tokio::test]
+async fn a_flood_to_a_slow_program_arrives_whole() {
+    let folder = TempDir::new().unwrap();
+    let mut talk = converse(folder.path(), "sleep 0.2; wc -c");
+    let flood = vec![b'x'; 3_000_000];
+    let (mut stdin, mut said) = (talk.stdin, String::new());
+    let _ = tokio::join!(
+        async move {
+            stdin.write_all(&flood).await.unwrap();
+            // What the pipe holds is read before its end is seen.
+            drop(stdin);
+        },
+        talk.stdout.read_to_string(&mut said)
+    );
+    assert_eq!(said.trim(), "3000000");
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_end_is_still_read_by_a_program_that_is_slow() {
+    let folder = TempDir::new().unwrap();
+    // Three pipes' worth: in the program's pipe, in the helper, and in the helper's pipe.
+    let mut talk = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
+    talk.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
+    let (said, _) = rest(talk).await;
+    assert_eq!(said, "65536\n94464\n");
+}
+
+#[tokio::test]
+async fn a_program_that_neither_reads_nor_ends_is_killed_when_it_is_left() {
+    let folder = TempDir::new().unwrap();
+    let mut talk =
+        converse(folder.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    // More than every pipe and buffer on the way holds.
+    let flood = vec![b'x'; 1_000_000];
+    let stuck = tokio::time::timeout(Duration::from_millis(300), talk.stdin.write_all(&flood)).await;
+    assert!(stuck.is_err(), "somebody read a million bytes");
+    let (_, complained) = rest(talk).await;
+    assert_eq!(complained, "\nsignal 9 leftovers 0\n");
+    assert_dies(shell);
+    assert_dies(daemon);
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_is_named_at_the_end() {
+    let folder = TempDir::new().unwrap();
+    let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
+    let talk = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
+    let (_, complained) = rest(talk).await;
+    let end = Conversation::end(complained.trim()).unwrap_err().to_string();
+    assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
+}
+
+/// The folder in which [`a_holder_for_the_kill_test`] runs its command.
+const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
+
+/// Not a test of its own: the process that `nothing_survives_a_tiller_killed_outright` kills.
+#[tokio::test]
+#[ignore = "is started, and killed, by another test"]
+async fn a_holder_for_the_kill_test() {
+    let folder = PathBuf::from(std::env::var_os(HOLDER_FOLDER).expect("the other test names a folder"));
+    let line = format!("echo $$ > shell; {DAEMON}; sleep 1000");
+    let _talk = std::env::var_os(HOLDER_TALKS).map(|_| converse(&folder, &line));
+    let running = start(&folder, if _talk.is_some() { "sleep 1000" } else { &line });
+    let _ = running.wait().await;
+}
+
+/// Set where it is to talk with the program instead.
+const HOLDER_TALKS: &str = "TILLER_TEST_HOLDER_TALKS";
+
+#[test]
+fn nothing_survives_a_tiller_killed_outright() {
+    survives_nothing(&[]);
+}
+
+#[test]
+fn no_program_that_is_talked_with_survives_a_tiller_killed_outright() {
+    survives_nothing(&[(HOLDER_TALKS, "yes")]);
+}
+
+fn survives_nothing(variables: &[(&str, &str)]) {
+    let folder = TempDir::new().unwrap();
+    let mut holder = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "process::a_holder_for_the_kill_test", "--ignored", "--nocapture"])
+        .env(HOLDER_FOLDER, folder.path())
+        .envs(variables.iter().copied())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_dies(shell);
+    assert_dies(daemon);
+}
+
+#[tokio::test]
+async fn a_line_before_every_command_another_shell_and_withheld_variables_reach_the_command() {
+    let folder = TempDir::new().unwrap();
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).in_shell("sh").unwrap();
+    // PATH, because every process has it.
+    let runner = runner.with_prefix("false\ngreet=hello").withholding(["PATH".to_owned()]);
+    assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
+    let line =
+        "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    assert_eq!((output.as_str(), exit.unwrap()), ("hello\n", code(0)));
+    let missing = Runner::with_helper("unused").in_shell("no-such-shell-anywhere").unwrap_err();
+    assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
+}
+
+/// A runner whose helper has a path of its own, by which its processes are found.
+#[cfg(target_os = "linux")]
+fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
+    let helper = folder.join("helper");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_test-supervisor"), &helper).unwrap();
+    (Runner::with_helper(&helper), helper)
+}
+
+/// The processes with this program whose last argument is `--standby`.
+#[cfg(target_os = "linux")]
+fn standbys(helper: &Path) -> Vec<Pid> {
+    let is_standby = |line: &[u8]| {
+        line.starts_with(helper.as_os_str().as_encoded_bytes()) && line.ends_with(b"\0--standby\0")
+    };
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| is_standby(&line)))
+        .map(|entry| Pid::from_raw(entry.file_name().into_string().unwrap().parse().unwrap()))
+        .collect()
+}
+
+/// Waits until so many standbys are there, and gives them.
+#[cfg(target_os = "linux")]
+async fn wait_for_standbys(helper: &Path, count: usize) -> Vec<Pid> {
+    let started = Instant::now();
+    loop {
+        let found = standbys(helper);
+        if found.len() == count {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "{} standbys, not {count}", found.len());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits for the only child of a process.
+#[cfg(target_os = "linux")]
+async fn child_of(parent: Pid) -> Pid {
+    let started = Instant::now();
+    loop {
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+        if let Some(child) = children.split_whitespace().next() {
+            return Pid::from_raw(child.parse().unwrap());
+        }
+        assert!(started.elapsed() < PATIENCE, "{parent} has no child");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
+    let mut running = runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap();
+    let mut output = Vec::new();
+    while let Some(chunk) = running.chunk().await {
+        output.extend_from_slice(&chunk);
+    }
+    (String::from_utf8(output).unwrap(), running.wait().await)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_runs_the_command_as_a_new_supervisor_would() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    let runner = runner.withholding(["PATH".to_owned()]).with_prefix("greet='hello you'");
+    runner.start_standby();
+    let waiting = wait_for_standbys(&helper, 1).await;
+    // Its watchdog is the supervisor's parent.
+    let line =
+        "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), waiting[0]);
+    assert_eq!((output, exit.unwrap()), (expected, code(3)));
+    runner.start_standby();
+    wait_for_standbys(&helper, 1).await;
+    runner.end_standby();
+    wait_for_standbys(&helper, 0).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_that_was_killed_is_not_missed() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.start_standby();
+    let watchdog = wait_for_standbys(&helper, 1).await[0];
+    let supervisor = child_of(watchdog).await;
+    // Its watchdog ends with it, and then nobody holds the pipe of the order any more.
+    kill(supervisor, Signal::SIGKILL).unwrap();
+    let has_files =
+        |pid: Pid| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| files.next().is_some());
+    let started = Instant::now();
+    while has_files(watchdog) || has_files(supervisor) {
+        assert!(started.elapsed() < PATIENCE, "the standby lives");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
+    assert_eq!((output.as_str(), exit.unwrap()), ("here\n", code(0)));
+    runner.end_standby();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_too_small_for_a_long_line_is_left_waiting() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.start_standby();
+    let waiting = wait_for_standbys(&helper, 1).await;
+    let (output, _) = run_with(&runner, folder.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
+    assert_eq!((output.len(), standbys(&helper)), (100_000, waiting));
+    runner.end_standby();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_ends_with_the_last_runner() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.start_standby();
+    wait_for_standbys(&helper, 1).await;
+    drop(runner);
+    wait_for_standbys(&helper, 0).await;
+}

@@ -1,0 +1,425 @@
+//! What the command line says, and with which exit code.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::terminal::Key;
+
+fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::Ran {
+    let script = sandbox.script(lines);
+    sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
+}
+
+#[test]
+fn a_script_must_not_pass_on_canned_answers() {
+    let ran = Sandbox::new().run(&["-p", "hi"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
+    assert!(
+        ran.err.contains("there is no model to ask") && ran.err.contains("ANTHROPIC_API_KEY"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
+    let sandbox = Sandbox::new();
+    let cases: [(&[&str], &str); 8] = [
+        (&["--no-such-flag"], "--no-such-flag"),
+        (&["-p", "--provider", "nobody", "hi"], "there is no provider `nobody`"),
+        (&["-p", "--provider", "anthropic", "hi"], "there is no key for anthropic"),
+        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name the provider with --provider"),
+        (&["-p", "--provider", "demo"], "there is nothing to ask"),
+        (&["-p", "--provider", "demo", "-c", "hi"], "there is no session of"),
+        (
+            &["-p", "--provider", "demo", "--session", "zzzz", "hi"],
+            "no session's id begins or ends with `zzzz`",
+        ),
+        (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "`0` is not a whole number"),
+    ];
+    for (arguments, said) in cases {
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+    }
+    assert!(sandbox.logs().is_empty());
+}
+
+#[test]
+fn command_that_does_not_exist_is_never_sent_as_a_prompt() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script, "-p"];
+    for line in [&["doctor"][..], &["update"], &["mcp", "list"], &["config", "set"], &["serve"], &["sesions"]]
+    {
+        let ran = sandbox.run(&[&fixed[..], line].concat());
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{line:?}: {}", ran.err);
+        let said = format!("`tiller -- {}` sends it", line.join(" "));
+        assert!(ran.err.contains(&said), "{line:?}: {}", ran.err);
+        let sent = sandbox.run(&[&fixed[..], &["--"], line].concat());
+        assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{line:?}: {}", sent.err);
+    }
+    let lst = sandbox.run(&["sessions", "lst"]);
+    assert!(lst.code == Some(2) && lst.err.contains("'list'"), "{}", lst.err);
+    let sent = sandbox.run(&[&fixed[..], &["update the docs"]].concat());
+    assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{}", sent.err);
+}
+
+#[test]
+fn completions_are_printed_for_every_shell() {
+    let sandbox = Sandbox::new();
+    for (shell, said) in [
+        ("bash", "complete -F _tiller"),
+        ("zsh", "#compdef tiller"),
+        ("fish", "complete -c tiller"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let ran = sandbox.run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0), "{shell}: {}", ran.err);
+        assert!(ran.out.contains(said) && ran.out.contains("add-dir"), "{shell}: {}", ran.out);
+    }
+    assert_eq!(sandbox.run(&["completions", "tcsh"]).code, Some(2));
+}
+
+#[test]
+fn man_prints_a_page_with_every_command() {
+    let ran = Sandbox::new().run(&["man"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for said in [".TH tiller", "tiller\\-sessions", "\\-\\-trace"] {
+        assert!(ran.out.contains(said), "{said}: {}", ran.out);
+    }
+}
+
+#[test]
+fn models_are_listed_with_limits_and_whether_there_is_a_key() {
+    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k");
+    let ran = sandbox.run(&["models", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+    let of = |provider: &str| rows.iter().find(|row| row["provider"] == provider).unwrap();
+    let (claude, gpt) = (of("anthropic"), of("openai"));
+    assert_eq!([&claude["hasKey"], &claude["usable"]], [&json!(true), &json!(true)]);
+    assert_eq!([&gpt["hasKey"], &gpt["usable"]], [&json!(false), &json!(false)]);
+    assert!(claude["window"].as_u64() > claude["maxOutput"].as_u64(), "{claude}");
+    assert!(claude["price"]["input"].is_number() && claude["thinking"].is_array(), "{claude}");
+
+    let ran = sandbox.run(&["models", "GPT-5"]);
+    assert!(ran.out.starts_with("MODEL ") && !ran.out.contains("claude"), "{}", ran.out);
+    assert!(ran.out.lines().skip(1).all(|line| line.contains("gpt-5") && line.ends_with("missing")));
+    let ran = sandbox.run(&["models", "nothing-of-the-kind"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+}
+
+#[test]
+fn models_of_a_server_of_ones_own_need_no_key() {
+    let sandbox = Sandbox::new().with("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let ran = sandbox.run(&["--provider", "openai", "--model", "qwen3:8b", "models", "qwen"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let row = ran.out.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("openai/qwen3:8b") && row.ends_with("not needed"), "{}", ran.out);
+}
+
+#[test]
+fn agent_mode_off_is_a_chat_without_tools() {
+    let server = MockServer::start([Reply::says([Say::text("Hi.")]), Reply::says([Say::text("Hi.")])]);
+    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
+    let plain = sandbox.with("AGENT_MODE", "false");
+    let ran = plain.run(&["-p", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    let ran = plain.run(&["-p", "--tools", "on", "hello"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let tools: Vec<bool> = server.requests().iter().map(|it| it.body["tools"].is_array()).collect();
+    assert_eq!(tools, [false, true]);
+}
+
+#[test]
+fn resume_query_without_a_match_says_how_to_find_sessions() {
+    let sandbox = Sandbox::new();
+    for has_session in [false, true] {
+        if has_session {
+            scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
+        }
+        let ran = sandbox.run(&["-p", "--provider", "demo", "-r", "zzzz", "go on"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        for said in ["goes by `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
+            assert!(ran.err.contains(said), "{said}: {}", ran.err);
+        }
+        assert!(!ran.err.contains("-c"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn settings_are_shown_with_their_sources() {
+    let sandbox = Sandbox::new().with("TILLER_BASH_TIMEOUT_S", "7");
+    let shown: Value = serde_json::from_str(&sandbox.run(&["settings", "--json"]).out).unwrap();
+    let row = |name: &str| shown.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!(row("bash.timeout_s")["value"], "7");
+    assert_eq!(row("bash.timeout_s")["source"], "TILLER_BASH_TIMEOUT_S");
+    assert_eq!(row("steering_point")["source"], "default");
+    let plain = sandbox.run(&["settings"]).out;
+    assert!(plain.contains("TILLER_BASH_TIMEOUT_S"), "{plain}");
+}
+
+#[test]
+fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_two_dashes() {
+    let sandbox = Sandbox::new();
+    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("did you mean `tiller sessions list`?"), "{}", ran.err);
+    assert!(ran.err.contains("`tiller -- sesions list` sends it to the model"), "{}", ran.err);
+    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
+}
+
+#[test]
+fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_look_at_them() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join("tiller/settings.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, r#"{"approval": "maybe", "max_turns": "x"}"#).unwrap();
+    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(
+        ran.err.contains("`maybe` is not one of") && ran.err.contains("`x` is not a whole"),
+        "{}",
+        ran.err
+    );
+    let shown = sandbox.run(&["settings"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    assert!(shown.err.contains("`maybe`") && shown.err.contains("read-only, the strictest"), "{}", shown.err);
+    let row = shown.out.lines().find(|line| line.starts_with("approval ")).unwrap();
+    assert!(row.contains("read-only") && row.contains("not taken"), "{row}");
+    std::fs::write(&file, "{\n  \"sync\": \"never\",\n}").unwrap();
+    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("settings.json, line 3, column 1: not a JSON object"), "{}", ran.err);
+}
+
+#[test]
+fn flags_may_stand_before_a_command_or_after_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project().canonicalize().unwrap().display().to_string();
+    scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--session-dir", "logs", "hello"]);
+    let orders: [&[&str]; 3] = [
+        &["--cwd", &project, "--session-dir", "logs", "sessions", "list", "--json"],
+        &["sessions", "--session-dir", "logs", "list", "--json"],
+        &["sessions", "list", "--json", "--session-dir", "logs", "--cwd", &project],
+    ];
+    for order in orders {
+        let ran = sandbox.run(order);
+        assert_eq!(ran.code, Some(0), "{order:?}: {}", ran.err);
+        let list: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(list[0]["firstPrompt"], "hello", "{order:?}");
+    }
+    let shown = sandbox.run(&["--model", "opus", "settings", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let model = shown.as_array().unwrap().iter().find(|row| row["name"] == "model").unwrap();
+    assert_eq!((&model["value"], &model["source"]), (&json!("opus"), &json!("--model")));
+}
+
+#[test]
+fn the_log_says_what_was_sent_where_and_holds_neither_words_nor_keys() {
+    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
+    // Nobody listens there.
+    let sandbox =
+        sandbox.with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").with("TILLER_RETRY_ENABLED", "off");
+    let ran = sandbox.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let log = std::fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
+    for words in
+        ["session opened", "request goes out", "host=\"127.0.0.1:9\" bytes=", "request failed", "run ended"]
+    {
+        assert!(log.contains(words), "{words}:\n{log}");
+    }
+    assert!(!log.contains("hush") && !log.contains("private"), "{log}");
+}
+
+#[test]
+fn without_a_session_nothing_is_kept() {
+    let sandbox = Sandbox::new();
+    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    assert!(!sandbox.home().join("tiller").exists());
+}
+
+#[test]
+fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
+    let mut sandbox = Sandbox::new();
+    let temporary = sandbox.project().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    sandbox = sandbox.with("TMPDIR", &temporary.display().to_string());
+    let long = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 9000; ls $TMPDIR > made"}}]}"#;
+    let mut terminal = sandbox.play(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
+    terminal.wait_for("❯");
+    terminal.send("count to 9000");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Counted.");
+    terminal.wait_without("esc stops");
+    terminal.send("/session");
+    terminal.key(Key::Enter);
+    terminal.wait_for("resume with    nothing is kept of it, so it can't be opened again");
+    terminal.key(Key::Esc);
+    terminal.wait_without("resume with");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.wait().exit_code(), 130);
+    let screen = terminal.screen();
+    assert!(screen.contains("nothing of this session was kept"), "{screen}");
+    assert!(!screen.contains("tiller --session"), "{screen}");
+    let made = std::fs::read_to_string(sandbox.project().join("made")).unwrap();
+    assert!(made.starts_with("tiller-"), "{made}");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    assert!(!sandbox.home().join("tiller").exists());
+}
+
+#[test]
+fn a_session_is_listed_shown_and_drawn() {
+    let sandbox = Sandbox::new();
+    scripted(
+        &sandbox,
+        &[r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#, r#"{"text": "Two files."}"#],
+        &["--name", "files", "what is here?"],
+    );
+    let list: Value = serde_json::from_str(&sandbox.run(&["sessions", "list", "--json"]).out).unwrap();
+    assert_eq!((&list[0]["name"], &list[0]["firstPrompt"]), (&json!("files"), &json!("what is here?")));
+    let id = list[0]["id"].as_str().unwrap();
+    let short = &id[id.len() - 6..];
+    assert!(sandbox.run(&["sessions", "list"]).out.starts_with(short));
+
+    let shown = sandbox.run(&["sessions", "show", short]).out;
+    assert!(shown.contains("> what is here?\n") && shown.contains("[call list_files: {}]"), "{shown}");
+    assert!(shown.ends_with("Two files.\n"), "{shown}");
+
+    let stats: Value =
+        serde_json::from_str(&sandbox.run(&["sessions", "show", short, "--stats", "--json"]).out).unwrap();
+    assert_eq!((&stats["contextMessages"], &stats["branches"]), (&json!(4), &json!(1)));
+    assert_eq!(stats["warnings"], json!([]));
+
+    let context: Value =
+        serde_json::from_str(&sandbox.run(&["sessions", "show", short, "--context", "--json"]).out).unwrap();
+    let roles: Vec<&str> = context.as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
+
+    let tree = sandbox.run(&["sessions", "tree", short]).out;
+    assert_eq!(tree.lines().count(), 4, "{tree}");
+    assert!(tree.lines().all(|line| line.starts_with("* ")), "{tree}");
+}
+
+#[test]
+fn a_fork_begins_with_the_path_of_its_parent() {
+    let sandbox = Sandbox::new();
+    scripted(&sandbox, &[r#"{"text": "One."}"#], &["first"]);
+    let parent = sandbox.logs()[0].clone();
+    let ran = scripted(
+        &sandbox,
+        &[r#"{"text": "One."}"#, r#"{"text": "Two."}"#],
+        &["--fork", parent.to_str().unwrap(), "second"],
+    );
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let fork = sandbox.logs().into_iter().find(|path| *path != parent).unwrap();
+    let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    let (before, after) = (lines(&parent), lines(&fork));
+    assert_eq!(before[1..], after[1..before.len()], "the lines are the very same");
+    let header: Value = serde_json::from_str(&after[0]).unwrap();
+    assert_eq!(header["parentSession"], parent.to_str().unwrap());
+}
+
+#[test]
+fn a_list_of_models_to_step_through_says_who_begins() {
+    let sandbox =
+        Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
+    sandbox.run(&["-p", "--models", "haiku-4-5:low,opus", "hi"]);
+    let log = sandbox.log();
+    let model = log.iter().find(|line| line["type"] == "model_change").unwrap();
+    assert!(model["modelId"].as_str().unwrap().contains("haiku-4-5"), "{model}");
+}
+
+#[test]
+fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
+    let sandbox =
+        Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
+    let ask = |more: &[&str]| sandbox.run(&[&["-p", "--provider", "anthropic"], more, &["hi"]].concat());
+    ask(&["--thinking", "low"]);
+    ask(&["-c", "--thinking", "high"]);
+    let levels: Vec<Value> = sandbox
+        .log()
+        .iter()
+        .filter(|l| l["type"] == "thinking_level_change")
+        .map(|l| l["thinkingLevel"].clone())
+        .collect();
+    assert_eq!(levels, ["low", "high"]);
+}
+
+#[test]
+fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.project().join("me@home")).unwrap();
+    let answers = [r#"{"text": "One."}"#, r#"{"text": "Two."}"#];
+    scripted(&sandbox, &answers, &["--session-dir", "me@home", "first"]);
+    let mut logs = std::fs::read_dir(sandbox.project().join("me@home")).unwrap();
+    let parent = logs.next().unwrap().unwrap().path().display().to_string();
+    let ran = scripted(&sandbox, &answers, &["--fork", &parent, "second"]);
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+
+    let text = std::fs::read_to_string(&parent).unwrap();
+    let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let first = entries.into_iter().find(|entry| entry["message"]["role"] == "user").unwrap();
+    let upto = format!("{parent}@{}", first["id"].as_str().unwrap());
+    let ran = scripted(&sandbox, &answers, &["--fork", &upto, "instead"]);
+    assert_eq!(ran.out, "One.\n", "{}", ran.err);
+}
+
+#[test]
+fn tools_reach_a_folder_that_is_added_and_no_other() {
+    let (sandbox, other) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    std::fs::write(other.path().join("note"), "from elsewhere").unwrap();
+    let path = other.path().canonicalize().unwrap().display().to_string();
+    let call = |tool: &str, more: &str| {
+        format!(r#"{{"calls": [{{"name": "{tool}", "arguments": {{"path": "{path}/note"{more}}}}}]}}"#)
+    };
+    let (read, write) = (call("read_file", ""), call("write_file", r#", "content": "x""#));
+    let run = |expected: &str, call: &str, arguments: &[&str]| {
+        let end = format!(r#"{{"expect": "{expected}", "text": "As expected."}}"#);
+        let script = sandbox.script(&[call, &end]);
+        let fixed = ["-p", "--no-session", "--provider", "scripted", "--model", &script];
+        let ran = sandbox.run(&[&fixed, arguments, &["go"]].concat());
+        assert_eq!((ran.out.trim(), ran.code), ("As expected.", Some(0)), "{}", ran.err);
+    };
+    run("--add-dir FOLDER lets tools reach it", &read, &[]);
+    run("from elsewhere", &read, &["--add-dir", &path]);
+    let read_only = format!("{path}:ro");
+    run("from elsewhere", &read, &["--add-dir", &read_only]);
+    run("may be read but not written", &write, &["--add-dir", &read_only]);
+    run("note", &write, &["--add-dir", &path]);
+    assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
+    let ran = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
+    assert!(ran.code == Some(2) && ran.err.contains("--add-dir no/such/folder"), "{}", ran.err);
+}
+
+#[test]
+fn base_url_that_is_wrong_stops_only_its_provider() {
+    let server = MockServer::start([Reply::says([Say::text("Fine.")])]);
+    let sandbox = Sandbox::new()
+        .with("ANTHROPIC_API_KEY", "k")
+        .with("ANTHROPIC_BASE_URL", &server.url)
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", "htp:/nowhere");
+    let reason = "openai can't be used: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
+    let ran = sandbox.run(&["-p", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Fine.\n", Some(0)), "{}", ran.err);
+    assert!(ran.err.contains(reason), "{}", ran.err);
+    for arguments in [["--provider", "openai"], ["--model", "openai/gpt-5"], ["--model", "gpt-5"]] {
+        let ran = sandbox.run(&[&arguments[..], &["-p", "hello"]].concat());
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}");
+        assert!(ran.err.contains("OPENAI_BASE_URL is `htp:/nowhere`"), "{arguments:?}: {}", ran.err);
+    }
+    let alone = Sandbox::new().with("OPENAI_BASE_URL", "htp:/nowhere");
+    let ran = alone.run(&["-p", "hello"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains(reason), "{}", ran.err);
+}

@@ -1,0 +1,203 @@
+//! Conversations that get shorter, through the real binary.
+
+use std::io::{BufRead, BufReader};
+
+use serde_json::{Value, json};
+use tiller::session::verify::{Severity, verify};
+
+use super::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::terminal::Key;
+
+/// What a request for a summary contains and no other does.
+const SUMMARY: &str =
+    r#"{"when": "<conversation>", "text": "It is about bees.", "usage": {"input": 200, "output": 9}}"#;
+
+fn long(text: &str) -> String {
+    format!("{text} {}", "buzz ".repeat(1_200))
+}
+
+/// A sandbox in which nothing but the newest message is kept.
+fn sandbox() -> Sandbox {
+    Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "1")
+}
+
+fn compactions(log: &[Value]) -> Vec<&Value> {
+    log.iter().filter(|entry| entry["type"] == "compaction").collect()
+}
+
+#[test]
+fn a_prompt_that_a_provider_finds_too_long_is_answered_after_a_summary() {
+    for (provider, too_long) in [
+        ("anthropic", r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#),
+        ("openai", r#"{"error":{"code":"context_length_exceeded","message":"too many tokens"}}"#),
+    ] {
+        let server = MockServer::start([
+            Reply::says([Say::text("One.")]),
+            Reply::status(400, too_long),
+            Reply::says([Say::text("It is about bees.")]).tokens(700, 30),
+            Reply::says([Say::text("Two.")]),
+        ]);
+        let (name, url) = (provider.to_uppercase(), format!("{}/v1", server.url));
+        let url = if provider == "openai" { &url } else { &server.url };
+        let sandbox = sandbox().with(&format!("{name}_API_KEY"), "k").with(&format!("{name}_BASE_URL"), url);
+        let fixed = ["-p", "--provider", provider, "--model", "claude-sonnet-9-9"];
+        assert_eq!(sandbox.run(&[&fixed[..], &[&long("first")]].concat()).out, "One.\n");
+        let ran = sandbox.run(&[&fixed[..], &["-c", "second"]].concat());
+        assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{provider}: {}", ran.err);
+
+        let requests = server.requests();
+        assert_eq!(requests.len(), 4, "{provider}");
+        assert!(requests[2].body.get("tools").is_none_or(|tools| tools == &json!([])), "{provider}");
+        let asked = requests[2].body["messages"].to_string();
+        assert!(
+            asked.contains("<conversation>\\n[User] first buzz") && !asked.contains("second"),
+            "{provider}"
+        );
+        let again = requests[3].body["messages"].to_string();
+        assert!(again.contains("It is about bees.") && again.contains("second"), "{provider}: {again}");
+        assert!(!again.contains("One."), "{provider}: {again}");
+        let log = sandbox.log();
+        let usage = &compactions(&log)[0]["usage"];
+        assert_eq!((&usage["input"], &usage["output"]), (&json!(700), &json!(30)), "{provider}");
+    }
+}
+
+#[test]
+fn a_full_window_is_made_roomier_in_print_mode_and_the_run_waits_for_it_in_the_end() {
+    let sandbox = sandbox();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "list_files"}], "usage": {"totalTokens": 190000}}"#,
+        r#"{"text": "Done."}"#,
+        SUMMARY,
+    ]);
+    let fixed = ["-p", "--mode", "json", "--yes", "--provider", "scripted", "--model", &script];
+    let ran = sandbox.run(&[&fixed[..], &[&long("count the bees")]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds.last(), Some(&"agent_settled"));
+    let ended = events.iter().find(|event| event["type"] == "compaction_end").unwrap();
+    assert_eq!(ended["reason"], "threshold");
+    assert!(ended["result"]["summary"].as_str().unwrap().ends_with("It is about bees."), "{ended}");
+    let log = sandbox.log();
+    assert_eq!(compactions(&log)[0]["usage"]["totalTokens"], 209);
+    let context = sandbox.run(&["sessions", "show", log[0]["id"].as_str().unwrap(), "--context"]).out;
+    assert!(context.contains("It is about bees.") && context.contains("Done."), "{context}");
+}
+
+#[test]
+fn a_kill_while_a_summary_is_made_loses_nothing() {
+    let sandbox = sandbox();
+    let hanging = r#"{"when": "<conversation>", "text": "It is ab", "hang": true}"#;
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "list_files"}], "usage": {"totalTokens": 190000}}"#,
+        r#"{"text": "Done."}"#,
+        hanging,
+    ]);
+    let fixed = ["-p", "--mode", "json", "--yes", "--provider", "scripted", "--model", &script];
+    let mut child = sandbox.start(&mut sandbox.command(&[&fixed[..], &[&long("count the bees")]].concat()));
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // The answer is there; the run waits for the summary only.
+    let ended = lines.into_iter().find(|line| line.contains(r#""type":"agent_end""#));
+    assert!(ended.is_some());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(sandbox.said().last().unwrap().contains("Done."), "{:?}", sandbox.said());
+    assert!(compactions(&sandbox.log()).is_empty());
+    let checked = verify(&sandbox.logs()[0]).unwrap();
+    assert!(checked.findings.iter().all(|found| found.severity != Severity::Error), "{:?}", checked.findings);
+
+    let script =
+        sandbox.script(&[r#"{"text": "never"}"#, r#"{"text": "never"}"#, r#"{"text": "More."}"#, SUMMARY]);
+    let fixed = ["-p", "-c", "--yes", "--provider", "scripted", "--model", &script];
+    assert_eq!(sandbox.run(&[&fixed[..], &["go on"]].concat()).out, "More.\n");
+    assert_eq!(compactions(&sandbox.log()).len(), 1, "it is made now");
+}
+
+#[test]
+fn compact_in_the_terminal_draws_a_rule_and_takes_the_users_words() {
+    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "20");
+    let told = r#"{"when": "mind the queen", "text": "All about the queen."}"#;
+    let lines = [r#"{"text": "word by word ", "repeat": 500}"#, r#"{"text": "Answer two."}"#, told];
+    let mut terminal = sandbox.play(&lines, &[]);
+    for (prompt, answer) in [("question one", "word by word"), ("question two", "Answer two.")] {
+        terminal.wait_for("❯");
+        terminal.send(prompt);
+        terminal.key(Key::Enter);
+        terminal.wait_for(answer);
+        terminal.wait_without("esc stops");
+    }
+    terminal.send("/compact mind the queen");
+    terminal.key(Key::Enter);
+    terminal.wait_for("compacted: 1.");
+    terminal.wait_for("tokens, summary");
+    terminal.wait_without("esc stops");
+    terminal.send("/compact");
+    terminal.key(Key::Enter);
+    terminal.wait_for("nothing to compact");
+    let log = sandbox.log();
+    let summary = compactions(&log)[0]["summary"].as_str().unwrap();
+    assert_eq!(summary, "<first-message>\nquestion one\n</first-message>\n\nAll about the queen.");
+}
+
+#[test]
+fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.open(&["--yes", "--provider", "demo"]);
+    terminal.wait_for("❯");
+    terminal.send("hello");
+    terminal.key(Key::Enter);
+    terminal.wait_for("list_files");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    terminal.send("/tree");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸");
+    terminal.key(Key::Home);
+    terminal.wait_for("▸• ▌ hello");
+    terminal.key(Key::Enter);
+    terminal.notice("what happened since is left behind");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ tell the model in a summary");
+    terminal.key(Key::Enter);
+    terminal.wait_for("another branch was left here");
+    let log = sandbox.log();
+    let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();
+    let summary = left["summary"].as_str().unwrap();
+    assert!(summary.starts_with("## Goal"), "{summary}");
+}
+
+#[test]
+fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
+    let sandbox = Sandbox::new();
+    let told = r#"{"when": "only the stings", "text": "It stings."}"#;
+    let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, told], &[]);
+    for (prompt, answer) in [("question one", "Answer one."), ("question two", "Answer two.")] {
+        terminal.wait_for("❯");
+        terminal.send(prompt);
+        terminal.key(Key::Enter);
+        terminal.wait_for(answer);
+        terminal.wait_without("esc stops");
+    }
+    terminal.send("/tree");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸●   Answer two.");
+    terminal.key(Key::Up);
+    terminal.key(Key::Up);
+    terminal.wait_for("▸•   Answer one.");
+    terminal.key(Key::Enter);
+    terminal.notice("what happened since is left behind");
+    terminal.key(Key::Down);
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ tell it in a summary, and I say what matters");
+    terminal.key(Key::Enter);
+    terminal.wait_for("what matters in the summary");
+    terminal.send("only the stings");
+    terminal.key(Key::Enter);
+    terminal.wait_for("another branch was left here: summary");
+    terminal.wait_without("Answer two.");
+    let log = sandbox.log();
+    let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();
+    assert_eq!(left["summary"], "It stings.");
+}

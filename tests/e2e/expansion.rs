@@ -1,0 +1,197 @@
+//! Skills, templates and context files on their way to the model, without a screen.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+
+fn sandbox(server: &MockServer) -> Sandbox {
+    Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url)
+}
+
+fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+    let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
+    sandbox.run(&[&fixed, more].concat())
+}
+
+fn fine() -> MockServer {
+    MockServer::start([Reply::says([Say::text("Fine.")])])
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn skill(name: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\n\n{body}\n")
+}
+
+/// The text of the first message of the first request.
+fn asked(server: &MockServer) -> String {
+    server.requests()[0].body["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+fn system(server: &MockServer) -> String {
+    server.requests()[0].body["system"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_skill_reaches_the_model_with_its_body_and_is_listed_with_its_place() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    write(sandbox.project(), ".agents/skills/tidy/SKILL.md", &skill("tidy", "Tidy $1 up."));
+    let ran = ask(&sandbox, &["/skill:tidy", "the", "parser"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), ("Fine.\n", "", Some(0)));
+    let path = sandbox.project().canonicalize().unwrap().join(".agents/skills/tidy/SKILL.md");
+    let path = path.display();
+    assert_eq!(
+        asked(&server),
+        format!("<skill name=\"tidy\" location=\"{path}\">\nTidy $1 up.\n</skill>\n\nthe parser")
+    );
+    let system = system(&server);
+    let row = "<skill>\n    <name>tidy</name>\n    <description>Does tidy.</description>";
+    assert!(system.contains(&format!("{row}\n    <location>{path}</location>")), "{system}");
+    assert!(system.contains("<name>commit</name>"), "the built-in skills are there too: {system}");
+    let list = sandbox.run(&["sessions", "list"]).out;
+    assert!(list.contains("/skill:tidy the parser") && !list.contains("<skill"), "{list}");
+}
+
+#[test]
+fn a_built_in_skill_can_be_read_where_it_lies() {
+    let sandbox = Sandbox::new();
+    let location = sandbox.home().join("tiller/state/skills/debug/SKILL.md");
+    let read = Say::call("c1", "read_file", json!({"path": location}));
+    let server = MockServer::start([Reply::says([read]), Reply::says([Say::text("Read.")])]);
+    let sandbox = sandbox.with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
+    let ran = ask(&sandbox, &["read it"]);
+    assert_eq!(ran.out, "Read.\n", "{}", ran.err);
+    assert!(system(&server).contains(&format!("<location>{}</location>", location.display())));
+    let result = server.requests()[1].body["messages"][2]["content"][0].to_string();
+    assert!(result.contains("# Debug"), "{result}");
+}
+
+#[test]
+fn without_a_session_the_built_in_skills_lie_in_a_folder_that_goes() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    ask(&sandbox, &["--no-session", "hello"]);
+    let system = system(&server);
+    let (_, rest) = system.split_once("<location>").unwrap();
+    let location = Path::new(rest.split_once("</location>").unwrap().0);
+    assert!(
+        location.ends_with("skills/code-review/SKILL.md") && !location.exists(),
+        "{}",
+        location.display()
+    );
+    assert!(!sandbox.home().join("tiller/state/skills").exists());
+}
+
+#[test]
+fn a_template_takes_arguments_and_nearer_ones_come_first() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    fs::create_dir_all(sandbox.project().join(".git")).unwrap();
+    write(sandbox.project(), ".tiller/prompts/greet.md", "Far away.");
+    write(sandbox.project(), "sub/.tiller/prompts/greet.md", "Greet $1 in ${2:-English}, then ${@:3}.");
+    let ran = ask(&sandbox, &["--cwd", "sub", "/greet 'Ada Lovelace' '' sing and dance"]);
+    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    assert_eq!(asked(&server), "Greet Ada Lovelace in English, then sing and dance.");
+    let near = sandbox.project().canonicalize().unwrap().join("sub/.tiller/prompts/greet.md");
+    assert!(ran.err.contains(&format!("{} has that name already", near.display())), "{}", ran.err);
+}
+
+#[test]
+fn context_files_of_the_user_of_the_repository_and_of_the_folder_are_read_in_this_order() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    fs::create_dir_all(sandbox.project().join(".git")).unwrap();
+    write(sandbox.home(), "tiller/AGENTS.md", "of the user");
+    write(sandbox.home(), "AGENTS.md", "above everything");
+    write(sandbox.project(), "AGENTS.md", "of the repository");
+    write(sandbox.project(), "a/CLAUDE.md", "of a");
+    write(sandbox.project(), "a/b/AGENT.md", "of b");
+    let ran = ask(&sandbox, &["--cwd", "a/b", "hello"]);
+    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    let system = system(&server);
+    let places =
+        ["of the user\n", "of the repository\n", "of a\n", "of b\n"].map(|text| system.find(text).unwrap());
+    assert!(places.is_sorted(), "{system}");
+    assert!(!system.contains("above everything"), "{system}");
+}
+
+#[test]
+fn flags_name_files_and_leave_out_everything_else() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    write(sandbox.project(), ".tiller/skills/own.md", &skill("own", "Own."));
+    write(sandbox.project(), ".tiller/prompts/own.md", "Own.");
+    write(sandbox.project(), "AGENTS.md", "of the project");
+    write(sandbox.home(), "elsewhere/given.md", &skill("given", "Given."));
+    let given = sandbox.home().join("elsewhere/given.md");
+    let flags = ["--no-skills", "--no-templates", "--no-context-files", "--skill", given.to_str().unwrap()];
+    let ran = ask(&sandbox, &[&flags[..], &["/own"]].concat());
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("Fine.\n", ""));
+    assert_eq!(asked(&server), "/own");
+    let system = system(&server);
+    assert!(system.contains("<name>given</name>"), "{system}");
+    assert!(!system.contains("<name>own</name>") && !system.contains("<name>commit</name>"), "{system}");
+    assert!(!system.contains("of the project"), "{system}");
+    let settings = sandbox.run(&["--no-skills", "settings", "--json"]).out;
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let row = settings.as_array().unwrap().iter().find(|row| row["name"] == "skills").unwrap().clone();
+    assert_eq!((&row["value"], &row["source"]), (&json!("off"), &json!("--no-skills")));
+}
+
+#[test]
+fn a_given_file_can_be_read_by_itself_and_its_neighbours_cannot() {
+    let read = |id: &str, path: &str| Say::call(id, "read_file", json!({"path": path}));
+    let elsewhere = tempfile::TempDir::new().unwrap();
+    let folder = elsewhere.path().canonicalize().unwrap();
+    write(&folder, "given.md", &skill("given", "Body of it."));
+    write(&folder, "secret.txt", "a secret");
+    let (file, secret) = (folder.join("given.md"), folder.join("secret.txt"));
+    let server = MockServer::start([
+        Reply::says([read("c1", file.to_str().unwrap()), read("c2", secret.to_str().unwrap())]),
+        Reply::says([Say::text("Fine.")]),
+    ]);
+    let ran = ask(&sandbox(&server), &["--skill", file.to_str().unwrap(), "go"]);
+    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    let results = server.requests()[1].body["messages"][2]["content"].to_string();
+    assert!(results.contains("Body of it.") && !results.contains("a secret"), "{results}");
+}
+
+#[test]
+fn an_unknown_skill_is_wrong_usage_and_nothing_is_asked() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    let ran = ask(&sandbox, &["/skill:comit now"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("there is no skill `comit`; did you mean `commit`?"), "{}", ran.err);
+    assert!(server.requests().is_empty() && sandbox.logs().is_empty());
+}
+
+#[test]
+fn a_template_works_behind_piped_text_too() {
+    let server = fine();
+    let sandbox = sandbox(&server);
+    write(sandbox.project(), ".tiller/prompts/greet.md", "Greet $1.");
+    let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
+    let ran = sandbox.run_with_stdin(&[&fixed[..], &["/greet Ada"]].concat(), "Names:  'a' \\d\n");
+    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    assert_eq!(asked(&server), "Names:  'a' \\d\n\nGreet Ada.");
+    let unknown = sandbox.run_with_stdin(&[&fixed[..], &["/skill:comit"]].concat(), "x");
+    assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+    assert!(unknown.err.contains("did you mean `commit`?"), "{}", unknown.err);
+}
+
+#[test]
+fn without_a_tool_to_read_them_skills_are_not_listed() {
+    let server = fine();
+    ask(&sandbox(&server), &["--tools", "bash", "hello"]);
+    assert!(!system(&server).contains("available_skills"));
+}

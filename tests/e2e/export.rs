@@ -1,0 +1,146 @@
+//! Taking sessions out, from the command line and from the screen.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::sandbox::Sandbox;
+use tiller_test_support::terminal::Key;
+
+/// A sandbox with one session, and a part of its id.
+fn sandbox() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Four: `2 + 2`."}"#]);
+    let ran = sandbox.run(&[
+        "-p",
+        "--provider",
+        "scripted",
+        "--model",
+        &script,
+        "--name",
+        "My sum!",
+        "what is it?",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    let short = id[id.len() - 6..].to_owned();
+    (sandbox, short)
+}
+
+#[test]
+fn a_session_goes_to_a_page_named_after_it_and_never_over_another_file() {
+    let (sandbox, id) = sandbox();
+    let ran = sandbox.run(&["sessions", "export", &id]);
+    let path = sandbox.project().canonicalize().unwrap().join(format!("my-sum-{id}.html"));
+    assert_eq!((ran.out.trim(), ran.code), (path.to_str().unwrap(), Some(0)), "{}", ran.err);
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.contains("<h1>My sum!</h1>") && page.contains("<code>2 + 2</code>"), "{page}");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+
+    fs::write(&path, "mine").unwrap();
+    let ran = sandbox.run(&["sessions", "export", &id]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("is there already") && ran.err.contains("--force"), "{}", ran.err);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    assert_eq!(sandbox.run(&["sessions", "export", &id, "--force"]).code, Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), page);
+}
+
+#[test]
+fn the_ending_of_the_file_or_the_format_says_what_is_written() {
+    let (sandbox, id) = sandbox();
+    let export = |more: &[&str]| sandbox.run(&[&["sessions", "export", &id], more].concat());
+    assert_eq!(export(&["-o", "sum.md"]).out, "sum.md\n");
+    let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
+    assert!(text.starts_with("# My sum!\n") && text.contains("\nFour: `2 + 2`.\n"), "{text}");
+    assert_eq!(export(&["-o", "-", "--format", "md"]).out, text);
+
+    let log = fs::read_to_string(&sandbox.logs()[0]).unwrap();
+    assert_eq!(export(&["-o", "-", "--format", "jsonl", "--all-branches"]).out, log);
+    let branch = export(&["-o", "-", "--format", "jsonl"]).out;
+    assert_eq!(branch.lines().skip(1).collect::<Vec<_>>(), log.lines().skip(1).collect::<Vec<_>>());
+
+    let entry = sandbox.log().into_iter().find(|line| line["message"]["role"] == "user").unwrap();
+    let upto = export(&["-o", "-", "--format", "jsonl", "--entry", entry["id"].as_str().unwrap()]).out;
+    let last: Value = serde_json::from_str(upto.lines().last().unwrap()).unwrap();
+    assert_eq!(last, entry);
+
+    let ran = export(&["-o", "sum.docx"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("sum.docx") && ran.err.contains("--format"), "{}", ran.err);
+    assert!(!sandbox.project().join("sum.docx").exists());
+}
+
+#[test]
+fn the_screen_exports_the_session_that_is_on_it() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[r#"{"text": "Four."}"#], &[]);
+    let mut enter = |line: &str, answer: &str| {
+        terminal.wait_for("❯");
+        terminal.send(line);
+        terminal.wait_for(&format!("❯ {line}"));
+        terminal.key(Key::Enter);
+        terminal.wait_for(answer);
+        terminal.wait_without("esc stops");
+    };
+    enter("what is it?", "Four.");
+    enter("/export sum.md", "exported to");
+    enter("/export sum.md", "sum.md is there already");
+    let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
+    assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
+    // What was refused is there to be mended.
+    terminal.wait_for("❯ /export sum.md");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("❯ /export");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn every_branch_in_markdown_stands_there_once() {
+    let sandbox = Sandbox::new();
+    let line = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-11-21T03:17:00.000Z","message":{{"role":"user","content":"{text}","timestamp":1}}}}"#
+        )
+    };
+    let leaf = r#"{"type":"custom","id":"x1","parentId":"a1","timestamp":"2026-11-21T03:17:00.000Z","customType":"tiller.leaf","data":{}}"#;
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/p"}"#;
+    let lines = [
+        header.to_owned(),
+        line("a1", "null", "the trunk"),
+        line("b1", r#""a1""#, "the left"),
+        leaf.to_owned(),
+        line("c1", r#""a1""#, "the right"),
+    ];
+    let log = sandbox.project().join("branched.jsonl");
+    fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let ran = sandbox.run(&[
+        "sessions",
+        "export",
+        log.to_str().unwrap(),
+        "--format",
+        "md",
+        "--all-branches",
+        "-o",
+        "-",
+    ]);
+    let count = |words: &str| ran.out.matches(&format!("\n{words}\n")).count();
+    assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", ran.out);
+    assert_eq!(ran.out.matches("# Another branch, from a1 on").count(), 1, "{}", ran.out);
+}
+
+#[test]
+fn a_folder_takes_the_file_under_its_own_name_and_a_missing_one_is_named() {
+    let (sandbox, id) = sandbox();
+    fs::create_dir(sandbox.project().join("out")).unwrap();
+    let ran = sandbox.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let made: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(made["path"], format!("out/my-sum-{id}.md"));
+    let ran = sandbox.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("there is no folder nowhere"), "{}", ran.err);
+}

@@ -1,0 +1,469 @@
+//! `kill -9` at random moments, again and again: what was told is in the log, and the log can always be gone on with.
+//!
+//! `TILLER_TEST_KILLS=2000` kills more often than usual, `TILLER_TEST_SEED=7` at other moments. A failure names both.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tiller::session::verify::{Severity, verify};
+
+use super::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+/// Kills in print mode, unless told otherwise.
+const KILLS: u64 = 200;
+
+/// For one of these in the terminal.
+const PER_TERMINAL: u64 = 10;
+
+const SEED: u64 = 20_261_121;
+
+/// Runs at the same time.
+const LANES: usize = 2;
+
+/// How long a run takes until the first one that ended has shown it.
+const USUAL: Duration = Duration::from_millis(250);
+
+/// How long killed commands may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a run that nobody kills may take.
+const ENDS_WITHIN: Duration = Duration::from_secs(30);
+
+/// One run's answers: thoughts, text that takes its time, a group of calls, commands with children of their own, a long output, and
+/// an end. The first command goes on for longer than is waited for it if nobody ends it together with tiller.
+const ANSWERS: [&str; 5] = [
+    r#"{"think": "First I look around, then I decide.", "text": "Looking around here.", "delay_ms": 1, "calls": [
+        {"name": "read_file", "arguments": {"path": "notes.txt"}},
+        {"name": "grep", "arguments": {"pattern": "note"}},
+        {"name": "list_files", "arguments": {}},
+        {"name": "bash", "arguments": {"command": "sleep 20 & child=$!; sleep 0.02; [ ! -d /proc ] || grep -qa __run /proc/$PPID/cmdline && kill $child; wait"}}]}"#,
+    r#"{"text": "Now two commands.", "calls": [
+        {"name": "bash", "arguments": {"command": "(sleep 21 & sleep 0.01; kill $!); echo one"}},
+        {"name": "read_file", "arguments": {"path": "absent.txt"}},
+        {"name": "bash", "arguments": {"command": "seq 1 3000"}}]}"#,
+    r#"{"think": "Hm. ", "repeat": 10, "text": "word by word ", "delay_ms": 2, "calls": [
+        {"name": "write_file", "arguments": {"path": "made.txt", "content": "made"}},
+        {"name": "read_file", "arguments": {"path": "made.txt"}},
+        {"name": "read_file", "arguments": {"path": "notes.txt"}}]}"#,
+    r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 0.01; exit 3"}}]}"#,
+    r#"{"text": "That is all there is to say.", "delay_ms": 1}"#,
+];
+
+/// How the events begin that are told last before a kill at the beginning, in a stream, in a tool, and between turns.
+const PHASES: [&str; 4] = ["nothing", "message_update", "tool_execution_", "turn_"];
+
+/// Runs of one session at most: the script has answers for so many.
+const RUNS: usize = 24;
+
+/// A number from the environment, or the usual one.
+fn asked(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
+}
+
+/// Numbers that look random and are the same every time (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.roll() % end
+    }
+}
+
+/// When a run is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    After(Duration),
+    /// Once it has told so many lines.
+    Told(usize),
+    /// Not at all.
+    Never,
+}
+
+impl Moment {
+    /// Somewhere in a run that usually takes so long and tells so many lines. Eight parts of it are hit in turn.
+    fn any(dice: &mut Dice, number: u64, usual: Duration, lines: usize) -> Self {
+        let part = (number / 2) % 8;
+        if number.is_multiple_of(2) {
+            Self::After(usual.mul_f64((part as f64 + dice.below(1_000) as f64 / 1_000.0) / 8.0))
+        } else {
+            let lines = lines as u64;
+            Self::Told(usize::try_from((part * lines + dice.below(lines)) / 8).unwrap())
+        }
+    }
+}
+
+/// A run and the lines it has told so far.
+struct Run {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    told: Vec<String>,
+    reader: Option<JoinHandle<()>>,
+    began: Instant,
+}
+
+impl Run {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let began = Instant::now();
+        let mut child = sandbox.start(&mut sandbox.command(arguments));
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            let mut line = String::new();
+            // What doesn't end in a newline was not told.
+            while out.read_line(&mut line).is_ok_and(|count| count > 0) && line.ends_with('\n') {
+                let _ = sender.send(std::mem::take(&mut line));
+            }
+        });
+        Self { child, lines, told: Vec::new(), reader: Some(reader), began }
+    }
+
+    /// Kills it then, and waits for its end.
+    fn until(&mut self, moment: Moment) -> ExitStatus {
+        let (end, lines) = match moment {
+            Moment::After(time) => (time, usize::MAX),
+            Moment::Told(lines) => (ENDS_WITHIN, lines),
+            Moment::Never => (ENDS_WITHIN, usize::MAX),
+        };
+        while self.told.len() < lines {
+            let left = end.saturating_sub(self.began.elapsed());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.told.push(line),
+                Err(mpsc::RecvTimeoutError::Timeout) => break,
+                // It tells nothing more, so it is about to end.
+                Err(mpsc::RecvTimeoutError::Disconnected) => return self.end(),
+            }
+        }
+        let _ = self.child.kill();
+        self.end()
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        let status = self.child.wait().unwrap();
+        self.reader.take().unwrap().join().unwrap();
+        self.told.extend(self.lines.try_iter());
+        status
+    }
+
+    /// The entries that it told of, as they stood on stdout.
+    fn entries(&self) -> Vec<Box<str>> {
+        #[derive(Deserialize)]
+        struct Told {
+            entry: Box<RawValue>,
+        }
+        let of_entry = self.told.iter().filter(|line| line.contains("entry_appended"));
+        of_entry.map(|line| serde_json::from_str::<Told>(line).unwrap().entry.into()).collect()
+    }
+
+    /// What it told last.
+    fn last(&self) -> String {
+        let last = self.told.last().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        last.map_or("nothing".into(), |event| event["type"].as_str().unwrap().to_owned())
+    }
+}
+
+/// A sandbox where sessions are made and killed, one after the other.
+struct Lane {
+    sandbox: Sandbox,
+    script: String,
+    /// The folder of the session at hand; it is alone in it.
+    folder: PathBuf,
+    /// The session's file as it was after the last run.
+    before: Vec<u8>,
+    sessions: usize,
+    /// How often this session was run.
+    runs: usize,
+    usual: Duration,
+    lines: usize,
+}
+
+impl Lane {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write("notes.txt", "a note\nand another note\n");
+        let answers = ANSWERS.map(|answer| answer.replace('\n', " "));
+        let all: Vec<&str> = std::iter::repeat_n(&answers, RUNS).flatten().map(String::as_str).collect();
+        let script = sandbox.script(&all);
+        let folder = sandbox.home().join("sessions-0");
+        let mut lane = Self {
+            sandbox,
+            script,
+            folder,
+            before: Vec::new(),
+            sessions: 0,
+            runs: 0,
+            usual: USUAL,
+            lines: 100,
+        };
+        lane.finish();
+        lane
+    }
+
+    /// The session's file, once there is one.
+    fn log(&self) -> Option<PathBuf> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        files.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+    }
+
+    fn arguments(&self, prompt: &str) -> Vec<String> {
+        let folder = self.folder.display().to_string();
+        let mut arguments = vec!["--session-dir".to_owned(), folder, "--yes".into()];
+        arguments.extend(["--provider", "scripted", "--model", &self.script].map(str::to_owned));
+        if let Some(log) = self.log() {
+            arguments.extend(["--session".into(), log.display().to_string()]);
+        }
+        arguments.push(prompt.into());
+        arguments
+    }
+
+    /// A run that is killed at that moment; what it told last, or nothing if it ended before.
+    fn kill(&mut self, moment: Moment) -> Option<String> {
+        let arguments = self.arguments("go on");
+        let arguments: Vec<&str> =
+            ["-p", "--mode", "json"].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+        let mut run = Run::start(&self.sandbox, &arguments);
+        let status = run.until(moment);
+        self.examine(&run.entries());
+        match status.code() {
+            None => Some(run.last()),
+            Some(code) => {
+                let err = std::io::read_to_string(run.child.stderr.take().unwrap()).unwrap();
+                assert_eq!((code, run.last().as_str()), (0, "agent_settled"), "{err}");
+                (self.usual, self.lines) = (run.began.elapsed(), run.told.len());
+                None
+            }
+        }
+    }
+
+    /// Lets a last run of the session end, and begins another session.
+    fn finish(&mut self) {
+        assert_eq!(self.kill(Moment::Never), None, "it had to be stopped");
+        let log = fs::read_to_string(self.log().unwrap()).unwrap();
+        assert_eq!(
+            tiller_test_support::format_check::check(&tiller_test_support::format_check::without_torn(&log)),
+            Ok(())
+        );
+        self.sessions += 1;
+        self.folder = self.sandbox.home().join(format!("sessions-{}", self.sessions));
+        self.before.clear();
+        self.runs = 0;
+    }
+
+    /// Ends the session now and then, and before the script is over.
+    fn perhaps_finish(&mut self, dice: &mut Dice) {
+        self.runs += 1;
+        if dice.below(5) == 0 || self.runs == RUNS - 1 {
+            self.finish();
+        }
+    }
+
+    /// Holds the log against what it was before and what was told since, and looks for commands that are left.
+    fn examine(&mut self, told: &[Box<str>]) {
+        let Some(log) = self.log() else {
+            assert!(told.is_empty(), "told, and there is no log: {told:?}");
+            return;
+        };
+        let now = fs::read(&log).unwrap();
+        assert!(now.starts_with(&self.before), "what was written before is no longer there");
+        let lines: HashSet<&[u8]> = now.split(|byte| *byte == b'\n').collect();
+        for entry in told {
+            assert!(lines.contains(entry.as_bytes()), "told, and not in the log: {entry}");
+        }
+        nothing_runs(&self.sandbox);
+        if now.is_empty() {
+            // Killed between making the file and its first line; it is no session and nothing is lost.
+            fs::remove_file(log).unwrap();
+            return;
+        }
+        let errors = verify(&log).unwrap().findings;
+        let errors: Vec<_> = errors.iter().filter(|found| found.severity == Severity::Error).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        can_be_sent(&self.sandbox, &log);
+        self.before = now;
+    }
+}
+
+/// Waits until no process is left whose home is this sandbox.
+fn nothing_runs(sandbox: &Sandbox) {
+    let home = format!("HOME={}\0", sandbox.home().display());
+    let until = Instant::now() + GONE_WITHIN;
+    loop {
+        let left = with_environment(home.as_bytes());
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < until, "left running: {left:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Processes that were started with this in their environment. Where there is no `/proc` none is found.
+fn with_environment(wanted: &[u8]) -> Vec<String> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let has = |path: &PathBuf| {
+        let environment = fs::read(path.join("environ")).unwrap_or_default();
+        environment.windows(wanted.len()).any(|part| part == wanted)
+    };
+    processes
+        .filter(has)
+        .map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default().replace('\0', " "))
+        .filter(|command| !command.is_empty())
+        .collect()
+}
+
+/// Asks for the context as a model would get it, and looks for calls and results that don't pair up.
+fn can_be_sent(sandbox: &Sandbox, log: &Path) {
+    let ran = sandbox.run(&["sessions", "show", &log.display().to_string(), "--context", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let messages: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for message in &messages {
+        if message["role"] == "toolResult" {
+            assert_eq!(Some(message["toolCallId"].as_str().unwrap()), open.first().copied(), "{}", ran.out);
+            open.remove(0);
+            continue;
+        }
+        assert!(open.is_empty(), "{open:?} have no result: {}", ran.out);
+        let blocks = message["content"].as_array().into_iter().flatten();
+        open.extend(
+            blocks.filter(|block| block["type"] == "toolCall").map(|call| call["id"].as_str().unwrap()),
+        );
+    }
+    assert!(open.is_empty(), "{open:?} have no result: {}", ran.out);
+}
+
+/// Says which kill it was if the test fails before this is let go.
+struct Blame(String);
+
+impl Drop for Blame {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.0);
+        }
+    }
+}
+
+/// What all lanes have in common.
+struct Plan {
+    seed: u64,
+    kills: u64,
+    next: AtomicUsize,
+    /// How often which event was the last before a kill.
+    hit: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Plan {
+    fn new(kills: u64) -> Self {
+        let seed = asked("TILLER_TEST_SEED", SEED);
+        println!("TILLER_TEST_SEED={seed} TILLER_TEST_KILLS={kills}");
+        Self { seed, kills, next: AtomicUsize::new(0), hit: Mutex::default() }
+    }
+
+    /// The number of the next kill, and the dice for it.
+    fn next(&self) -> Option<(u64, Dice)> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) as u64;
+        (number < self.kills).then(|| (number, Dice(self.seed.wrapping_add(number))))
+    }
+
+    /// Kills runs until it has been done often enough, ending a session now and then.
+    fn run(&self) {
+        let mut lane = Lane::new();
+        while let Some((number, mut dice)) = self.next() {
+            let moment = Moment::any(&mut dice, number, lane.usual, lane.lines);
+            let session = &lane.folder;
+            let _blame = Blame(format!("kill {number} of seed {}, {moment:?}, in {session:?}", self.seed));
+            if let Some(last) = lane.kill(moment) {
+                *self.hit.lock().unwrap().entry(last).or_default() += 1;
+            }
+            lane.perhaps_finish(&mut dice);
+        }
+        lane.finish();
+    }
+}
+
+#[test]
+fn whenever_it_is_killed_what_was_told_is_in_the_log_and_the_session_goes_on() {
+    let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS));
+    std::thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| plan.run());
+        }
+    });
+    let hit = plan.hit.into_inner().unwrap();
+    println!("killed after {hit:?}");
+    let is_missed = |phase: &str| !hit.keys().any(|last| last.starts_with(phase));
+    let missed: Vec<&str> = PHASES.into_iter().filter(|phase| is_missed(phase)).collect();
+    assert!(plan.kills < KILLS || missed.is_empty(), "nothing was killed after {missed:?}: {hit:?}");
+}
+
+/// Types prompts, commands and messages that wait; what of the latter was on the screen when it was killed.
+fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
+    terminal.wait_for("❯");
+    terminal.send("go on");
+    terminal.key(Key::Enter);
+    for number in 0..dice.below(4) {
+        std::thread::sleep(Duration::from_millis(dice.below(25)));
+        match dice.below(3) {
+            0 => {
+                terminal.send(&format!("!sleep 22 & sleep 0.0{number}; kill $!"));
+                terminal.key(Key::Enter);
+            }
+            kind => {
+                terminal.send(&format!("message {kill}-{number}"));
+                terminal.key(if kind == 1 { Key::Enter } else { Key::AltEnter });
+            }
+        }
+    }
+    std::thread::sleep(Duration::from_millis(dice.below(60)));
+    terminal.signal(nix::sys::signal::Signal::SIGKILL);
+    terminal.wait();
+    let screen = terminal.screen();
+    // A command that had to wait stays in the editor and is part of what is typed next.
+    let queued = screen.lines().filter_map(|line| line.trim_start().strip_prefix("↳ ")?.split_once("   "));
+    // What they say of keys is no part of them.
+    let words = |text: &str| text.split(" · ").next().map(|text| text.trim().to_owned());
+    let texts = queued.filter_map(|(_, text)| words(text));
+    texts.filter(|text| text.contains(&format!("message {kill}-"))).collect()
+}
+
+#[test]
+fn whenever_the_terminal_is_killed_what_was_seen_to_wait_is_in_the_log() {
+    let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS).div_ceil(PER_TERMINAL));
+    let mut lane = Lane::new();
+    let mut seen = 0;
+    while let Some((number, mut dice)) = plan.next() {
+        let _blame = Blame(format!("terminal {number} of seed {}", plan.seed));
+        let arguments = lane.arguments("");
+        let arguments: Vec<&str> =
+            arguments.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+        let mut terminal = lane.sandbox.open(&arguments);
+        let waited = play(&mut terminal, number, &mut dice);
+        lane.examine(&[]);
+        let log = String::from_utf8(lane.before.clone()).unwrap();
+        for text in &waited {
+            let queued = format!(r#""text":"{text}""#);
+            assert!(log.contains(&queued), "seen, and not in the log: {text}\n{}", terminal.screen());
+        }
+        seen += waited.len();
+        lane.perhaps_finish(&mut dice);
+    }
+    lane.finish();
+    assert!(plan.kills < KILLS / PER_TERMINAL || seen > 0, "no message was ever seen to wait");
+}

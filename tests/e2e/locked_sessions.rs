@@ -1,0 +1,97 @@
+//! A second tiller on a session that a first one has open.
+
+use super::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const ANSWERS: [&str; 3] =
+    [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, r#"{"text": "Answer three."}"#];
+
+/// A first tiller in a terminal, idle after one answer.
+fn first(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&ANSWERS, &["first prompt"]);
+    terminal.wait_for("Answer one.");
+    terminal
+}
+
+/// A second one that asks what to do.
+fn second(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&ANSWERS, &["-c"]);
+    terminal.wait_for("[f]ork it, [r]ead along, [q]uit?");
+    terminal
+}
+
+/// The process that has the only log open, as the note beside it says.
+fn holder(sandbox: &Sandbox) -> u64 {
+    let note = format!("{}.lock", sandbox.logs()[0].display());
+    let note: serde_json::Value = serde_json::from_slice(&std::fs::read(note).unwrap()).unwrap();
+    note["pid"].as_u64().unwrap()
+}
+
+#[test]
+fn a_second_tiller_in_print_mode_is_refused_at_once_and_told_who_has_the_session() {
+    let sandbox = Sandbox::new();
+    let _first = first(&sandbox);
+    let (log, pid) = (sandbox.logs().remove(0), holder(&sandbox));
+    let before = std::fs::read(&log).unwrap();
+    let script = sandbox.script(&ANSWERS);
+    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "me too"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    let told = format!("error: session file {}: another tiller has it open (pid {pid} on ", log.display());
+    assert!(ran.err.starts_with(&told) && ran.err.contains("tiller --fork"), "{}", ran.err);
+    assert_eq!(std::fs::read(&log).unwrap(), before);
+}
+
+#[test]
+fn a_second_tiller_in_a_terminal_can_go_on_in_a_fork() {
+    let sandbox = Sandbox::new();
+    let mut first = first(&sandbox);
+    let log = sandbox.logs().remove(0);
+    let before = std::fs::read(&log).unwrap();
+    let mut second = second(&sandbox);
+    assert!(second.screen().contains(&format!("(pid {} on ", holder(&sandbox))), "{}", second.screen());
+    second.send("what?\r");
+    second.wait_for("Please type f, r or q");
+    second.send("f\r");
+    second.wait_for("this is a fork of");
+    second.wait_for("Answer one.");
+    second.send("second prompt\r");
+    second.wait_for("Answer two.");
+    second.wait_without("esc stops");
+    second.key(Key::Ctrl('d'));
+    assert!(second.wait().success());
+    assert_eq!(std::fs::read(&log).unwrap(), before);
+    assert_eq!(sandbox.logs().len(), 2);
+
+    first.send("my own second\r");
+    first.wait_for("Answer two.");
+}
+
+#[test]
+fn a_second_tiller_in_a_terminal_can_read_along_and_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let mut first = first(&sandbox);
+    let mut second = second(&sandbox);
+    second.send("r\r");
+    second.wait_for("> first prompt");
+    second.wait_for("Answer one.");
+    first.send("second prompt\r");
+    second.wait_for("> second prompt");
+    second.wait_for("Answer two.");
+    second.key(Key::Ctrl('c'));
+    assert_eq!(second.wait().exit_code(), 130);
+    first.key(Key::Ctrl('d'));
+    assert!(first.wait().success());
+    let runs = sandbox.log().iter().filter(|line| line["customType"] == "tiller.run").count();
+    assert_eq!(runs, 1, "only the first one wrote");
+    assert_eq!(sandbox.said().len(), 4);
+}
+
+#[test]
+fn a_second_tiller_in_a_terminal_can_leave_it_at_that() {
+    let sandbox = Sandbox::new();
+    let _first = first(&sandbox);
+    let mut second = second(&sandbox);
+    second.send("q\r");
+    assert!(second.wait().success());
+    assert_eq!(sandbox.logs().len(), 1);
+}

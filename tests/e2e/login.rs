@@ -1,0 +1,66 @@
+//! `tiller login` and `tiller logout`: keys that are kept.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::terminal::Key;
+
+const ASK: [&str; 5] = ["-p", "--provider", "openai", "--model", "gpt-5"];
+
+#[test]
+fn a_key_from_stdin_is_kept_and_asks_until_it_is_taken_away() {
+    let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
+    let sandbox = Sandbox::new();
+    let auth = sandbox.home().join("tiller/auth.json");
+    let unknown = sandbox.run_with_stdin(&["login", "nobody"], "sk-hush\n");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("these do: anthropic, openai"), "{}", unknown.err);
+    assert!(!auth.exists());
+    let kept = sandbox.run_with_stdin(&["login", "openai"], "sk-hush-hush\n");
+    assert_eq!(kept.code, Some(0), "{}", kept.err);
+    assert!(kept.out.contains("openai can be asked now") && !kept.out.contains("hush"), "{}", kept.out);
+    assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let listed = sandbox.run(&["login"]);
+    assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
+    let sandbox = sandbox.with("OPENAI_BASE_URL", &server.url);
+    let ran = sandbox.run(&[&ASK[..], &["are you there?"]].concat());
+    assert_eq!((ran.out.trim(), ran.code), ("Here I am.", Some(0)), "{}", ran.err);
+    assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-hush-hush");
+    let gone = sandbox.run(&["logout", "openai"]);
+    assert!(gone.out.contains("no longer in"), "{} {}", gone.out, gone.err);
+    assert_eq!(fs::read_to_string(&auth).unwrap(), "{}\n");
+    let again = sandbox.run(&["logout", "openai"]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("there is no key of openai"), "{}", again.err);
+}
+
+#[test]
+fn a_key_of_the_environment_names_its_variable_when_it_is_to_go() {
+    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-hush");
+    let ran = sandbox.run(&["logout", "anthropic"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("unset ANTHROPIC_API_KEY") && !ran.err.contains("hush"), "{}", ran.err);
+    let kept = sandbox.run_with_stdin(&["login", "anthropic"], "sk-other\n");
+    assert!(kept.out.contains("ANTHROPIC_API_KEY has the last word"), "{}", kept.out);
+}
+
+#[test]
+fn a_key_typed_at_a_terminal_is_not_shown_and_the_terminal_is_as_before() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.open(&["login", "anthropic"]);
+    terminal.wait_for("Key of anthropic");
+    terminal.send("sk-hush-hush");
+    terminal.key(Key::Enter);
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!terminal.written().contains("hush"), "{}", terminal.written());
+    assert!(terminal.is_cooked());
+    let auth = fs::read_to_string(sandbox.home().join("tiller/auth.json")).unwrap();
+    assert!(auth.contains("sk-hush-hush"), "{auth}");
+    let mut terminal = sandbox.open(&["login", "openai"]);
+    terminal.wait_for("Key of openai");
+    terminal.key(Key::Ctrl('c'));
+    assert_eq!(terminal.wait().exit_code(), 130);
+    assert!(terminal.is_cooked());
+}

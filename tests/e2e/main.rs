@@ -1,0 +1,46 @@
+//! End-to-end tests through the real binary.
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
+
+mod attacks;
+mod command_line;
+mod compaction;
+mod expansion;
+mod export;
+mod import;
+mod kills;
+mod locked_sessions;
+mod login;
+mod memory;
+mod plain;
+mod print;
+mod resuming;
+mod retries;
+mod rpc;
+mod sandbox;
+mod screen {
+    mod approvals;
+    mod attaching;
+    mod branches;
+    mod commands;
+    mod endings;
+    mod expansion;
+    mod faults;
+    mod keys;
+    mod lists;
+    mod login;
+    mod moving;
+    mod opening;
+    mod queue;
+    mod steering;
+    mod talk;
+    mod terminals;
+    mod themes;
+    mod tour;
+    mod tree;
+    mod typing;
+    mod words;
+}
+mod session_commands;
+mod shell;
+mod survival;
+mod trust;

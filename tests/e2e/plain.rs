@@ -1,0 +1,335 @@
+//! `--plain`: prompts from a pipe, and a conversation in a terminal without a screen.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::sandbox::{Ran, Sandbox};
+use tiller_test_support::terminal::{Key, Terminal};
+
+/// Runs lines from a pipe against a script.
+fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> Ran {
+    let script = sandbox.script(answers);
+    sandbox.run_with_stdin(&["--plain", "--yes", "--provider", "scripted", "--model", &script], lines)
+}
+
+/// A conversation in a terminal, every call being asked about.
+fn conversation(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
+    let script = sandbox.script(answers);
+    let terminal = sandbox.open(&["--plain", "--provider", "scripted", "--model", &script]);
+    terminal.wait_for("/help lists what can be typed");
+    terminal
+}
+
+#[test]
+fn prompts_from_a_pipe_are_answered_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    let answers = [
+        r#"{"text": "First.", "delay_ms": 20}"#,
+        r#"{"text": "Looking.", "calls": [{"name": "read_file", "arguments": {"path": "absent"}}]}"#,
+        r#"{"text": "Second."}"#,
+    ];
+    let ran = piped(&sandbox, &answers, "one\n\ntwo \\\nlines");
+    assert_eq!((ran.out.as_str(), ran.code), ("First.\nLooking.\nSecond.\n", Some(0)), "{}", ran.err);
+    assert!(ran.err.starts_with("tool read_file: absent\ntool read_file: failed: "), "{}", ran.err);
+    assert_eq!(sandbox.said()[..3], ["user: one", "assistant: First.", "user: two \nlines"]);
+}
+
+#[test]
+fn what_commands_print_is_told_and_calls_side_by_side_are_told_apart() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "a");
+    sandbox.write("b.txt", "b");
+    let answers = [
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 1 30; exit 3"}}, {"name": "bash", "arguments": {"command": "echo short"}}]}"#,
+        r#"{"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}, {"name": "read_file", "arguments": {"path": "b.txt"}}]}"#,
+        r#"{"text": "Seen."}"#,
+    ];
+    let ran = piped(&sandbox, &answers, "go\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Seen.\n", Some(0)), "{}", ran.err);
+    let told = ["tool bash: failed\n  1\n  2\n  … ", " more lines\n", "tool bash: done\n  short\n"];
+    assert!(told.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
+    let apart = ["tool read_file a.txt: done\n", "tool read_file b.txt: done\n"];
+    assert!(apart.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
+}
+
+#[test]
+fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
+    let sandbox = Sandbox::new();
+    let wrong =
+        r#"{"error": {"failure": "fatal", "message": "no such luck", "times": 1}, "text": "Once more."}"#;
+    let ran = piped(&sandbox, &[wrong], "one\n/dance\n/name \ntwo\n");
+    // What was said before the failure was said all the same.
+    assert_eq!((ran.out.as_str(), ran.code), ("Once more.\nOnce more.\n", Some(1)), "{}", ran.err);
+    for told in
+        ["error: scripted: no such luck", "error: there is no command /dance", "error: /name wants a name"]
+    {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+}
+
+#[test]
+fn commands_from_a_pipe_wait_for_each_other() {
+    let sandbox = Sandbox::new();
+    let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/label\n/label it\n/label\n/session\n/tree\n/fork\n/thinking\n/queue\n";
+    let ran = piped(&sandbox, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let in_order = [
+        "shell\ndone\nHi.\n",
+        "named the pipe",
+        "the newest message has no label; /label NAME gives it one\n",
+        "labelled it\n",
+        "its label is gone\n",
+        "tokens: 7 in",
+        "you are here",
+        ": hello\n",
+        "it can be off",
+    ];
+    let mut rest = ran.out.as_str();
+    for told in in_order {
+        let at = rest.find(told).unwrap_or_else(|| panic!("{told}: {}", ran.out));
+        rest = &rest[at + told.len()..];
+    }
+    assert!(rest.ends_with("nothing waits\n"), "{rest}");
+    assert!(ran.err.contains("the command is done"), "{}", ran.err);
+}
+
+#[test]
+fn plain_exit_alone_on_a_line_leaves() {
+    for word in ["exit", "quit", ":q"] {
+        let sandbox = Sandbox::new();
+        let ran = piped(&sandbox, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
+        assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{word}: {}", ran.err);
+        assert_eq!(sandbox.said(), ["user: hello", "assistant: Hi."], "{word}");
+    }
+}
+
+#[test]
+fn a_pipe_needs_a_model_that_was_meant() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run_with_stdin(&["--plain"], "hello\n");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("there is no model to ask"), "{}", ran.err);
+}
+
+#[test]
+fn escape_sequences_of_a_model_stay_out() {
+    let sandbox = Sandbox::new();
+    let ran = piped(&sandbox, &[r#"{"text": "red \u001b[31mapple\u001b]0;title\u0007", "chunk": 1}"#], "x\n");
+    assert!(!ran.out.contains('\u{1b}') && ran.out.contains("apple"), "{:?}", ran.out);
+}
+
+#[test]
+fn a_conversation_asks_before_a_command_and_takes_no_for_an_answer() {
+    let sandbox = Sandbox::new();
+    let run = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}"#;
+    let mut terminal =
+        conversation(&sandbox, &[run, r#"{"text": "Then not."}"#, run, r#"{"text": "Made it."}"#]);
+    terminal.send("make it\r");
+    terminal.wait_for("question: may bash run?");
+    terminal.wait_for("touch made");
+    terminal.send("not now\r");
+    terminal.wait_for("denied: the user said no: not now");
+    terminal.wait_for("Then not.");
+    assert!(!sandbox.project().join("made").exists());
+    terminal.send("do\r");
+    terminal.wait_until("another question", |screen| screen.matches("question: may bash run?").count() == 2);
+    terminal.send("y\r");
+    terminal.wait_for("Made it.");
+    assert!(sandbox.project().join("made").exists());
+    terminal.key(Key::Ctrl('d'));
+    assert!(terminal.wait().success());
+    assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
+}
+
+#[test]
+fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
+    let sandbox = Sandbox::new();
+    let wait = r#"{"text": "Waiting.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]}"#;
+    let mut terminal = conversation(&sandbox, &[wait, r#"{"text": "Steered."}"#, r#"{"text": "Followed."}"#]);
+    terminal.send("work\r");
+    terminal.wait_for("question:");
+    terminal.send("a\r");
+    terminal.wait_for("allowed");
+    terminal.send("> afterwards\r");
+    terminal.wait_for("it waits until the agent has finished");
+    terminal.send("look here\r");
+    terminal.wait_for("it waits for the next gap, to steer");
+    terminal.send("/queue\r");
+    terminal.wait_for("2, steers: look here");
+    sandbox.write("go", "");
+    terminal.wait_for("Followed.");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
+    let users: Vec<String> = sandbox.said().into_iter().filter(|line| line.starts_with("user")).collect();
+    assert_eq!(users, ["user: work", "user: look here", "user: afterwards"]);
+}
+
+#[test]
+fn a_summary_that_failed_is_asked_about_in_words() {
+    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
+    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let long = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
+    let mut terminal = conversation(&sandbox, &[wrong, long, r#"{"text": "The end."}"#]);
+    terminal.send("a story\r");
+    terminal.wait_for("done");
+    terminal.send("and then?\r");
+    terminal.wait_for("The end.");
+    terminal.send("/compact\r");
+    terminal.wait_for("question: no summary could be made");
+    terminal.send("r\r");
+    terminal.wait_for("the context is smaller now");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
+    assert!(sandbox.log().iter().any(|line| line["type"] == "compaction"));
+}
+
+/// Whether the last line of the screen is where the next one is typed.
+fn is_invited(screen: &str) -> bool {
+    screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">")
+}
+
+#[test]
+fn ctrl_c_stops_the_run_and_twice_leaves() {
+    let sandbox = Sandbox::new();
+    let mut terminal = conversation(&sandbox, &[r#"{"text": "Going on", "hang": true}"#]);
+    terminal.send("go\r");
+    terminal.wait_for("Going on");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("stopped");
+    terminal.wait_until("the next line is waited for", is_invited);
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("Ctrl+C again leaves; so do Ctrl+D and /quit");
+    terminal.key(Key::Ctrl('c'));
+    assert!(terminal.wait().success());
+    assert_eq!(sandbox.log().last().unwrap()["message"]["stopReason"], "aborted");
+}
+
+#[test]
+fn a_terminated_conversation_keeps_what_was_said() {
+    let sandbox = Sandbox::new();
+    let mut terminal = conversation(&sandbox, &[r#"{"text": "Going on", "hang": true}"#]);
+    terminal.send("go\r");
+    terminal.wait_for("Going on");
+    terminal.send("> afterwards\r");
+    terminal.wait_for("it waits until the agent has finished");
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.wait().exit_code(), 130);
+    assert_eq!(sandbox.said(), ["user: go", "assistant: Going on"]);
+    let log = sandbox.log();
+    let queued = log.iter().filter(|line| line["customType"] == "tiller.queue");
+    let changes: Vec<_> = queued.map(|line| line["data"]["op"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["add"], "what waited still waits");
+}
+
+#[test]
+fn a_conversation_whose_stdout_nobody_reads_ends_a_few_seconds_after_a_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let sandbox = Sandbox::new();
+        let long = r#"{"text": "on and on ", "repeat": 80000,
+            "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
+        let script = sandbox.script(&[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+        let arguments = ["--plain", "--yes", "--provider", "scripted", "--model", &script];
+        let mut child = sandbox.start(sandbox.command(&arguments).stdin(Stdio::piped()));
+        let _unread = child.stdout.take();
+        writeln!(child.stdin.as_mut().unwrap(), "talk").unwrap();
+        sandbox.wait_for_file("said");
+        kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < until && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let ended = child.try_wait().unwrap().and_then(|status| status.code());
+        let _ = child.kill();
+        assert_eq!(ended, Some(130), "{signal}");
+    }
+}
+
+#[test]
+fn a_key_from_a_pipe_is_the_next_line_and_goes_again() {
+    let sandbox = Sandbox::new();
+    let auth = sandbox.home().join("tiller/auth.json");
+    let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
+    let ran = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
+    assert!(ran.out.contains("openai can be asked now"), "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("openai: key in auth.json"), "{}", ran.out);
+    assert!(ran.out.contains("is no longer in"), "{}", ran.out);
+    assert!(ran.out.contains("no key was typed"), "{}", ran.out);
+    assert!(
+        ran.err.contains("no provider nobody that takes a key; these do: anthropic, openai"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.ends_with("no key was typed; everything is as it was\n"),
+        "the lines were over: {}",
+        ran.err
+    );
+    assert!(!format!("{}{}", ran.out, ran.err).contains("hush"), "{} {}", ran.out, ran.err);
+    assert_eq!(std::fs::read_to_string(auth).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.open(&["--plain"]);
+    terminal.wait_for("For a real model /login");
+    terminal.send("/login openai\n");
+    terminal.wait_for("the key of openai is the next line");
+    terminal.send("sk-hush-hush\n");
+    terminal.wait_for("openai can be asked now");
+    terminal.wait_until("the next line is waited for", is_invited);
+    terminal.send("/name shown again");
+    terminal.wait_for("> /name shown again");
+    terminal.send("\n/login anthropic\n");
+    terminal.wait_for("the key of anthropic is the next line");
+    terminal.send("sk-hush");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("no key was typed");
+    terminal.send("/model gpt-5\n");
+    terminal.wait_for("openai/gpt-5 answers from the next turn on");
+    terminal.send("/logout openai\n");
+    terminal.wait_for("demo/tour answers now");
+    terminal.send("/quit\n");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!terminal.written().contains("hush"), "{}", terminal.written());
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines_and_is_told_how_to_come_back() {
+    let sandbox = Sandbox::new().with("TERM", "dumb");
+    let script = sandbox.script(&[r#"{"text": "Answer one."}"#]);
+    let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script]);
+    terminal.wait_for("going on as with --plain");
+    terminal.wait_for("/help lists what can be typed");
+    terminal.send("question one\r");
+    terminal.wait_for("Answer one.");
+    terminal.send("/quit\r");
+    terminal.wait_for("tiller --session ");
+    assert!(terminal.wait().success());
+}
+
+#[test]
+fn whoever_reads_along_is_told_when_the_other_one_has_left() {
+    let sandbox = Sandbox::new();
+    let mut one = conversation(&sandbox, &[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#]);
+    one.send("question one\r");
+    one.wait_for("Answer one.");
+    let other = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
+    let mut reader = sandbox.open(&["--provider", "demo", "--session", list[0]["id"].as_str().unwrap()]);
+    reader.wait_for("[r]ead along");
+    reader.send("r\r");
+    reader.wait_for("that is all so far");
+    reader.send("typed for nobody");
+    one.send("question two\r");
+    reader.wait_for("Answer two.");
+    one.send("/quit\r");
+    assert!(one.wait().success());
+    reader.wait_for("the other tiller has left it");
+    assert!(!reader.screen().contains("typed for nobody"), "{}", reader.screen());
+    assert!(reader.wait().success());
+}

@@ -1,0 +1,406 @@
+//! `tiller -p` against servers that play a model.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+
+const MODEL: &str = "claude-sonnet-9-9";
+
+fn anthropic(server: &MockServer) -> Sandbox {
+    Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant-secret").with("ANTHROPIC_BASE_URL", &server.url)
+}
+
+fn openai(server: &MockServer) -> Sandbox {
+    let url = format!("{}/v1", server.url);
+    Sandbox::new().with("OPENAI_API_KEY", "sk-secret").with("OPENAI_BASE_URL", &url)
+}
+
+fn ask(sandbox: &Sandbox, provider: &str, more: &[&str]) -> super::sandbox::Ran {
+    let fixed = ["-p", "--provider", provider, "--model", MODEL];
+    sandbox.run(&[&fixed, more].concat())
+}
+
+/// The tool names of a request to Anthropic.
+fn tool_names(body: &Value) -> Vec<&str> {
+    body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn exactly_the_answer_is_printed_and_the_anthropic_request_is_whole() {
+    let server =
+        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
+    let sandbox = anthropic(&server);
+    sandbox.write("AGENTS.md", "Use tabs.\n");
+    let ran = ask(&sandbox, "anthropic", &["who", "hunts?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    let mut body = requests[0].body.clone();
+    assert_eq!(requests[0].headers["x-api-key"], "sk-ant-secret");
+    assert_eq!(tool_names(&body), ["read_file", "list_files", "grep", "edit_file", "write_file", "bash"]);
+    let system = body["system"][0]["text"].as_str().unwrap().to_owned();
+    assert!(system.contains("## Repository Instructions\nFrom `"), "{system}");
+    assert!(system.contains("AGENTS.md`:\n\nUse tabs.\n"), "{system}");
+    let object = body.as_object_mut().unwrap();
+    object.remove("tools");
+    object.remove("system");
+    assert_eq!(
+        body,
+        json!({
+            "model": MODEL,
+            "max_tokens": 8192,
+            "stream": true,
+            "tool_choice": {"type": "auto"},
+            "messages": [{"role": "user", "content": [
+                {"type": "text", "text": "who hunts?", "cache_control": {"type": "ephemeral"}}
+            ]}],
+        })
+    );
+}
+
+#[test]
+fn exactly_the_answer_is_printed_and_the_openai_request_is_whole() {
+    let server =
+        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
+    let sandbox = openai(&server);
+    let ran = ask(&sandbox, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+
+    let mut body = server.requests()[0].body.clone();
+    assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-secret");
+    let system = body["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(system.starts_with("Be brief.\n\n## Environment\n"), "{system}");
+    let object = body.as_object_mut().unwrap();
+    object.remove("tools");
+    object["messages"].as_array_mut().unwrap().remove(0);
+    assert_eq!(
+        body,
+        json!({
+            "model": MODEL,
+            "max_tokens": 8192,
+            "stream": true,
+            "stream_options": {"include_usage": true},
+            "tool_choice": "auto",
+            "messages": [{"role": "user", "content": "who hunts?"}],
+        })
+    );
+}
+
+#[test]
+fn a_tool_runs_and_its_result_goes_back_to_the_model() {
+    let read = Say::call("c1", "read_file", json!({"path": "notes.txt"}));
+    let server = MockServer::start([
+        Reply::says([Say::text("Looking."), read]).cut(1),
+        Reply::says([Say::text("It says 42.")]),
+    ]);
+    let sandbox = anthropic(&server);
+    sandbox.write("notes.txt", "the answer is 42\n");
+    let ran = ask(&sandbox, "anthropic", &["what do my notes say?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("It says 42.\n", Some(0)), "{}", ran.err);
+    let messages = server.requests()[1].body["messages"].clone();
+    assert_eq!(messages[1]["content"][1]["input"], json!({"path": "notes.txt"}));
+    let result = &messages[2]["content"][0];
+    assert_eq!((&result["type"], &result["tool_use_id"]), (&json!("tool_result"), &json!("c1")));
+    assert!(result["content"].to_string().contains("the answer is 42"), "{result}");
+}
+
+#[test]
+fn a_command_is_denied_with_a_reason_where_nobody_can_be_asked() {
+    let run = || Reply::says([Say::call("c1", "bash", json!({"command": "touch made"}))]);
+    let server = MockServer::start([run(), Reply::says([Say::text("Denied.")])]);
+    let sandbox = anthropic(&server);
+    let ran = ask(&sandbox, "anthropic", &["make it"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Denied.\n", Some(0)), "{}", ran.err);
+    assert!(!sandbox.project().join("made").exists());
+    let result = server.requests()[1].body["messages"][2].to_string();
+    assert!(result.contains("nobody is there to allow it") && result.contains("--yes"), "{result}");
+
+    let server = MockServer::start([run(), Reply::says([Say::text("Made.")])]);
+    let sandbox = anthropic(&server);
+    let ran = ask(&sandbox, "anthropic", &["--yes", "make it"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Made.\n", Some(0)), "{}", ran.err);
+    assert!(sandbox.project().join("made").exists());
+}
+
+/// Runs a script whose calls want a command, a dangerous one and a write, and returns what was said of it.
+fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+    let call = |name: &str, arguments: &str| format!(r#"{{"name": "{name}", "arguments": {arguments}}}"#);
+    let calls =
+        [call("bash", r#"{"command": "touch made"}"#), call("bash", r#"{"command": "touch made-too"}"#)];
+    let first = format!(r#"{{"calls": [{}]}}"#, calls.join(", "));
+    let script = sandbox.script(&[&first, r#"{"text": "Done."}"#]);
+    sandbox
+        .run(&[&["-p", "--no-session", "--provider", "scripted", "--model", &script], more, &["go"]].concat())
+}
+
+#[test]
+fn print_says_on_stderr_which_calls_were_denied() {
+    let sandbox = Sandbox::new();
+    let ran = denied(&sandbox, &[]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.err);
+    assert_eq!(ran.err, "2 calls were denied (nobody to ask); --yes or --approval auto allows them\n");
+    let ran = denied(&sandbox, &["--approval", "read-only"]);
+    assert_eq!(ran.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
+    for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
+        assert_eq!(denied(&sandbox, &allowing).err, "", "{allowing:?}");
+    }
+}
+
+#[test]
+fn json_events_say_which_calls_were_denied() {
+    let ran = denied(&Sandbox::new(), &["--mode", "json"]);
+    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let denials: Vec<Value> = events.filter(|event| event["type"] == "tool_call_denied").collect();
+    assert_eq!(denials.len(), 2, "{}", ran.out);
+    let names = ["toolName", "cause", "reason", "allowedBy"].map(|name| denials[0][name].clone());
+    assert_eq!(names, ["bash", "no_approver", "runs a command", "auto"]);
+    assert!(denials[0]["toolCallId"].is_string(), "{}", denials[0]);
+}
+
+#[test]
+fn trace_file_holds_what_json_mode_prints() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let trace = sandbox.write("trace.jsonl", "what was there before is gone");
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#,
+        r#"{"text": "Listed.", "chunk": 1}"#,
+    ]);
+    let fixed = ["-p", "--mode", "json", "--provider", "scripted", "--model", &script];
+    let ran = sandbox.run(&[&fixed[..], &["--trace", "trace.jsonl", "go"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let written = std::fs::read_to_string(&trace).unwrap();
+    assert!(written.contains("agent_settled") && written.starts_with(&ran.out), "{written}");
+    let mode = std::fs::metadata(&trace).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn trace_file_that_cannot_be_created_is_an_error() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    for mode in [&["-p"][..], &["--plain"], &["--mode", "rpc"]] {
+        for file in ["no/such/folder/trace", "."] {
+            let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
+            let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
+            assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{mode:?} {file}: {}", ran.err);
+            assert!(ran.err.starts_with(&format!("error: --trace {file}: can't be created")), "{}", ran.err);
+        }
+    }
+    assert!(sandbox.logs().is_empty());
+}
+
+#[test]
+fn trace_file_is_written_in_plain_and_rpc() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    let rpc = "{\"type\": \"prompt\", \"message\": \"hello\"}\n";
+    for (mode, input) in [(&["--plain"][..], "hello\n"), (&["--mode", "rpc"], rpc)] {
+        let fixed = ["--no-session", "--provider", "scripted", "--model", &script, "--trace", "trace"];
+        let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), input);
+        let written = std::fs::read_to_string(sandbox.project().join("trace")).unwrap();
+        assert!(written.contains(r#""type":"agent_settled""#), "{mode:?}: {} {written}", ran.err);
+    }
+}
+
+#[test]
+fn verbose_prints_the_log_on_stderr() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    let run = |more: &[&str]| {
+        sandbox.run(
+            &[more, &["-p", "--no-session", "--provider", "scripted", "--model", &script, "go"]].concat(),
+        )
+    };
+    let quiet = run(&[]);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("Hi.\n", ""));
+    let verbose = run(&["-v"]);
+    assert_eq!(verbose.out, "Hi.\n");
+    assert!(verbose.err.contains("DEBUG") && verbose.err.contains("run ended"), "{}", verbose.err);
+    let named = run(&["-v", "--log-level", "info"]);
+    assert!(named.err.contains("run ended") && !named.err.contains("DEBUG"), "{}", named.err);
+}
+
+#[test]
+fn a_failed_request_is_told_without_the_key_and_fails_the_run() {
+    let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-ant-secret"}}"#;
+    let server = MockServer::start([Reply::status(401, body)]);
+    let sandbox = anthropic(&server);
+    let ran = ask(&sandbox, "anthropic", &["hi"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)));
+    assert!(ran.err.contains("invalid key") && ran.err.contains("ANTHROPIC_API_KEY"), "{}", ran.err);
+    assert!(!ran.err.contains("sk-ant-secret"), "{}", ran.err);
+    let log = std::fs::read_to_string(&sandbox.logs()[0]).unwrap();
+    assert!(!log.contains("sk-ant-secret"), "{log}");
+    assert_eq!(sandbox.said(), ["user: hi", "assistant: "]);
+}
+
+#[test]
+fn the_session_goes_on_where_it_was() {
+    let server = MockServer::start([Reply::says([Say::text("One.")]), Reply::says([Say::text("Two.")])]);
+    let sandbox = openai(&server);
+    ask(&sandbox, "openai", &["first"]);
+    let ran = sandbox.run(&["-c", "-p", "second"]);
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let request = &server.requests()[1].body;
+    let said: Vec<&str> =
+        request["messages"].as_array().unwrap()[1..].iter().map(|m| m["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["first", "One.", "second"]);
+    assert_eq!(request["model"], MODEL, "the model is the one of the log");
+    assert_eq!(sandbox.said(), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+}
+
+#[test]
+fn piped_text_stands_before_the_prompt_and_files_are_put_in() {
+    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let sandbox = openai(&server);
+    sandbox.write("a.txt", "file text\n");
+    let arguments = ["-p", "--provider", "openai", "--model", MODEL, "explain", "@a.txt"];
+    let ran = sandbox.run_with_stdin(&arguments, "piped text\n");
+    assert_eq!(ran.out, "Seen.\n", "{}", ran.err);
+    let prompt = server.requests()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
+    assert_eq!(
+        prompt,
+        "piped text\n\nexplain @a.txt\n\n<file path=\"a.txt\" lines=\"1\">\nfile text\n</file>"
+    );
+    let typed = &sandbox.log().into_iter().find(|line| line["message"]["role"] == "user").unwrap()["message"]
+        ["tillerTyped"];
+    assert_eq!(typed, "piped text\n\nexplain @a.txt", "the session has what was typed");
+}
+
+#[test]
+fn print_prompt_longer_than_the_window_is_sent_to_nobody() {
+    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let sandbox = openai(&server).with("TILLER_WINDOW", "2000");
+    let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
+    let ran = sandbox.run_with_stdin(&arguments, &"too long ".repeat(2_000));
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{}", ran.err);
+    let expected =
+        "the message has about 4.5k tokens, more than unknown-model reads at once (2.0k); put it into a file";
+    assert!(ran.err.contains(expected), "{}", ran.err);
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn every_event_is_a_line_of_json_and_the_last_says_that_it_is_settled() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hello there."}"#]);
+    let ran = sandbox.run(&["--mode", "json", "--provider", "scripted", "--model", &script, "hi"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["type"], "session");
+    assert_eq!(lines.last().unwrap()["type"], "agent_settled");
+    let deltas: String =
+        lines.iter().filter_map(|line| line["assistantMessageEvent"]["delta"].as_str()).collect();
+    assert_eq!(deltas, "Hello there.");
+    let numbers: Vec<u64> = lines[1..].iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+    let first = numbers[0];
+    assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>());
+}
+
+/// A run that prints events.
+fn start(sandbox: &Sandbox, answers: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let script = sandbox.script(answers);
+    let arguments = ["--mode", "json", "--yes", "--provider", "scripted", "--model", &script, "talk"];
+    let mut child = sandbox.start(&mut sandbox.command(&arguments));
+    let events = BufReader::new(child.stdout.take().unwrap());
+    (child, events)
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+}
+
+#[test]
+fn an_interrupted_run_is_printed_to_its_settled_end() {
+    let sandbox = Sandbox::new();
+    let (mut child, mut events) = start(&sandbox, &[r#"{"text": "I could go on", "hang": true}"#]);
+    let mut line = String::new();
+    while !line.contains("text_delta") {
+        line.clear();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "it ended before it spoke");
+    }
+    send(&child, Signal::SIGINT);
+    let lines: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let ends = lines.iter().filter(|line| line["type"] == "message_end");
+    let stops: Vec<&Value> = ends.map(|line| &line["message"]["stopReason"]).collect();
+    assert_eq!(stops, ["aborted"]);
+    assert_eq!(lines.last().unwrap()["type"], "agent_settled");
+    assert_eq!(sandbox.said().len(), 2);
+}
+
+/// A run that hangs in a write: it said more than a pipe holds, and nobody reads.
+fn stalled(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
+    let long = r#"{"text": "on and on ", "repeat": 20000,
+        "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
+    let (mut child, unread) = start(sandbox, &[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+    while !sandbox.project().join("said").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it said all");
+        std::thread::yield_now();
+    }
+    (child, unread)
+}
+
+#[test]
+fn a_run_whose_stdout_nobody_reads_ends_a_few_seconds_after_an_interrupt() {
+    let sandbox = Sandbox::new();
+    let (mut child, _unread) = stalled(&sandbox);
+    send(&child, Signal::SIGINT);
+    assert_eq!(ended(&mut child, Duration::from_secs(10)), Some(130));
+    assert_eq!(sandbox.said()[0], "user: talk");
+}
+
+#[test]
+fn a_second_interrupt_ends_the_run_wherever_it_is() {
+    let sandbox = Sandbox::new();
+    let (mut child, _unread) = stalled(&sandbox);
+    // Two at once may count as one, but two kinds never do.
+    send(&child, Signal::SIGINT);
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ended(&mut child, Duration::from_secs(2)), Some(130));
+}
+
+/// The exit code, if it comes in time.
+fn ended(child: &mut Child, within: Duration) -> Option<i32> {
+    let until = Instant::now() + within;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+#[test]
+fn a_log_that_cannot_be_written_fails_the_run_and_is_no_wrong_usage() {
+    let sandbox = Sandbox::new();
+    sandbox.write("full", "a file, where a folder should be");
+    let script = sandbox.script(&[r#"{"text": "Never."}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "--session-dir", "full/logs", "hi"];
+    let ran = sandbox.run(&arguments);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+    assert!(ran.err.contains("full/logs"), "{}", ran.err);
+}
+
+#[test]
+fn the_limit_of_turns_forces_a_final_answer_and_exit_code_1() {
+    let sandbox = Sandbox::new();
+    let look = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
+    let script = sandbox.script(&[look, r#"{"text": "Enough."}"#]);
+    let ran = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--max-turns", "1", "go"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Enough.\n", Some(1)), "{}", ran.err);
+    assert!(ran.err.contains("max_turns reached"), "{}", ran.err);
+}

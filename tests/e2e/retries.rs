@@ -1,0 +1,144 @@
+//! Servers that fail, and the tries that follow.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Ran, Sandbox};
+use tiller_test_support::mock_server::{Ending, MockServer, Protocol, Reply, Say, pieces};
+
+fn sandbox(server: &str) -> Sandbox {
+    Sandbox::new()
+        .with("ANTHROPIC_API_KEY", "sk-ant-secret")
+        .with("ANTHROPIC_BASE_URL", server)
+        .with("TILLER_RETRY_BASE_MS", "1")
+        .with("TILLER_RETRY_CAP_MS", "1")
+        .with("TILLER_REQUEST_STALL_S", "1")
+        .with("TILLER_REQUEST_FIRST_BYTE_S", "1")
+}
+
+fn ask(sandbox: &Sandbox) -> Ran {
+    sandbox.run(&["-p", "--mode", "json", "--provider", "anthropic", "--model", "claude-sonnet-5-5", "go"])
+}
+
+fn events(ran: &Ran) -> Vec<Value> {
+    ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The waits before tries, in milliseconds.
+fn waits(ran: &Ran) -> Vec<u64> {
+    let events = events(ran);
+    let starts = events.iter().filter(|event| event["type"] == "auto_retry_start");
+    starts.map(|event| event["delayMs"].as_u64().unwrap()).collect()
+}
+
+/// How the answers in the log ended.
+fn endings(sandbox: &Sandbox) -> Vec<String> {
+    let log = std::fs::read_to_string(sandbox.logs().remove(0)).unwrap();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ending = |line: Value| line["message"]["stopReason"].as_str().map(str::to_owned);
+    lines.filter_map(ending).collect()
+}
+
+fn hello() -> Reply {
+    Reply::says([Say::text("hello at last")])
+}
+
+#[test]
+fn whatever_breaks_on_the_way_is_tried_again_and_only_the_log_remembers() {
+    let overloaded = Reply::status(529, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#);
+    let failures = [
+        overloaded,
+        Reply::status(500, "<html>"),
+        hello().ending(Ending::Early(4)),
+        hello().ending(Ending::Reset(4)),
+        hello().ending(Ending::Stall(0)),
+    ];
+    let server = MockServer::start(failures.into_iter().chain([hello()]));
+    let sandbox = sandbox(&server.url);
+    let ran = ask(&sandbox);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(waits(&ran).len(), 5);
+    assert_eq!(endings(&sandbox), ["error", "error", "error", "error", "error", "stop"]);
+    let requests = server.requests();
+    for request in &requests[1..] {
+        assert_eq!(request.body["messages"], requests[0].body["messages"], "a failed answer is never sent");
+    }
+    assert_eq!(requests.len(), 6);
+    assert!(ran.out.contains("hello at last"));
+}
+
+#[test]
+fn an_answer_that_stalls_in_the_middle_is_tried_again() {
+    let server = MockServer::start([hello().ending(Ending::Stall(4)), hello()]);
+    let sandbox = sandbox(&server.url);
+    let ran = ask(&sandbox);
+    assert_eq!((ran.code, endings(&sandbox)), (Some(0), vec!["error".to_owned(), "stop".to_owned()]));
+    let told = events(&ran).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
+    assert!(told["errorMessage"].as_str().unwrap().contains("the answer stalled"), "{told}");
+}
+
+#[test]
+fn a_wait_that_the_server_asks_for_is_waited_in_whatever_form_it_comes() {
+    let date = |seconds| {
+        let then = SystemTime::now() + Duration::from_secs(seconds);
+        let then = jiff::Timestamp::try_from(then).unwrap();
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&then).unwrap()
+    };
+    let busy = |name: &str, value: &str| Reply::status(429, "slow down").header(name, value);
+    let server = MockServer::start([
+        busy("retry-after", "1"),
+        busy("retry-after-ms", "250"),
+        busy("retry-after", &date(4)),
+        hello(),
+    ]);
+    let ran = ask(&sandbox(&server.url));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let [seconds, milliseconds, date] = waits(&ran)[..] else { panic!("{}", ran.out) };
+    assert_eq!((seconds, milliseconds), (1_000, 250));
+    assert!((100..=4_000).contains(&date), "{date}");
+}
+
+#[test]
+fn a_wait_of_more_than_five_minutes_is_told_and_not_slept() {
+    let server = MockServer::start([Reply::status(429, "slow down").header("retry-after", "301"), hello()]);
+    let sandbox = sandbox(&server.url);
+    let ran = ask(&sandbox);
+    assert_eq!((ran.code, server.requests().len()), (Some(1), 1));
+    assert!(ran.out.contains("the provider asks to wait 301 s"), "{}", ran.out);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_tried_as_often_as_was_said() {
+    let gone = MockServer::start([]).url.clone();
+    let sandbox = sandbox(&gone).with("TILLER_RETRY_MAX", "2");
+    let ran = ask(&sandbox);
+    assert_eq!((ran.code, endings(&sandbox).len()), (Some(1), 3));
+    assert!(ran.out.contains("nothing listens at 127.0.0.1"), "{}", ran.out);
+    assert!(ran.out.contains("→ start the server, or check"), "{}", ran.out);
+}
+
+#[test]
+fn answer_with_a_damaged_call_is_retried_and_the_call_never_runs() {
+    let call =
+        |path: &str| Reply::says([Say::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
+    let frames = |reply: &Reply| {
+        let Reply::Stream(stream) = reply else { unreachable!("a stream") };
+        pieces(stream, Protocol::Anthropic)
+    };
+    let mut cut = frames(&call("cut.txt"));
+    cut[4] = b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"ind\n\n".to_vec();
+    let mut without_start = frames(&call("start.txt"));
+    without_start.remove(1);
+    let damaged = [cut, without_start].map(|frames| Reply::Bytes(frames.concat()));
+    let server = MockServer::start(damaged.into_iter().chain([hello()]));
+    let sandbox = sandbox(&server.url).with("TILLER_APPROVAL", "auto");
+    let ran = ask(&sandbox);
+    assert_eq!(
+        (ran.code, endings(&sandbox)),
+        (Some(0), ["error", "error", "stop"].map(str::to_owned).to_vec())
+    );
+    let told = events(&ran).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
+    assert!(told["errorMessage"].as_str().unwrap().contains("the answer is damaged"), "{told}");
+    assert_eq!(std::fs::read_dir(sandbox.project()).unwrap().count(), 0, "nothing was written");
+}

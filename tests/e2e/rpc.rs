@@ -1,0 +1,317 @@
+//! `--mode rpc`: recorded conversations replayed against the binary, and what a recording can't show.
+
+mod client;
+mod recordings;
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+use client::Client;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+
+/// A conversation with a model that plays these answers.
+fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {
+    let script = sandbox.script(answers);
+    Client::start(sandbox, &[&["--provider", "scripted", "--model", &script], more].concat())
+}
+
+#[test]
+fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "hi"}"#], &[]);
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let deep_field = format!(r#"{{"type": "prompt", "message": {deep}}}"#);
+    let cases: [(&[u8], &str, &str); 10] = [
+        (b"{", "parse", "not JSON"),
+        (b"hello", "parse", "not JSON"),
+        (b"\xff\xfe", "parse", "not JSON"),
+        (b"[]", "parse", "a command is a JSON object"),
+        (b"{}", "parse", "`type`"),
+        (deep.as_bytes(), "parse", "a command is a JSON object"),
+        (deep_field.as_bytes(), "prompt", "the field `message` can't be read: recursion limit"),
+        (br#"{"type": "dance"}"#, "dance", "unknown command `dance`"),
+        (br#"{"type": "prompt"}"#, "prompt", "the field `message` is missing"),
+        (br#"{"type": "prompt", "message": 7}"#, "prompt", "the field `message` must be a string"),
+    ];
+    for (line, command, error) in cases {
+        client.send_bytes(line);
+        let answer = client.line();
+        assert_eq!((&answer["command"], &answer["success"]), (&json!(command), &json!(false)), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(error), "{answer}");
+    }
+    client.send_bytes(b"");
+    client.send(&json!({"type": "get_state", "id": {"any": ["thing"]}}));
+    assert_eq!(client.line()["id"], json!({"any": ["thing"]}));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_command_that_leaves_the_session_stops_the_run_first() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "Going on", "hang": true}"#], &[]);
+    client.send(&json!({"type": "prompt", "message": "one"}));
+    client.until("message_update");
+    client.send(&json!({"type": "prompt", "message": "later", "streamingBehavior": "followUp"}));
+    client.send(&json!({"type": "new_session"}));
+    let lines = client.until("new_session");
+    assert_eq!(lines.last().unwrap()["success"], true, "{lines:?}");
+    assert!(lines.iter().any(|line| line["type"] == "agent_settled"), "{lines:?}");
+    client.send(&json!({"type": "get_state"}));
+    let state = client.until("get_state").pop().unwrap()["data"].clone();
+    assert_eq!((&state["messageCount"], &state["pendingMessageCount"]), (&json!(0), &json!(0)), "{state}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn without_a_log_a_list_of_sessions_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[], &["--no-session"]);
+    client.send(&json!({"type": "list_sessions"}));
+    assert_eq!(client.until("list_sessions").pop().unwrap()["data"]["sessions"], json!([]));
+    assert_eq!(client.end(), Some(0));
+    assert!(!sandbox.home().join("tiller/state/sessions.db").exists());
+}
+
+#[test]
+fn a_line_beyond_the_limit_costs_only_itself() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[], &[]);
+    client.send_bytes(&[br#"{"type": "prompt", "message": ""#.as_slice(), &vec![b'x'; 65 << 20]].concat());
+    let answer = client.line();
+    assert_eq!(answer["error"], "the line is longer than 64 MiB");
+    client.send(&json!({"type": "get_last_assistant_text"}));
+    assert_eq!(client.line()["data"], json!({"text": null}));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn lines_end_in_a_line_feed_alone() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "a\u2028b"}"#], &[]);
+    client.send_bytes("{\"type\": \"prompt\", \"message\": \"one\u{2028}two\u{2029}\u{85}\"}\r".as_bytes());
+    client.until("agent_settled");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(sandbox.said(), ["user: one\u{2028}two\u{2029}\u{85}", "assistant: a\u{2028}b"]);
+}
+
+#[test]
+fn the_images_of_a_prompt_reach_the_request() {
+    let server = MockServer::start([Reply::says([Say::text("A dot.")])]);
+    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant").with("ANTHROPIC_BASE_URL", &server.url);
+    let mut client = Client::start(&sandbox, &["--provider", "anthropic", "--model", "claude-sonnet-9-9"]);
+    let dot =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let image = json!({"type": "image", "data": dot, "mimeType": "image/png"});
+    client.send(&json!({"type": "prompt", "message": "what is it?", "images": [image]}));
+    client.until("agent_settled");
+    assert_eq!(client.end(), Some(0));
+    let content = server.requests()[0].body["messages"][0]["content"].clone();
+    assert_eq!(content[0]["text"], "what is it?");
+    let source = json!({"type": "base64", "media_type": "image/png", "data": dot});
+    assert_eq!(content[1]["source"], source, "{content}");
+}
+
+#[test]
+fn closing_stdin_in_the_middle_of_a_run_ends_it_in_order() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
+    client.send(&json!({"type": "prompt", "message": "think"}));
+    client.until("message_update");
+    client.send(&json!({"type": "follow_up", "message": "and then?"}));
+    client.until("queue_update");
+    client.hang_up();
+    let last = client.rest();
+    assert_eq!(last.last().unwrap()["type"], "agent_settled", "{last:?}");
+    assert_eq!(client.wait(), Some(0));
+    let log = sandbox.log();
+    let answer = &log.last().unwrap()["message"];
+    assert_eq!((&answer["role"], &answer["stopReason"]), (&json!("assistant"), &json!("aborted")));
+    assert!(!log_is_locked(&sandbox));
+    // What waited is there for the next one.
+    let mut client = talk(&sandbox, &[], &["-c"]);
+    client.send(&json!({"type": "get_queue"}));
+    let item = client.line()["data"]["items"][0].clone();
+    assert_eq!((&item["text"], &item["held"]), (&json!("and then?"), &json!(true)));
+    assert_eq!(client.end(), Some(0));
+}
+
+fn log_is_locked(sandbox: &Sandbox) -> bool {
+    let log = std::fs::File::open(&sandbox.logs()[0]).unwrap();
+    log.try_lock().is_err()
+}
+
+#[test]
+fn commands_before_the_end_of_stdin_have_their_answers() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "hi"}"#]);
+    let input = "{\"type\": \"get_tree\"}\n{\"type\": \"list_sessions\"}\n{\"type\": \"get_session_stats\"}";
+    let ran = sandbox.run_with_stdin(&["--mode", "rpc", "--provider", "scripted", "--model", &script], input);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut answered: Vec<String> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["command"].as_str().unwrap().to_owned())
+        .collect();
+    answered.sort();
+    assert_eq!(answered, ["get_session_stats", "get_tree", "list_sessions"]);
+}
+
+#[test]
+fn a_signal_stops_the_run_and_ends_the_process() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
+    client.send(&json!({"type": "prompt", "message": "think"}));
+    client.until("message_update");
+    client.signal(nix::sys::signal::Signal::SIGTERM);
+    assert_eq!(client.rest().last().unwrap()["type"], "agent_settled");
+    assert_eq!(client.wait(), Some(130));
+}
+
+#[test]
+fn a_client_that_does_not_read_stalls_nothing_and_learns_what_it_missed() {
+    let sandbox = Sandbox::new();
+    // More events than wait for a reader, and then a message.
+    let flood = r#"{"text": "x", "repeat": 60000, "calls": [{"name": "write_file", "arguments": {"path": "made", "content": "done"}}]}"#;
+    let mut client = talk(&sandbox, &[flood, r#"{"text": "The end."}"#], &["--yes"]);
+    client.send_unread(&json!({"type": "prompt", "message": "flood"}));
+    // Nobody reads, and the run goes on to its end all the same.
+    sandbox.wait_for_file("made");
+    client.read();
+    let lines = client.until("agent_settled");
+    let lagged = lines.iter().find(|line| line["name"] == "lagged").expect("events were lost");
+    assert!(lagged["data"]["events"].as_u64().unwrap() > 0 && lagged["type"] == "trace", "{lagged}");
+    let ends = lines.iter().filter(|line| line["type"] == "message_end");
+    let roles: Vec<&str> = ends.map(|line| line["message"]["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_process() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "x", "repeat": 100000, "delay_ms": 1}"#]);
+    let mut command = sandbox.command(&["--mode", "rpc", "--provider", "scripted", "--model", &script]);
+    let mut child = sandbox.start(command.stdin(Stdio::piped()));
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, b"{\"type\": \"prompt\", \"message\": \"x\"}\n").unwrap();
+    drop(child.stdout.take());
+    // Stdin stays open: that nobody reads is enough.
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    drop(stdin);
+}
+
+#[test]
+fn a_slow_command_holds_up_no_other() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[], &[]);
+    client.send(&json!({"id": "slow", "type": "bash", "command": "sleep 60"}));
+    client.until("bash_execution_start");
+    client.send(&json!({"id": "quick", "type": "get_state"}));
+    assert_eq!(client.line()["id"], "quick");
+    let begun = std::time::Instant::now();
+    client.send(&json!({"id": "stop", "type": "abort_bash"}));
+    let mut lines = client.until("bash_execution_end");
+    while lines.iter().filter(|line| line["type"] == "response").count() < 2 {
+        lines.push(client.line());
+    }
+    let slow = lines.iter().find(|line| line["id"] == "slow" && line["type"] == "response").unwrap();
+    assert_eq!((&slow["success"], &slow["data"]["cancelled"]), (&json!(true), &json!(true)), "{slow}");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_client_that_opted_in_is_asked_and_one_that_opts_out_denies() {
+    let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[run, r#"{"text": "Asked."}"#, run, r#"{"text": "Denied."}"#], &[]);
+    client.send(&json!({"type": "set_approvals", "enabled": true}));
+    assert_eq!(client.line()["success"], true);
+    client.send(&json!({"type": "prompt", "message": "make it"}));
+    let asked = client.until("approval_requested").pop().unwrap();
+    assert_eq!((&asked["toolCallId"], &asked["args"]["command"]), (&json!("c"), &json!("touch made")));
+    client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
+    client.until("agent_settled");
+    assert!(sandbox.project().join("made").exists());
+    client.send(&json!({"type": "prompt", "message": "make it again"}));
+    client.until("approval_requested");
+    client.send(&json!({"type": "set_approvals", "enabled": false}));
+    let lines = client.until("agent_settled");
+    let result = lines.iter().find(|line| line["type"] == "tool_execution_end").unwrap();
+    assert_eq!(result["isError"], true);
+    assert!(result["result"].to_string().contains("nobody is there to allow it any more"), "{result}");
+    client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
+    let answered = client.until("approve");
+    assert_eq!(answered.last().unwrap()["error"], "no approval waits any more");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn templates_and_skills_are_listed_reloaded_and_expanded() {
+    let sandbox = Sandbox::new();
+    let mut client = talk(&sandbox, &[r#"{"text": "Good day."}"#], &[]);
+    let prompts = sandbox.home().join("tiller/prompts");
+    std::fs::create_dir_all(&prompts).unwrap();
+    let file = prompts.join("greet.md");
+    std::fs::write(&file, "---\ndescription: Greets\n---\nGreet $1 kindly.").unwrap();
+    client.send(&json!({"type": "reload"}));
+    let counts = client.until("reload").pop().unwrap()["data"].clone();
+    assert!(counts["templates"].as_u64() > Some(1) && counts["skills"].as_u64() > Some(1), "{counts}");
+    client.send(&json!({"type": "get_commands"}));
+    let commands = client.until("get_commands").pop().unwrap()["data"]["commands"].clone();
+    let named = |name: &str| {
+        let found = commands.as_array().unwrap().iter().find(|command| command["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {commands}"))
+    };
+    let greet = named("greet");
+    assert_eq!((&greet["description"], &greet["source"]), (&json!("Greets"), &json!("prompt")));
+    assert_eq!(greet["sourceInfo"]["path"], json!(file.canonicalize().unwrap()));
+    assert_eq!(named("skill:commit")["source"], "skill");
+    client.send(&json!({"type": "prompt", "message": "/greet Ada"}));
+    client.until("agent_settled");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(sandbox.said()[0], "user: Greet Ada kindly.");
+}
+
+#[test]
+fn settings_are_told_with_their_sources() {
+    let sandbox = Sandbox::new().with("TILLER_RETRY_MAX", "2");
+    let mut client = talk(&sandbox, &[], &["--thinking", "off"]);
+    client.send(&json!({"type": "get_settings"}));
+    let settings = client.line()["data"]["settings"].clone();
+    let of =
+        |name: &str| settings.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!((&of("retry.max")["value"], &of("retry.max")["default"]), (&json!("2"), &json!("5")));
+    assert!(of("thinking")["source"].as_str().unwrap().contains("--thinking"), "{settings}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_client_that_opted_in_decides_on_a_summary_that_failed() {
+    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink"}}"#;
+    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let mut client = talk(&sandbox, &[wrong, r#"{"text": "Long ago."}"#], &["--approvals"]);
+    client.send(&json!({"type": "prompt", "message": "tell me a story ".repeat(50)}));
+    client.until("agent_settled");
+    client.send(&json!({"id": "c", "type": "compact"}));
+    let failed = client.until("compaction_failed").pop().unwrap();
+    assert_eq!(failed["choices"], json!(["retry", "truncate", "go_on"]));
+    client.send(&json!({"type": "get_snapshot"}));
+    let summary = client.until("get_snapshot").pop().unwrap()["data"]["summary"].clone();
+    assert_eq!((&summary["of"], &summary["reason"]), (&json!("context"), &json!("manual")), "{summary}");
+    client.send(&json!({"type": "set_approvals", "enabled": false}));
+    let lines = client.until("compaction_end");
+    assert!(lines.last().unwrap()["errorMessage"].as_str().unwrap().contains("no ink"), "{lines:?}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_message_on_the_command_line_is_wrong_usage() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["--mode", "rpc", "--provider", "demo", "hello"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("stdin"), "{}", ran.err);
+}

@@ -1,0 +1,165 @@
+//! Recorded conversations, replayed line by line.
+//!
+//! A recording in `tests/conversations` is a file of lines. `$ NAME=VALUE` is put into the environment; `@ …` is an answer of the model's script; `>` is sent; `<` is what comes,
+//! in this order and nothing else; `= NAME` ends the reading at the event, or the answer to the command, of that name. What differs
+//! each time is replaced: ids are numbered in the order in which they appear (`ulid1`, also in what is sent), places are
+//! `$PROJECT` and `$HOME`, moments, sequence numbers and sizes are left out. `TILLER_TEST_RECORD=1` writes the `<` lines anew; read them before
+//! you keep them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::client::Client;
+use crate::sandbox::Sandbox;
+
+/// Fields that differ each time.
+const PASSING: [&str; 10] = [
+    "timestamp",
+    "time",
+    "seq",
+    "since",
+    "runningSince",
+    "delayMs",
+    "modified",
+    "lastActivity",
+    "bytes",
+    "queuedAt",
+];
+
+/// Length of an id that tiller makes.
+const ULID: usize = 26;
+
+#[test]
+fn recorded_conversations_replay() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 8, "{paths:?}");
+    for path in paths {
+        replay(&path);
+    }
+}
+
+fn replay(path: &Path) {
+    let text = fs::read_to_string(path).unwrap();
+    let script: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("@ ")).collect();
+    let variables = text.lines().filter_map(|line| line.strip_prefix("$ ")?.split_once('='));
+    let sandbox = variables.fold(Sandbox::new(), |sandbox, (name, value)| sandbox.with(name, value));
+    let model = sandbox.script(&script);
+    let mut client = Client::start(&sandbox, &["--yes", "--provider", "scripted", "--model", &model]);
+    let mut names = Names::new(&sandbox, &model);
+    let mut replayed = String::new();
+    for line in text.lines().filter(|line| !line.starts_with("< ")) {
+        replayed += &format!("{line}\n");
+        if let Some(sent) = line.strip_prefix("> ") {
+            client.send_bytes(names.restored(sent).as_bytes());
+        } else if let Some(name) = line.strip_prefix("= ") {
+            // What came stands before the line that ends it.
+            replayed.truncate(replayed.len() - line.len() - 1);
+            for came in client.until(name) {
+                replayed += &format!("< {}\n", names.told(came));
+            }
+            replayed += &format!("{line}\n");
+        }
+    }
+    assert_eq!(client.end(), Some(0), "{}", path.display());
+    if std::env::var_os("TILLER_TEST_RECORD").is_some() {
+        fs::write(path, replayed).unwrap();
+        return;
+    }
+    for (expected, came) in text.lines().zip(replayed.lines()) {
+        assert_eq!(expected, came, "{}", path.display());
+    }
+    assert_eq!(text.lines().count(), replayed.lines().count(), "{}", path.display());
+}
+
+/// What is called otherwise each time.
+struct Names {
+    /// What it is, and what it is called in a recording.
+    names: Vec<(String, String)>,
+    ulids: Vec<String>,
+}
+
+impl Names {
+    fn new(sandbox: &Sandbox, model: &str) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap().display().to_string();
+        let version = env!("CARGO_PKG_VERSION");
+        let names = vec![
+            (model.to_owned(), "$SCRIPT".to_owned()),
+            (real(sandbox.project()), "$PROJECT".to_owned()),
+            (folder_name(&real(sandbox.project())), "$FOLDER".to_owned()),
+            (real(sandbox.home()), "$HOME".to_owned()),
+            (format!("\"version\":\"{version}\""), "\"version\":\"$VERSION\"".to_owned()),
+        ];
+        Self { names, ulids: Vec::new() }
+    }
+
+    /// A line as the recording has it.
+    fn told(&mut self, mut line: Value) -> String {
+        forget(&mut line);
+        let mut text = line.to_string();
+        for (real, name) in &self.names {
+            text = text.replace(real, name);
+        }
+        for ulid in ulids(&text) {
+            if !self.ulids.contains(&ulid) {
+                self.ulids.push(ulid);
+            }
+        }
+        for (at, ulid) in self.ulids.iter().enumerate().rev() {
+            text = text.replace(ulid, &format!("ulid{}", at + 1));
+        }
+        without_moments(&text)
+    }
+
+    /// A line of the recording as it is to be sent.
+    fn restored(&self, line: &str) -> String {
+        let mut text = line.to_owned();
+        for (at, ulid) in self.ulids.iter().enumerate().rev() {
+            text = text.replace(&format!("ulid{}", at + 1), ulid);
+        }
+        for (real, name) in &self.names {
+            text = text.replace(name, real);
+        }
+        text
+    }
+}
+
+/// As the folder of sessions is named for a directory.
+fn folder_name(path: &str) -> String {
+    format!("--{}--", path.trim_start_matches('/').replace('/', "-"))
+}
+
+fn forget(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !PASSING.contains(&name.as_str()));
+            fields.values_mut().for_each(forget);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget),
+        _ => {}
+    }
+}
+
+/// What looks like an id of tiller's own, in the order of appearance.
+fn ulids(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_ulid =
+        |word: &&str| word.len() == ULID && word.starts_with("01") && !word.contains(char::is_lowercase);
+    words.filter(is_ulid).map(str::to_owned).collect()
+}
+
+/// The names of logs begin with a moment: `2026-11-21T03-16-58-198Z_…`.
+fn without_moments(text: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some(at) = rest.find("Z_ulid") {
+        let from = at.saturating_sub("2026-11-21T03-16-58-198".len());
+        out += &rest[..from];
+        out += "$MOMENT";
+        rest = &rest[at + 1..];
+    }
+    out + rest
+}

@@ -1,0 +1,127 @@
+//! Calls that ask, in a terminal: what is shown, what answers, and what the log says of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
+
+/// Asks about every call.
+const GUARD: &str = r#"#!/bin/bash
+read -r hello
+echo '{"type": "ready", "protocol": 1, "hooks": ["tool_call"]}'
+while read -r line; do
+  [[ $line =~ \"id\":([0-9]+),\"hook\":\"([a-z_]+)\" ]] || continue
+  echo "{\"type\": \"answer\", \"id\": ${BASH_REMATCH[1]}, \"result\": {\"verdict\": \"ask\", \"reason\": \"sure?\"}}"
+done
+"#;
+
+/// A session in which the first answer's call asks.
+fn ask(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
+    let script = sandbox.script(answers);
+    let terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
+    terminal.notice(" asks: ");
+    terminal
+}
+
+/// What was answered, according to the log.
+fn decisions(sandbox: &Sandbox) -> Vec<Value> {
+    let log = sandbox.log();
+    let answers = log.iter().filter(|line| line["customType"] == "tiller.approval");
+    answers.map(|line| line["data"]["decision"].clone()).collect()
+}
+
+#[test]
+fn a_no_carries_a_word_to_the_model() {
+    let sandbox = Sandbox::new();
+    let after =
+        r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
+    let mut terminal = ask(&sandbox, &[CALL, after]);
+    let screen = terminal.screen();
+    assert!(screen.contains("│ touch made") && screen.contains("for 1m 00s at most"), "{screen}");
+    assert!(screen.contains("? bash       touch made"), "{screen}");
+    terminal.send("d");
+    terminal.wait_for("why not? the model reads it");
+    terminal.send("use the other one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("The other one, then.");
+    terminal.wait_without(" asks: ");
+    assert!(!sandbox.project().join("made").exists());
+    assert_eq!(decisions(&sandbox), ["deny"]);
+}
+
+#[test]
+fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "one\ntwo\nthree\n");
+    let guard = sandbox.home().join("tiller/extensions/guard.sh");
+    fs::create_dir_all(guard.parent().unwrap()).unwrap();
+    fs::write(&guard, GUARD).unwrap();
+    fs::set_permissions(&guard, fs::Permissions::from_mode(0o755)).unwrap();
+    let call = r#"{"calls": [{"name": "edit_file", "arguments": {"path": "a.txt", "old_text": "two", "new_text": "zwei"}}]}"#;
+    let mut terminal = ask(&sandbox, &[call, r#"{"text": "Edited."}"#]);
+    let screen = terminal.screen();
+    assert!(screen.contains("? edit_file asks: sure? (extension guard)"), "{screen}");
+    assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("- two"), "{screen}");
+    assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n no"), "{screen}");
+    assert_eq!(fs::read_to_string(sandbox.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
+    terminal.send("y");
+    terminal.wait_for("Edited.");
+    assert_eq!(fs::read_to_string(sandbox.project().join("a.txt")).unwrap(), "one\nzwei\nthree\n");
+    assert_eq!(decisions(&sandbox), ["once"]);
+}
+
+#[test]
+fn the_arrows_choose_and_enter_alone_allows_nothing() {
+    let sandbox = Sandbox::new();
+    let mut terminal = ask(&sandbox, &[CALL, r#"{"text": "Made."}"#]);
+    terminal.key(Key::Enter);
+    terminal.key(Key::Right);
+    terminal.wait_for("▸ y once");
+    assert!(!sandbox.project().join("made").exists(), "enter alone allowed it");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Made.");
+    assert!(sandbox.project().join("made").exists());
+    assert_eq!(decisions(&sandbox), ["once"]);
+}
+
+#[test]
+fn several_calls_are_answered_one_after_the_other_as_soon_as_each_is_on_the_screen() {
+    let sandbox = Sandbox::new();
+    let calls = r#"{"calls": [
+        {"name": "bash", "arguments": {"command": "touch one"}},
+        {"name": "write_file", "arguments": {"path": ".git/hooks/pre-commit", "content": "two"}},
+        {"name": "bash", "arguments": {"command": "touch three"}}]}"#;
+    let mut terminal = ask(&sandbox, &[&calls.replace('\n', ""), r#"{"text": "All made."}"#]);
+    assert!(terminal.screen().contains("runs a command  1 of 3"), "{}", terminal.screen());
+    terminal.send("y");
+    terminal.wait_for("git runs what is there  1 of 2");
+    terminal.send("d");
+    terminal.send("not there");
+    terminal.key(Key::Enter);
+    terminal.wait_for("│ touch three");
+    terminal.send("y");
+    terminal.wait_for("All made.");
+    assert!(sandbox.project().join("three").exists() && !sandbox.project().join(".git/hooks").exists());
+    assert_eq!(decisions(&sandbox), ["once", "deny", "once"]);
+}
+
+#[test]
+fn what_is_typed_while_a_question_appears_is_a_message() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[CALL, r#"{"expect": "yes, but slowly", "text": "Slowly."}"#]);
+    let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
+    terminal.wait_for(" asks: ");
+    terminal.send("yes, but slowly");
+    terminal.wait_for("❯ yes, but slowly");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Slowly.");
+    terminal.wait_without(" asks: ");
+    assert!(!sandbox.project().join("made").exists());
+    let said = sandbox.said();
+    assert!(said.contains(&"toolResult: denied: the user steered".to_owned()), "{said:?}");
+}

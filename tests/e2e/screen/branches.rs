@@ -1,0 +1,36 @@
+//! Going back in a session, and what the transcript says of it from then on.
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::{enter, say};
+use tiller_test_support::terminal::Key;
+
+/// The script gives the second answer to whatever is asked second on a branch.
+const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+const RULE: &str = "── branch point · 1 other branch · /tree ──";
+
+#[test]
+fn where_one_went_back_a_rule_stays_between_what_was_there_and_what_is_said_now() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸●   Answer two.");
+    terminal.send("answer one");
+    terminal.wait_for("1 found");
+    terminal.key(Key::Enter);
+    terminal.notice("▸ say nothing of it");
+    terminal.key(Key::Enter);
+    terminal.wait_for(RULE);
+    terminal.wait_without("question two");
+    say(&mut terminal, "question three", "Answer two.");
+    terminal.wait_for(RULE);
+    terminal.key(Key::Ctrl('d'));
+    assert!(terminal.wait().success());
+    let terminal = sandbox.play(&ANSWERS, &["-r", "question three"]);
+    terminal.wait_for("Answer two.");
+    let screen = terminal.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}:\n{screen}"));
+    assert!(at("Answer one.") < at(RULE) && at(RULE) < at("question three"), "{screen}");
+}

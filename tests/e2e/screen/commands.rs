@@ -1,0 +1,379 @@
+//! Slash commands and commands of the shell.
+
+use std::fs;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::{enter, say};
+use tiller_test_support::terminal::Key;
+
+const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+/// The id of the only session.
+fn only(sandbox: &Sandbox) -> String {
+    sandbox.log()[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
+    enter(&mut terminal, "!echo hi there");
+    terminal.wait_until("its output", |screen| screen.matches("hi there").count() == 2);
+    terminal.wait_without("esc stops");
+    enter(&mut terminal, "!!echo secret word");
+    terminal.wait_until("its output", |screen| screen.matches("secret word").count() == 2);
+    terminal.wait_without("esc stops");
+    say(&mut terminal, "what was that?", "A greeting.");
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let log = sandbox.log();
+    let records = log.iter().filter(|line| line["message"]["role"] == "bashExecution");
+    let records: Vec<(&str, bool)> = records
+        .map(|line| &line["message"])
+        .map(|record| (record["output"].as_str().unwrap(), record["excludeFromContext"] == true))
+        .collect();
+    assert_eq!(records, [("hi there\n", false), ("secret word\n", true)]);
+    let context = sandbox.run(&["sessions", "show", &only(&sandbox), "--context"]).out;
+    assert!(context.contains("hi there") && !context.contains("secret"), "{context}");
+}
+
+const COLOURED: &str = r"printf 'a\rb\n\033[31mred\033[0m plain\nab\bc\n'";
+
+#[test]
+fn what_a_command_prints_looks_as_on_a_terminal_and_the_model_reads_its_text() {
+    let sandbox = Sandbox::new();
+    let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": COLOURED}}]});
+    let lines = [
+        r#"{"expect": "what was that?", "text": "I see."}"#.to_owned(),
+        call.to_string(),
+        r#"{"expect": "b\nred plain\nac\n", "text": "So it is."}"#.to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let mut terminal = sandbox.play(&lines, &[]);
+    sandbox.write("slow.sh", &format!("{COLOURED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
+    enter(&mut terminal, "!sh slow.sh");
+    sandbox.wait_for_file("printed");
+    terminal.wait_until_look("its colours while it runs", |screen| reds(screen) == ["red"]);
+    sandbox.write("go", "");
+    terminal.wait_without("esc stops");
+    let is_kept = |screen: &vt100::Screen| {
+        let shown = screen.contents();
+        let is_there = |line| shown.lines().any(|shown| shown.trim() == line);
+        ["│ b", "│ red plain", "│ ac"].into_iter().all(is_there)
+    };
+    terminal
+        .wait_until_look("its colours when it is over", |screen| is_kept(screen) && reds(screen) == ["red"]);
+    say(&mut terminal, "what was that?", "I see.");
+    say(&mut terminal, "now you", "So it is.");
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let log = sandbox.log();
+    let record = log.iter().find(|line| line["message"]["role"] == "bashExecution").unwrap();
+    let result = log.iter().find(|line| line["message"]["role"] == "toolResult").unwrap();
+    assert_eq!(record["message"]["output"], "b\nred plain\nac\n");
+    assert_eq!(result["message"]["content"][0]["text"], "b\nred plain\nac\n");
+    let strokes = serde_json::json!([[2, 3, "31"]]);
+    assert_eq!(
+        (&record["message"]["tillerStrokes"], &result["message"]["details"]["strokes"]),
+        (&strokes, &strokes)
+    );
+    let context = sandbox.run(&["sessions", "show", &only(&sandbox), "--context"]).out;
+    assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");
+
+    let terminal = sandbox.play(&lines, &["-c"]);
+    terminal.wait_until_look("both outputs in their colours", |screen| {
+        is_kept(screen) && reds(screen) == ["red", "red"]
+    });
+}
+
+/// What is red on each row that shows some of an output.
+fn reds(screen: &vt100::Screen) -> Vec<String> {
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let row = |row| -> String {
+        let cells = (0..columns).filter_map(|column| screen.cell(row, column));
+        cells.filter(|cell| cell.fgcolor() == vt100::Color::Idx(1)).map(vt100::Cell::contents).collect()
+    };
+    let is_output = |at: &u16| screen.contents_between(*at, 0, *at, columns).contains("│ ");
+    (0..rows).filter(is_output).map(row).filter(|row| !row.is_empty()).collect()
+}
+
+#[test]
+fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸●   Answer two.");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸• ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.notice("▸ say nothing of it");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.wait_without("Answer two.");
+    terminal.send(", put differently");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ question two, put differently");
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+
+    let shown = sandbox.run(&["sessions", "show", &only(&sandbox)]).out;
+    assert!(shown.contains("question one") && shown.contains("put differently"), "{shown}");
+    assert!(!shown.contains("> question two\n"), "{shown}");
+    let tree = sandbox.run(&["sessions", "tree", &only(&sandbox)]).out;
+    assert_eq!(
+        without_ids(&sandbox, tree),
+        "* ·   now  > question one\n\
+         * ·   now  Answer one.\n  \
+           ├─ ·   now  > question two\n  \
+           │  ·   now  Answer two.\n\
+         * └─ ·   now  > question two, put differently\n\
+         * │  ·   now  Answer two.\n"
+    );
+}
+
+#[test]
+fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/label");
+    terminal.wait_for("the newest message has no label; /label NAME gives it one");
+    enter(&mut terminal, "/label dead end");
+    terminal.wait_for("labelled dead end");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("[dead end]");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("the branch in use can't be hidden");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸• ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.notice("▸ say nothing of it");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.send("b");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸●      Answer two.");
+    terminal.send("dead end");
+    terminal.wait_for("1 found");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("hide this branch?");
+    terminal.notice("▸ hide this and the");
+    terminal.key(Key::Enter);
+    terminal.wait_for("nothing says that");
+    terminal.key(Key::Ctrl('u'));
+    terminal.wait_for("question twob");
+    terminal.wait_without("[dead end]");
+    terminal.key(Key::Ctrl('a'));
+    terminal.wait_for("[dead end]");
+    terminal.send("dead end");
+    terminal.wait_for("1 found");
+    terminal.wait_for("enter: brings it back");
+    terminal.key(Key::Enter);
+    terminal.wait_until("it is back", |screen| !screen.contains("enter: brings it back"));
+    let log = sandbox.log();
+    let facts: Vec<&Value> =
+        log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();
+    assert_eq!(facts.iter().map(|fact| &fact["hidden"]).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(facts[0]["targetId"], facts[1]["targetId"]);
+}
+
+fn without_ids(sandbox: &Sandbox, text: String) -> String {
+    let log = sandbox.log();
+    let ids = log.iter().filter_map(|entry| entry["id"].as_str());
+    ids.fold(text, |text, id| text.replace(&id[id.len().saturating_sub(6)..], "·"))
+}
+
+#[test]
+fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &["--name", "trunk"]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    let parent = sandbox.logs()[0].clone();
+    enter(&mut terminal, "/fork");
+    terminal.wait_for("▸● ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.wait_without("Answer two.");
+    terminal.send("b");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+    let logs = sandbox.logs();
+    assert_eq!(logs.len(), 2);
+    let fork = logs.iter().find(|path| **path != parent).unwrap();
+    let header: Value =
+        serde_json::from_str(fs::read_to_string(fork).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!(header["parentSession"], parent.to_str().unwrap());
+    let log = fs::read_to_string(fork).unwrap();
+    assert!(log.contains("question twob") && !log.contains("\"question two\""), "{log}");
+
+    enter(&mut terminal, "/new");
+    terminal.wait_for("Say what you want done");
+    terminal.wait_without("question one");
+    enter(&mut terminal, "/resume");
+    let parent_id = parent.file_stem().unwrap().to_str().unwrap().to_owned();
+    terminal.wait_for("▸ trunk");
+    terminal.send(&parent_id[parent_id.len() - 6..]);
+    terminal.wait_for("1 of 2");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ question two");
+    terminal.wait_without("question twob");
+    assert_eq!(sandbox.logs().len(), 2, "a session in which nothing was said leaves no file");
+}
+
+#[test]
+fn lists_and_pages_open_over_the_transcript_and_close_again() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/model");
+    terminal.wait_for("── models");
+    terminal.wait_for("200,000 tokens");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+    enter(&mut terminal, "/help");
+    terminal.wait_for("── help");
+    terminal.wait_for("alt+enter");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── help");
+    terminal.send("?");
+    terminal.wait_for("── help");
+    terminal.send("q");
+    terminal.wait_without("── help");
+}
+
+#[test]
+fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/modle");
+    terminal.wait_for("there is no command /modle; did you mean /model?");
+    terminal.wait_for("❯ /modle");
+    assert!(sandbox.logs().is_empty());
+}
+
+#[test]
+fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/stat");
+    terminal.wait_for("/status = /session");
+    terminal.key(Key::Enter);
+    terminal.wait_for("── session");
+    terminal.key(Key::Esc);
+    enter(&mut terminal, "/exit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    let file = sandbox.home().join("tiller/settings.json");
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time", "max_tokens": 100}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("steering_mode one-at-a-time now; max_tokens from the next start on");
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time", "colour": "red"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("there is no setting `colour`");
+    terminal.wait_without("from the next start on");
+    enter(&mut terminal, "/settings steering_mode");
+    terminal.wait_for("one-at-a-time · yours");
+    terminal.key(Key::Ctrl('c'));
+    fs::write(&file, "{").unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_without("read-only");
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("the settings stay as they were");
+    assert_eq!(terminal.screen().matches("not a JSON object").count(), 1, "{}", terminal.screen());
+    fs::write(&file, "{}").unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("no longer so");
+    terminal.wait_without("everything stays as it was");
+}
+
+#[test]
+fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join("tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "{").unwrap();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    terminal.wait_for("nothing in it counts, and approval is read-only");
+    fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("approval auto now");
+    terminal.wait_for("no longer so");
+    terminal.wait_for("there is no setting `nonsense`");
+    terminal.wait_for("`maybe` is not one of on, off");
+    fs::write(&file, r#"{"approval": "autoo", "steering_mode": "one-at-a-time"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("steering_mode one-at-a-time now");
+    terminal.wait_for("`autoo` is not one of");
+    terminal.wait_until("the strictest in the footer", |screen| {
+        screen.trim_end().trim_end_matches(" (alt+a)").ends_with("read-only")
+    });
+}
+
+#[test]
+fn a_theme_that_is_written_into_the_settings_is_worn_by_reload_or_is_said_not_to_be() {
+    let sandbox = Sandbox::new();
+    let themes = sandbox.home().join("tiller/themes");
+    fs::create_dir_all(&themes).unwrap();
+    fs::write(themes.join("mine.json"), r##"{"name": "mine", "roles": {"accent": "#010203"}}"##).unwrap();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    let file = sandbox.home().join("tiller/settings.json");
+    fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("theme: there is no theme gruvboxx; did you mean gruvbox?");
+    terminal.wait_without("gruvboxx now");
+    fs::write(&file, format!(r#"{{"theme": "{}"}}"#, themes.join("mine.json").display())).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("mine.json now");
+    fs::write(&file, r#"{"theme": "~/elsewhere.json"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("theme from the next start on");
+}
+
+#[test]
+fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.project().join(".tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time"}"#).unwrap();
+    let mut terminal = sandbox.play(&TWO, &["--trust-project"]);
+    terminal.wait_for("Say what you want done");
+    fs::write(&file, r#"{"steering_mode": "all"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_without("steering_mode");
+}
+
+#[test]
+fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/copy");
+    terminal.wait_for("sent the last answer to the terminal's clipboard");
+    let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));
+    assert!(terminal.written().contains(&sequence));
+}

@@ -1,0 +1,144 @@
+//! However it ends: the terminal is given back, the log is whole, no child is left.
+
+use std::fs;
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
+
+const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+/// What must be so after the end: the normal screen, the line that resumes, and a terminal that a shell can use.
+fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
+    let screen = terminal.screen();
+    let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    assert!(screen.contains(&format!("tiller --session {id}")), "{screen}");
+    let (alternate, hidden, bracketed) =
+        terminal.look(|screen| (screen.alternate_screen(), screen.hide_cursor(), screen.bracketed_paste()));
+    assert_eq!((alternate, hidden, bracketed), (false, false, false), "{screen}");
+    assert!(terminal.is_cooked(), "raw mode was left on");
+}
+
+#[test]
+fn the_terminal_is_given_back_when_the_user_leaves() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    is_given_back(&sandbox, &terminal);
+    let screen = terminal.screen();
+    assert!(screen.starts_with("> hello\n\nHello yourself.\n"), "the last exchange stays:\n{screen}");
+}
+
+#[test]
+fn interrupting_once_warns_and_twice_leaves() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("ctrl+c again quits");
+    terminal.key(Key::Ctrl('c'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(sandbox.logs().is_empty(), "nothing was said, so nothing is kept");
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+}
+
+#[test]
+fn the_terminal_is_given_back_after_a_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let sandbox = Sandbox::new();
+        let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
+        terminal.wait_for("I could go on");
+        terminal.signal(signal);
+        assert_eq!(terminal.wait().exit_code(), 130);
+        is_given_back(&sandbox, &terminal);
+        assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
+    }
+}
+
+#[test]
+fn tiller_ends_when_its_terminal_goes_away_and_the_log_is_whole() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.hang_up();
+    assert_eq!(terminal.wait().exit_code(), 1);
+    assert!(fs::read_to_string(&sandbox.logs()[0]).unwrap().ends_with('\n'));
+    assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
+}
+
+#[test]
+fn no_command_outlives_a_tiller_that_is_killed() {
+    let sandbox = Sandbox::new();
+    let run =
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 1000 & echo $$ $! > ids; wait"}}]}"#;
+    let mut terminal = sandbox.play(&[run], &["run it"]);
+    terminal.wait_for("running bash");
+    let ids = wait_for_ids(&sandbox);
+    assert!(ids.iter().all(|id| is_alive(*id)));
+    terminal.signal(Signal::SIGKILL);
+    terminal.wait();
+    let until = Instant::now() + DEADLINE;
+    while ids.iter().any(|id| is_alive(*id)) {
+        assert!(Instant::now() < until, "{ids:?} outlived tiller");
+        std::thread::yield_now();
+    }
+}
+
+fn wait_for_ids(sandbox: &Sandbox) -> Vec<Pid> {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let text = fs::read_to_string(sandbox.project().join("ids")).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text.split_whitespace().map(|id| Pid::from_raw(id.parse().unwrap())).collect();
+        }
+        assert!(Instant::now() < until, "the command never began");
+        std::thread::yield_now();
+    }
+}
+
+fn is_alive(id: Pid) -> bool {
+    kill(id, None).is_ok()
+}
+
+#[test]
+fn an_unsent_draft_is_there_again() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.signal(Signal::SIGTERM);
+    terminal.wait();
+
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("half a thought");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    assert!(!terminal.screen().contains("half a thought"));
+}
+
+#[test]
+fn messages_sent_just_before_leaving_are_in_the_log() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[ENDLESS], &[]);
+    terminal.wait_for("Say what you want done");
+    let sent: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
+    terminal.send(&format!("{}\r/quit\r", sent.join("\r")));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let log = fs::read_to_string(&sandbox.logs()[0]).unwrap();
+    let lost: Vec<&String> = sent.iter().filter(|text| !log.contains(*text)).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}

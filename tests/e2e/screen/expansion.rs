@@ -1,0 +1,108 @@
+//! Skills and templates on the screen: completion, what is sent, and files that change meanwhile.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+fn write(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
+    let path = sandbox.project().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn skill(name: &str, about: &str) -> String {
+    format!("---\nname: {name}\ndescription: {about}\n---\n\nThe body of {name}.\n")
+}
+
+fn clear(terminal: &mut Terminal) {
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("cleared");
+}
+
+#[test]
+fn a_template_is_completed_with_its_hint_and_sent_expanded() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, ".tiller/prompts/greet.md", "---\nargument-hint: <who>\n---\nGreet $1 warmly.");
+    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/gre");
+    terminal.wait_for("▸ /greet <who>");
+    terminal.wait_for("Greet $1 warmly.");
+    terminal.key(Key::Enter);
+    terminal.wait_without("▸ /greet");
+    terminal.send("'Ada Lovelace'");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ /greet 'Ada Lovelace'");
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("warmly");
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_for("▌ Greet Ada Lovelace warmly.");
+    assert!(sandbox.said()[0].ends_with("Greet Ada Lovelace warmly."), "{:?}", sandbox.said());
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait_for("> /greet 'Ada Lovelace'");
+
+    let again = sandbox.play(&ANSWERS, &["--continue"]);
+    again.wait_for("▌ /greet 'Ada Lovelace'");
+    again.wait_for("Answer one.");
+    assert!(!again.screen().contains("warmly"), "{}", again.screen());
+}
+
+#[test]
+fn a_skill_is_shown_as_it_was_typed_and_unfolds() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
+    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/tid");
+    terminal.wait_for("▸ /skill:tidy");
+    terminal.key(Key::Tab);
+    terminal.wait_for("❯ /skill:tidy");
+    terminal.send("gently");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ /skill:tidy gently");
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("The body of tidy.");
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_for("The body of tidy.");
+    let said = sandbox.said();
+    assert!(said[0].contains("The body of tidy.\n</skill>\n\ngently"), "{said:?}");
+}
+
+#[test]
+fn an_edited_skill_changes_completion_and_a_broken_one_stays_as_it_was() {
+    let sandbox = Sandbox::new();
+    let path = write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
+    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/skill:t");
+    terminal.wait_for("Tidies up.");
+    fs::write(&path, skill("tidy", "Sweeps the floor.")).unwrap();
+    terminal.wait_for("Sweeps the floor.");
+    write(&sandbox, ".tiller/skills/trim/SKILL.md", &skill("trim", "Trims hedges."));
+    terminal.wait_for("/skill:trim");
+    clear(&mut terminal);
+    fs::write(&path, "---\nname: [\n---\n").unwrap();
+    terminal.wait_for("the skill stays as it was");
+    terminal.send("/skill:ti");
+    terminal.wait_for("Sweeps the floor.");
+    fs::remove_file(&path).unwrap();
+    terminal.wait_without("Sweeps the floor.");
+}
+
+#[test]
+fn reloading_says_what_there_is_and_a_commands_name_cant_be_taken() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, ".tiller/prompts/new.md", "Mine.");
+    write(&sandbox, "AGENTS.md", "Use tabs.");
+    let mut terminal = sandbox.play(&ANSWERS, &["--no-skills"]);
+    terminal.wait_for("template `new` not used: /new is a command");
+    terminal.send("/reload");
+    terminal.wait_for("❯ /reload");
+    terminal.key(Key::Enter);
+    terminal.wait_for("0 skills, 5 templates, 1 context file; 1 with problems");
+}

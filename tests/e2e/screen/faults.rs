@@ -1,0 +1,124 @@
+//! Faults of tiller's own: the terminal is given back, and a report says what is known.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+use tiller::tui::{self, TuiFiles, TuiOptions};
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Size, Start, Terminal};
+
+/// Names the folder for reports to the program that falls over.
+const REPORTS: &str = "REPORTS";
+
+/// The whole front end, around a session whose opening panics.
+#[test]
+#[ignore = "a program for the test beside it"]
+fn the_program_that_falls_over() {
+    let files = TuiFiles { reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
+    let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let run = tui::run::<()>(options, async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        panic!("the floor gave way");
+    });
+    let _ = runtime.block_on(run);
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let reports = folder.path().join("reports");
+    let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
+    let name = "screen::faults::the_program_that_falls_over";
+    let mut terminal = Terminal::start(&Start {
+        program: std::env::current_exe().unwrap(),
+        arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
+        cwd: folder.path().to_owned(),
+        variables: vec![(REPORTS.to_owned(), reports.display().to_string())],
+        size: Size(100, 30),
+    });
+    terminal.wait_for("❯");
+    assert!(terminal.look(vt100::Screen::alternate_screen));
+    terminal.wait();
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    let screen = terminal.screen();
+    assert!(screen.contains("had to stop because of a fault"), "{screen}");
+    let written = terminal.written();
+    let (_, after) = written.split_once("had to stop").unwrap();
+    assert!(!after.contains("\u{1b}[?"), "what was said of it stays as it is: {after:?}");
+    let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();
+    let report = fs::read_to_string(report).unwrap();
+    assert!(report.starts_with("the floor gave way (tests/e2e/screen/faults.rs:"), "{report}");
+    assert!(report.contains(env!("CARGO_PKG_VERSION")), "{report}");
+}
+
+#[test]
+fn what_another_program_appends_to_the_log_is_on_the_screen_before_what_follows_it() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
+    terminal.wait_for("One.");
+    terminal.wait_without("esc stops");
+    let log = sandbox.logs().remove(0);
+    let leaf = sandbox.log().last().unwrap()["id"].clone();
+    let message = json!({"role": "user", "content": "said elsewhere", "timestamp": 1});
+    let line = json!({"type": "message", "id": "x", "parentId": leaf, "timestamp": "2026-11-21T03:16:58.249Z",
+                      "message": message});
+    let text = fs::read_to_string(&log).unwrap() + &format!("{line}\n");
+    fs::write(&log, text).unwrap();
+    terminal.send("second");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Two.");
+    let screen = terminal.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+    assert!(at("▌ said elsewhere") < at("▌ second") && at("▌ second") < at("Two."), "{screen}");
+    assert!(screen.contains("another program appended to it (1 entry)"), "{screen}");
+}
+
+#[test]
+fn the_log_of_tillers_own_is_a_page_with_the_newest_line_first() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
+    terminal.wait_for("One.");
+    terminal.wait_without("esc stops");
+    terminal.send("/logs");
+    terminal.key(Key::Enter);
+    terminal.wait_for("tiller/state/tiller.log");
+    terminal.wait_for("session opened");
+    let screen = terminal.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+    assert!(at("run ended") < at("run begun") && at("run begun") < at("session opened"), "{screen}");
+    terminal.key(Key::Esc);
+    terminal.wait_without("session opened");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
+    assert!(log.contains("session closed") && !log.contains("private"), "{log}");
+}
+
+#[test]
+fn what_is_wrong_in_the_users_files_is_logged_once_each() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.home().join("tiller");
+    fs::create_dir_all(config.join("themes")).unwrap();
+    fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1}"#).unwrap();
+    fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
+    fs::write(config.join("themes/mine.json"), "{").unwrap();
+    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &[]);
+    terminal.wait_for("nothing is called \"quitt\"");
+    fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
+    fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();
+    terminal.send("/reload\r");
+    terminal.wait_for("there is no setting `folly`");
+    terminal.send("/logs\r");
+    terminal.wait_for("tiller/state/tiller.log");
+    let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
+    for words in
+        ["`maybe` is not one of", "`nonsense`", "`folly`", "\"quitt\"", "send takes a key", "mine.json"]
+    {
+        assert_eq!(log.matches(words).count(), 1, "{words}:\n{log}");
+    }
+    assert!(log.lines().all(|line| line.contains(" WARN ")), "{log}");
+}

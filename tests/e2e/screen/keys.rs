@@ -1,0 +1,438 @@
+//! What each key does, at rest and while the agent works, in the bytes that terminals send.
+
+mod away;
+mod chord;
+mod lists;
+mod page;
+mod text;
+mod transcript;
+mod tree;
+mod walk;
+mod work;
+
+use std::fs;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::mock_server::{MockServer, Recorded, Reply, Say};
+use tiller_test_support::terminal::{Key, Terminal};
+
+const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+/// A server that nobody asks.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+/// Bytes of keys that have no name in [`Key`]: as with the kitty keyboard protocol, unless they say otherwise.
+const CTRL_ENTER: &str = "\x1b[13;5u";
+const SHIFT_ENTER: &str = "\x1b[13;2u";
+const SHIFT_TAB: &str = "\x1b[Z";
+const CTRL_J: &str = "\n";
+
+fn at_rest(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal
+}
+
+fn at_work(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&[ENDLESS, HELLO], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+/// As above, with another model to go over to and a picture on the clipboard.
+fn furnished_at_rest(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play_beside(NOWHERE, &[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal
+}
+
+fn furnished_at_work(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play_beside(NOWHERE, &[ENDLESS, HELLO], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+/// Tests of journeys, and the list of the journeys that are tested.
+macro_rules! journeys {
+    ($($name:ident: $journey:path,)*) => {
+        const JOURNEYS: &[&walk::Journey] = &[$(&$journey),*];
+
+        $(#[test]
+        fn $name() {
+            $journey.go();
+        })*
+    };
+}
+
+journeys! {
+    the_cursor_moves_in_the_text: text::MOVES,
+    text_is_cut_and_put_in_again: text::CUTS,
+    edits_are_taken_back_and_made_again: text::UNDOES,
+    whatever_sends_sends_at_rest: work::SENDS,
+    what_is_said_at_work_steers_or_waits: work::STEERS,
+    keys_of_the_screen_at_rest: work::AT_REST,
+    keys_of_the_screen_at_work: work::AT_WORK,
+    who_answers_how_much_it_thinks_and_pictures_at_rest: work::CHOOSES,
+    who_answers_how_much_it_thinks_and_pictures_at_work: work::CHOOSES_AT_WORK,
+    messages_that_wait_are_chosen_moved_and_released: work::QUEUE,
+    calls_that_ask_are_answered: work::ASKS,
+    the_transcript_scrolls: transcript::SCROLLS,
+    the_transcript_scrolls_at_work: transcript::SCROLLS_AT_WORK,
+    blocks_fold: transcript::FOLDS,
+    blocks_fold_at_work: transcript::FOLDS_AT_WORK,
+    words_are_found: transcript::SEARCHES,
+    words_are_found_at_work: transcript::SEARCHES_AT_WORK,
+    a_list_is_moved_in_and_narrowed: lists::SETTINGS,
+    sessions_are_named_trashed_and_threaded_in_their_list: lists::SESSIONS,
+    the_tree_is_gone_about_in: tree::TREE,
+    the_terminal_is_left_and_come_back_to: away::AWAY,
+}
+
+/// Keys that do the same whether the agent works or not, as other terminals send them, and what then is on the screen.
+const ALSO: [(&str, &str, &str); 5] = [
+    ("ctrl+l, kitty", "\x1b[108;5u", "── models"),
+    ("ctrl+l on a Russian keyboard, kitty", "\x1b[1076;5u", "── models"),
+    ("backslash and enter", "one\\\rtwo", " ❯ one\n   two"),
+    ("alt+b, and esc before a letter in one read", "one two\x1bbX", " ❯ one Xtwo"),
+    ("ctrl+enter in tmux's own words, which mean nothing", "one\x1b[27;5;13~\x1b[27;6;112~two", " ❯ onetwo"),
+];
+
+#[test]
+fn keys_do_the_same_at_rest_and_at_work() {
+    for (name, bytes, shown) in ALSO {
+        for start in [at_rest, at_work] {
+            let sandbox = Sandbox::new();
+            let mut terminal = start(&sandbox);
+            terminal.send(bytes);
+            terminal.wait_until(&format!("{name}: {shown}"), |screen| screen.contains(shown));
+        }
+    }
+}
+
+#[test]
+fn keys_without_the_protocol_and_with_it_are_the_same_keys() {
+    for bytes in [CTRL_J, SHIFT_ENTER] {
+        let sandbox = Sandbox::new();
+        let mut terminal = at_rest(&sandbox);
+        terminal.send("a");
+        terminal.send(bytes);
+        terminal.send("b");
+        terminal.wait_for(" ❯ a\n   b");
+        terminal.key(Key::Enter);
+        terminal.wait_for("Hello yourself.");
+        assert_eq!(sandbox.said()[0], "user: a\nb");
+    }
+}
+
+#[test]
+fn a_key_that_is_let_go_does_nothing_and_one_held_down_repeats() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    terminal.send("\x1b[97;1:1u\x1b[97;1:2u\x1b[97;1:3u|");
+    terminal.wait_for(" ❯ aa|");
+}
+
+#[test]
+fn ctrl_q_queues_like_alt_enter() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_work(&sandbox);
+    terminal.send("afterwards");
+    terminal.key(Key::Ctrl('q'));
+    terminal.wait_for("↳ next    afterwards");
+    terminal.send("and then");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    and then");
+}
+
+#[test]
+fn ctrl_enter_stops_what_is_in_flight_and_so_does_enter_again() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_work(&sandbox);
+    terminal.send("now");
+    terminal.send(CTRL_ENTER);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(sandbox.said()[1..], ["assistant: I could go on", "user: now", "assistant: Hello yourself."]);
+
+    let sandbox = Sandbox::new();
+    let mut terminal = at_work(&sandbox);
+    terminal.send("now");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   now");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+}
+
+/// The model and the level that a request asked for.
+fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
+    let requests = server.requests();
+    let model = |request: &Recorded| request.body["model"].as_str().unwrap_or_default().to_owned();
+    let thinks = |request: &Recorded| request.body.get("thinking").is_some();
+    (requests.iter().map(model).collect(), requests.iter().map(thinks).collect())
+}
+
+#[test]
+fn who_was_chosen_at_rest_answers_and_thinks_as_much_as_was_chosen() {
+    let (sandbox, server) =
+        (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+    let mut terminal = sandbox.play_beside(&server.url, &[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('p'));
+    terminal.wait_for("claude-sonnet-5-5  ");
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("claude-sonnet-5-5 · minimal");
+    terminal.send("who is there?\r");
+    terminal.wait_for("Sonnet here.");
+    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+}
+
+#[test]
+fn who_was_chosen_at_work_answers_from_the_next_turn_on() {
+    let (sandbox, server) =
+        (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+    let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
+    let mut terminal = sandbox.play_beside(&server.url, &[gate, HELLO], &["wait"]);
+    terminal.wait_for("running bash");
+    terminal.key(Key::Ctrl('p'));
+    terminal.wait_for("claude-sonnet-5-5  ");
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("claude-sonnet-5-5 · minimal");
+    assert_eq!(asked(&server), (vec![], vec![]));
+    sandbox.write("gate", "");
+    terminal.wait_for("Sonnet here.");
+    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+}
+
+#[test]
+fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
+    let sees = r#"{"when": "[image #1: 1×1]", "text": "A dot."}"#;
+    for (lines, words) in [(&[HELLO, sees][..], &[][..]), (&[ENDLESS, sees], &["talk"])] {
+        let sandbox = Sandbox::new();
+        let mut terminal = sandbox.play_beside(NOWHERE, lines, words);
+        terminal.wait_for(if words.is_empty() { "Say what you want done" } else { "I could go on" });
+        terminal.key(Key::Ctrl('v'));
+        terminal.wait_for(" ❯ [image #1: 1×1]");
+        terminal.send(CTRL_ENTER);
+        terminal.wait_for("A dot.");
+        let log = sandbox.log();
+        let mut users = log.iter().filter(|line| line["message"]["role"] == "user");
+        assert_eq!(users.next_back().unwrap()["message"]["content"][1]["mimeType"], "image/png");
+    }
+}
+
+#[test]
+fn shift_tab_says_what_becomes_of_thinking() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("doesn't think");
+}
+
+#[test]
+fn esc_acts_at_once_and_twice_opens_the_tree() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    // With the keyboard protocol and without it, both in one piece.
+    for twice in ["\x1b[27u\x1b[27u", "\x1b\x1b"] {
+        terminal.send(twice);
+        terminal.wait_for("── tree");
+        terminal.key(Key::Esc);
+        terminal.wait_without("── tree");
+    }
+}
+
+#[test]
+fn ctrl_c_stops_the_agent_when_the_editor_is_empty() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_work(&sandbox);
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("stopped");
+    terminal.wait_without("esc stops");
+}
+
+#[test]
+fn output_and_thinking_fold_and_unfold() {
+    let sandbox = Sandbox::new();
+    let run = r#"{"think": "first thought\nsecond thought\nthird thought\nlast thought", "calls": [{"name": "bash", "arguments": {"command": "seq 1 40"}}]}"#;
+    let mut terminal = sandbox.play(&[run, HELLO], &["count"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    let folded = terminal.screen();
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_until("more of the output", |screen| screen != folded && screen.contains("│ 39"));
+    let unfolded = terminal.screen();
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_until("less of it", |screen| screen == folded);
+    assert_ne!(folded, unfolded);
+    terminal.key(Key::Ctrl('t'));
+    terminal.wait_until("the thought", |screen| screen.contains("last thought") && screen != folded);
+}
+
+#[test]
+fn pages_turn_and_end_follows_again() {
+    let sandbox = Sandbox::new();
+    let long = r#"{"text": "line\n\n", "repeat": 80}"#;
+    for (text, hang) in [("The end.", false), ("The end.", true)] {
+        let last = format!(r#"{{"text": "{text}", "hang": {hang}}}"#);
+        let call = long.replace(
+            "\"repeat\"",
+            r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#,
+        );
+        let mut terminal = sandbox.play(&[&call, &last], &["go"]);
+        terminal.wait_for(text);
+        terminal.key(Key::PageUp);
+        terminal.wait_for("more below · end");
+        terminal.wait_without(text);
+        terminal.key(Key::Home);
+        terminal.wait_for("▌ go");
+        terminal.key(Key::PageDown);
+        terminal.wait_without("▌ go");
+        terminal.key(Key::End);
+        terminal.wait_for(text);
+        terminal.wait_without("more below");
+    }
+}
+
+#[test]
+fn the_text_is_edited_and_taken_back() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    terminal.send("one two three");
+    terminal.send("\x17\x17");
+    terminal.wait_for(" ❯ one\n");
+    terminal.send("\x01\x19");
+    terminal.wait_for(" ❯ two threeone");
+    terminal.send("\x1bu");
+    terminal.wait_for(" ❯ one\n");
+    terminal.send("\x05👩‍👩‍👧🇩🇪|\x7f\x7f");
+    terminal.wait_without("|");
+    terminal.send("x");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(sandbox.said()[0], "user: one 👩‍👩‍👧x");
+}
+
+#[test]
+fn a_pasted_megabyte_is_a_token_and_arrives_whole() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    let pasted = "0123456789abcde\r".repeat(65_536);
+    terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
+    terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
+    terminal.key(Key::Enter);
+    terminal.wait_for("about 262k tokens in one message");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ send it anyway");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(sandbox.said()[0], format!("user: see {}", pasted.replace('\r', "\n")));
+}
+
+#[test]
+fn an_unmarked_paste_of_twenty_thousand_characters_is_there_in_a_moment() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    let pasted = "0123456789".repeat(2_000);
+    let begun = std::time::Instant::now();
+    terminal.send(&format!("{pasted}!"));
+    terminal.wait_for("9!");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(sandbox.said()[0], format!("user: {pasted}!"));
+}
+
+/// A picture of one pixel.
+const PIXEL: &[u8] = include_bytes!("pixel.png");
+
+#[test]
+fn the_pasted_path_of_a_picture_becomes_the_picture() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.project().join("a shot.png"), PIXEL).unwrap();
+    sandbox.write("words.png", "no picture");
+    let mut terminal = sandbox.play(&[r#"{"expect": "[image #1: 1×1]", "text": "A dot."}"#], &[]);
+    terminal.wait_for("Say what you want done");
+    let path = sandbox.project().join("a\\ shot.png").display().to_string();
+    terminal.send(&format!("what is\x1b[200~{path}\x1b[201~"));
+    terminal.wait_for(" ❯ what is [image #1: 1×1]");
+    terminal.send("\x1b[200~./words.png\x1b[201~");
+    terminal.wait_for("words.png is no picture that models take");
+    terminal.wait_for(" ❯ what is [image #1: 1×1] ./words.png");
+    terminal.key(Key::Enter);
+    terminal.wait_for("A dot.");
+    let log = sandbox.log();
+    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    assert_eq!(asked["message"]["content"][1]["type"], "image");
+    assert_eq!(asked["message"]["content"][1]["mimeType"], "image/png");
+}
+
+#[test]
+fn ctrl_v_without_a_clipboard_says_so() {
+    let sandbox = Sandbox::new();
+    let mut terminal = at_rest(&sandbox);
+    terminal.key(Key::Ctrl('v'));
+    terminal.wait_for("there is no clipboard here");
+}
+
+#[test]
+fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.home().join("tiller");
+    fs::create_dir_all(&config).unwrap();
+    let file = config.join("keybindings.json");
+    fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("keybindings.json, line 3: h is needed to type with; help stays ?");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("── models");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+
+    fs::write(&file, r#"{"pick_model": "f2"}"#).unwrap();
+    terminal.send("/reload\r");
+    terminal.wait_for("context files");
+    terminal.send("\x1bOQ");
+    terminal.wait_for("── models");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+    terminal.send("/hotkeys\r");
+    terminal.wait_for("f2 *");
+}
+
+#[test]
+fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
+    let mut terminal = sandbox.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
+    terminal.wait_for("Say what you want done");
+    // With a space behind it nothing is offered any more: it is sent as it was typed.
+    terminal.send("what is @shot.png and @lost.png ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("there is nothing at lost.png; sent as it stands");
+    terminal.wait_for("A dot.");
+    terminal.wait_for("▣ image/png 1×1");
+    let log = sandbox.log();
+    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    let content = asked["message"]["content"].as_array().unwrap();
+    assert_eq!(content.len(), 2, "what isn't there is no picture: {content:?}");
+    assert_eq!(content[1]["mimeType"], "image/png");
+}
+
+#[test]
+fn the_demo_takes_no_pictures_and_says_so_before_it_is_sent_one() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
+    let mut terminal = sandbox.open(&["--provider", "demo"]);
+    terminal.wait_for("Say anything");
+    terminal.send("what is @shot.png ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("takes no images, it would get a line of text; enter sends it so");
+    terminal.wait_for(" ❯ what is @shot.png");
+    terminal.key(Key::Enter);
+    terminal.wait_for("takes text only: in the place of an image it gets a line that says so");
+    terminal.wait_for("▣ image/png 1×1");
+}

@@ -1,0 +1,118 @@
+//! Keys that go about in the transcript: scrolling, blocks, searching.
+
+use super::walk::See::{Has, Lacks, Top};
+use super::walk::Step::{Type, Wait};
+use super::walk::{Journey, Step, press};
+use crate::sandbox::Sandbox;
+use crate::screen::moving;
+use tiller_test_support::terminal::Terminal;
+
+const END: &str = "the answer to 198";
+
+/// Many prompts, of which a screen shows ten.
+fn long(sandbox: &Sandbox) -> Terminal {
+    let log = moving::log(sandbox, 200);
+    let terminal = sandbox.play(&[], &["--session", &log]);
+    terminal.wait_for(END);
+    terminal
+}
+
+/// The same, while an answer goes on.
+fn long_at_work(sandbox: &Sandbox) -> Terminal {
+    let log = moving::log(sandbox, 200);
+    let endless = r#"{"when": "talk", "text": "I could go on", "hang": true}"#;
+    let terminal = sandbox.play(&[endless], &["--session", &log, "talk"]);
+    terminal.wait_for("I could go on");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+const SCROLL: &[Step] = &[
+    press("page_up", "pgup", &[Lacks(END), Has("more below")]),
+    press("page_down", "pgdn", &[Has(END)]),
+    press("top", "home", &[Top("▌ prompt 0 ")]),
+    press("bottom", "end", &[Has(END), Lacks("more below")]),
+    Type("a draft"),
+    Wait(Has("❯ a draft")),
+    press("oldest", "ctrl+home", &[Top("▌ prompt 0 "), Has("❯ a draft")]),
+    press("newer_prompt", "alt+n", &[Top("▌ prompt 2 ")]),
+    press("newer_prompt", "alt+pgdn", &[Top("▌ prompt 4 ")]),
+    press("older_prompt", "alt+p", &[Top("▌ prompt 2 ")]),
+    press("older_prompt", "alt+pgup", &[Top("▌ prompt 0 ")]),
+    press("newest", "ctrl+end", &[Has(END), Lacks("more below")]),
+];
+
+pub(super) const SCROLLS: Journey = Journey { name: "scrolling", open: long, steps: SCROLL };
+pub(super) const SCROLLS_AT_WORK: Journey =
+    Journey { name: "scrolling at work", open: long_at_work, steps: SCROLL };
+
+const SEARCH: &[Step] = &[
+    press("search", "ctrl+f", &[Has("stays · esc back")]),
+    Type("prompt 19"),
+    Wait(Has("5 of 5 ")),
+    press("search_older", "enter", &[Has("4 of 5 ")]),
+    press("search_older", "up", &[Has("3 of 5 ")]),
+    press("search_newer", "shift+enter", &[Has("4 of 5 ")]),
+    press("search_newer", "down", &[Has("5 of 5 ")]),
+    press("search_clear", "ctrl+u", &[Lacks("of 5 ")]),
+    Type("prompt 4"),
+    Wait(Has("6 of 6 ")),
+    press("search_back", "esc", &[Has(END), Lacks("stays · esc back")]),
+    Type("\x06prompt 4"),
+    Wait(Has("6 of 6 ")),
+    press("search_back", "ctrl+c", &[Has(END), Lacks("stays · esc back")]),
+    Type("\x06prompt 4"),
+    Wait(Has("6 of 6 ")),
+    press("search_stay", "tab", &[Has("▸ prompt 48 "), Lacks("stays · esc back")]),
+    Type("\x1b"),
+    Wait(Lacks("esc leaves")),
+    Type("\x06prompt 2"),
+    Wait(Has("6 of 6 ")),
+    press("search_stay", "ctrl+f", &[Has("▸ prompt 28 "), Lacks("stays · esc back")]),
+];
+
+pub(super) const SEARCHES: Journey = Journey { name: "searching", open: long, steps: SEARCH };
+pub(super) const SEARCHES_AT_WORK: Journey =
+    Journey { name: "searching at work", open: long_at_work, steps: SEARCH };
+
+const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
+
+fn counted(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&[COUNT, r#"{"text": "Counted."}"#], &["count"]);
+    terminal.wait_for("Counted.");
+    terminal.wait_without("esc stops");
+    terminal
+}
+
+fn counted_at_work(sandbox: &Sandbox) -> Terminal {
+    let terminal = sandbox.play(&[COUNT, r#"{"text": "Counted.", "hang": true}"#], &["count"]);
+    terminal.wait_for("Counted.");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+const FOLD: &[Step] = &[
+    press("unfold_output", "ctrl+o", &[Has("│ 115")]),
+    Type("\x0f"),
+    Wait(Lacks("│ 115")),
+    // Folded it is a line, however many it takes.
+    press("unfold_thinking", "ctrl+t", &[Lacks("of them. Then the fixture")]),
+    Type("\x14"),
+    Wait(Has("of them. Then the fixture")),
+    press("choose_older", "alt+k", &[Has("▸ Counted.")]),
+    press("block_above", "up", &[Lacks("▸ Counted."), Has("▸")]),
+    press("block_below", "down", &[Has("▸ Counted.")]),
+    press("block_above", "k", &[Lacks("▸ Counted."), Has("▸")]),
+    press("fold_block", "space", &[Has("│ 115")]),
+    press("fold_block", "enter", &[Lacks("│ 115")]),
+    press("copy_block", "c", &[Has(" 32 lines to the terminal")]),
+    press("block_below", "j", &[Has("▸ Counted.")]),
+    press("leave_block", "esc", &[Lacks("▸")]),
+    Type("\x1bk\x1bk"),
+    Wait(Lacks("▸ Counted.")),
+    press("choose_newer", "alt+j", &[Has("▸ Counted.")]),
+];
+
+pub(super) const FOLDS: Journey = Journey { name: "folding", open: counted, steps: FOLD };
+pub(super) const FOLDS_AT_WORK: Journey =
+    Journey { name: "folding at work", open: counted_at_work, steps: FOLD };

@@ -1,0 +1,105 @@
+//! Journeys from key to key: each step presses a key of a row of the table and sees what becomes of the screen.
+//!
+//! A journey is data, and what it presses is what counts as walked: `page` holds the rows and keys of all journeys against the page that
+//! lists them. That a check can fail is part of each step: what is to be seen after the key must not be so before it.
+
+use super::chord;
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::Terminal;
+
+/// Several keys, one after the other, in one terminal.
+pub(super) struct Journey {
+    pub(super) name: &'static str,
+    pub(super) open: fn(&Sandbox) -> Terminal,
+    pub(super) steps: &'static [Step],
+}
+
+/// A step of a journey.
+pub(super) enum Step {
+    /// Presses a key of a row; all of this is seen then, and wasn't before.
+    Press {
+        row: &'static str,
+        key: &'static str,
+        see: &'static [See],
+    },
+    /// Types a text, or what else leads to the next step.
+    Type(&'static str),
+    Wait(See),
+    /// Waits for a question, and until it takes keys.
+    Notice(&'static str),
+    /// Does something beside the terminal.
+    Do(fn(&Sandbox)),
+}
+
+/// How the screen is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum See {
+    Has(&'static str),
+    Lacks(&'static str),
+    /// The first row that isn't blank has this.
+    Top(&'static str),
+    /// The cursor is so many rows below the editor's first, in this column.
+    Cursor(usize, u16),
+}
+
+pub(super) const fn press(row: &'static str, key: &'static str, see: &'static [See]) -> Step {
+    Step::Press { row, key, see }
+}
+
+impl See {
+    fn is_so(self, screen: &vt100::Screen) -> bool {
+        let (_, columns) = screen.size();
+        let rows: Vec<String> = screen.rows(0, columns.get()).map(|row| row.trim_end().to_owned()).collect();
+        match self {
+            Self::Has(text) => rows.join("\n").contains(text),
+            Self::Lacks(text) => !rows.join("\n").contains(text),
+            Self::Top(text) => rows.iter().find(|row| !row.is_empty()).is_some_and(|row| row.contains(text)),
+            Self::Cursor(down, column) => {
+                let editor = rows.iter().rposition(|row| row.contains('❯'));
+                let (row, at) = screen.cursor_position();
+                editor.is_some_and(|editor| editor + down == usize::from(row)) && at == column
+            }
+        }
+    }
+}
+
+fn are_so(see: &[See], screen: &vt100::Screen) -> bool {
+    see.iter().all(|see| see.is_so(screen))
+}
+
+impl Journey {
+    /// Goes all of the way.
+    pub(super) fn go(&self) {
+        let sandbox = Sandbox::new();
+        let mut terminal = (self.open)(&sandbox);
+        for step in self.steps {
+            self.step(step, &sandbox, &mut terminal);
+        }
+    }
+
+    fn step(&self, step: &Step, sandbox: &Sandbox, terminal: &mut Terminal) {
+        match step {
+            Step::Press { row, key, see } => {
+                let what = format!("{}: what {key} ({row}) does: {see:?}", self.name);
+                let before = terminal.look(|screen| are_so(see, screen));
+                assert!(!before, "{what}, is so already:\n{}", terminal.screen());
+                terminal.send(std::str::from_utf8(&chord::bytes(key)).unwrap());
+                terminal.wait_until_look(&what, |screen| are_so(see, screen));
+            }
+            Step::Type(text) => terminal.send(text),
+            Step::Wait(see) => {
+                terminal.wait_until_look(&format!("{}: {see:?}", self.name), |screen| see.is_so(screen));
+            }
+            Step::Notice(text) => terminal.notice(text),
+            Step::Do(what) => what(sandbox),
+        }
+    }
+
+    /// The rows and keys that it presses.
+    pub(super) fn pressed(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Press { row, key, .. } => Some((*row, *key)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! Keys that say something, and keys that work anywhere: at rest and while the agent works.
+
+use super::walk::See::{Cursor, Has, Lacks};
+use super::walk::Step::{Do, Notice, Type, Wait};
+use super::walk::{Journey, Step, press};
+use super::{at_rest, at_work, furnished_at_rest, furnished_at_work};
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::Terminal;
+
+/// What does the same at rest and at work. What is said for a moment is said by something else in between.
+const ANYWHERE: &[Step] = &[
+    press("pick_model", "ctrl+l", &[Has("── models")]),
+    press("model_and_thinking", "shift+tab", &[Has("── thinking")]),
+    press("back", "esc", &[Lacks("── thinking")]),
+    press("next_model", "ctrl+p", &[Has("there is no other model to choose")]),
+    press("next_thinking", "shift+tab", &[Has("doesn't think")]),
+    press("next_approval", "alt+a", &[Has("approval: ")]),
+    press("previous_model", "ctrl+shift+p", &[Has("there is no other model to choose")]),
+    press("paste_image", "ctrl+v", &[Has("there is no clipboard here")]),
+    press("search_history", "ctrl+r", &[Has("── earlier prompts")]),
+    press("close", "ctrl+c", &[Lacks("── earlier prompts")]),
+    press("help", "?", &[Has("Type what you want done.")]),
+    press("accept", "enter", &[Lacks("Type what you want done.")]),
+    Type("half a thought"),
+    Wait(Has("❯ half a thought")),
+    press("newline", "shift+enter", &[Cursor(1, 3)]),
+    press("newline", "ctrl+j", &[Cursor(2, 3)]),
+    press("clear", "ctrl+c", &[Has("cleared; alt+u brings it back"), Lacks("❯ half a thought")]),
+];
+
+pub(super) const AT_REST: Journey = Journey { name: "at rest", open: at_rest, steps: ANYWHERE };
+pub(super) const AT_WORK: Journey = Journey { name: "at work", open: at_work, steps: ANYWHERE };
+
+/// The same keys where there is something to go over to. What the footer says is what counts.
+const CHOOSING: &[Step] = &[
+    press(
+        "next_model",
+        "ctrl+p",
+        &[Has(" claude-sonnet-5-5  "), Has("claude-sonnet-5-5 answers from the next turn on")],
+    ),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · minimal  "), Has("thinking: minimal")]),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · low  "), Has("thinking: low")]),
+    press("previous_model", "ctrl+shift+p", &[Lacks("claude-sonnet-5-5 · low")]),
+    press("next_model", "ctrl+p", &[Has("claude-sonnet-5-5 · low  ")]),
+    Type("see "),
+    Wait(Has("❯ see")),
+    press("paste_image", "ctrl+v", &[Has("❯ see [image #1: 1×1]")]),
+];
+
+pub(super) const CHOOSES: Journey =
+    Journey { name: "choosing at rest", open: furnished_at_rest, steps: CHOOSING };
+pub(super) const CHOOSES_AT_WORK: Journey =
+    Journey { name: "choosing at work", open: furnished_at_work, steps: CHOOSING };
+
+fn answers(sandbox: &Sandbox) -> Terminal {
+    let answer = |n: u8| format!(r#"{{"text": "Answer {n}."}}"#);
+    let lines: Vec<String> = (1..=4).map(answer).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let terminal = sandbox.play(&lines, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal
+}
+
+/// At rest whatever sends, sends. In the end it leaves.
+pub(super) const SENDS: Journey = Journey {
+    name: "sending at rest",
+    open: answers,
+    steps: &[
+        Type("one"),
+        Wait(Has("❯ one")),
+        press("send", "enter", &[Has("▌ one"), Has("Answer 1."), Lacks("esc stops")]),
+        Type("two"),
+        Wait(Has("❯ two")),
+        press("follow_up", "alt+enter", &[Has("▌ two"), Has("Answer 2."), Lacks("esc stops")]),
+        Type("three"),
+        Wait(Has("❯ three")),
+        press("follow_up", "ctrl+q", &[Has("▌ three"), Has("Answer 3."), Lacks("esc stops")]),
+        Type("four"),
+        Wait(Has("❯ four")),
+        press("steer_now", "ctrl+enter", &[Has("▌ four"), Has("Answer 4."), Lacks("esc stops")]),
+        // The first of two: alone it does nothing.
+        Type("\x1b[27u"),
+        press("stop", "esc", &[Has("── tree")]),
+        press("close", "ctrl+c", &[Lacks("── tree")]),
+    ],
+};
+
+/// Answers that go on until they are stopped.
+fn endless(sandbox: &Sandbox) -> Terminal {
+    let endless = |n: u8| format!(r#"{{"text": "I could go on {n}", "hang": true}}"#);
+    let lines: Vec<String> = (1..=3).map(endless).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let terminal = sandbox.play(&lines, &["talk"]);
+    terminal.wait_for("I could go on 1");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+pub(super) const STEERS: Journey = Journey {
+    name: "speaking at work",
+    open: endless,
+    steps: &[
+        Type("gently"),
+        Wait(Has("❯ gently")),
+        press("send", "enter", &[Has("↳ steer   gently"), Lacks("❯ gently")]),
+        press("send", "enter", &[Has("▌ gently"), Has("I could go on 2"), Lacks("↳ steer")]),
+        Type("at once"),
+        Wait(Has("❯ at once")),
+        press("steer_now", "ctrl+enter", &[Has("▌ at once"), Has("I could go on 3")]),
+        Type("later"),
+        Wait(Has("❯ later")),
+        press("follow_up", "alt+enter", &[Has("↳ next    later")]),
+        Type("later still"),
+        Wait(Has("❯ later still")),
+        press("follow_up", "ctrl+q", &[Has("↳ next    later still")]),
+        press("stop", "esc", &[Has("❯ later"), Lacks("↳ next"), Lacks("esc stops")]),
+    ],
+};
+
+fn open_gate(sandbox: &Sandbox) {
+    sandbox.write("gate", "");
+}
+
+/// A call that waits, and a failure behind it, after which nothing is delivered by itself.
+fn queue(sandbox: &Sandbox) -> Terminal {
+    let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
+    let fails = r#"{"text": "Released.", "error": {"failure": "auth", "message": "no key", "times": 1}}"#;
+    let mut terminal = sandbox.play(&[gate, fails, r#"{"text": "Done."}"#], &["go"]);
+    terminal.wait_for("running bash");
+    for text in ["first", "second", "third"] {
+        terminal.send(text);
+        terminal.wait_for(&format!("❯ {text}"));
+        terminal.key(tiller_test_support::terminal::Key::AltEnter);
+        terminal.wait_for(&format!("↳ next    {text}"));
+    }
+    terminal
+}
+
+pub(super) const QUEUE: Journey = Journey {
+    name: "the messages that wait",
+    open: queue,
+    steps: &[
+        press("edit_queue", "alt+up", &[Has("▸ ↳ next    third")]),
+        press("queue_up", "up", &[Has("▸ ↳ next    second")]),
+        press("queue_up", "k", &[Has("▸ ↳ next    first")]),
+        press("queue_down", "down", &[Has("▸ ↳ next    second")]),
+        press("queue_down", "j", &[Has("▸ ↳ next    third")]),
+        press("queue_earlier", "shift+up", &[Has("▸ ↳ next    third\n  ↳ next    second")]),
+        press("queue_earlier", "alt+up", &[Has("▸ ↳ next    third\n  ↳ next    first")]),
+        press("queue_later", "shift+down", &[Has("first\n▸ ↳ next    third")]),
+        press("queue_later", "alt+down", &[Has("second\n▸ ↳ next    third")]),
+        press("queue_turn", "p", &[Has("▸ ↳ steer   third")]),
+        Type("p"),
+        Wait(Has("▸ ↳ next    third")),
+        press("queue_remove", "d", &[Lacks("↳ next    third")]),
+        press("queue_undo", "u", &[Has("↳ next    third")]),
+        Type("j"),
+        Wait(Has("▸ ↳ next    third")),
+        press("queue_remove", "backspace", &[Lacks("↳ next    third")]),
+        Type("u"),
+        Wait(Has("↳ next    third")),
+        Type("j"),
+        Wait(Has("▸ ↳ next    third")),
+        press("queue_remove", "delete", &[Lacks("↳ next    third")]),
+        press("queue_edit", "enter", &[Has("❯ second")]),
+        Type(" thoughts\r"),
+        Wait(Has("▸ ↳ next    second thoughts")),
+        press("queue_edit", "e", &[Has("❯ second thoughts")]),
+        Type("\x1b"),
+        Wait(Lacks("❯ second thoughts")),
+        press("queue_back", "esc", &[Lacks("▸")]),
+        Type("\x1b[1;3A"),
+        Wait(Has("▸ ↳")),
+        press("queue_back", "ctrl+c", &[Lacks("▸")]),
+        Do(open_gate),
+        Wait(Has("no key")),
+        Wait(Has("↳ held    first")),
+        Type("\x1b[1;3A"),
+        Wait(Has("▸ ↳ held    second thoughts")),
+        press("queue_release", "r", &[Has("▌ second thoughts"), Lacks("↳ held    second")]),
+        Wait(Lacks("esc stops")),
+        Type("\x1b[1;3A"),
+        Wait(Has("▸ ↳ held    first")),
+        press("queue_clear", "D", &[Lacks("↳ held    first")]),
+    ],
+};
+
+/// Calls that ask: the first of them longer than its room.
+fn asking(sandbox: &Sandbox) -> Terminal {
+    let long: Vec<String> = (1..=60).map(|n| format!("echo line {n}")).collect();
+    let long = format!("{}\\ntouch a", long.join("\\n"));
+    let call = |command: &str| {
+        format!(r#"{{"calls": [{{"name": "bash", "arguments": {{"command": "{command}"}}}}]}}"#)
+    };
+    let calls = [long.as_str(), "touch b", "touch c", "touch d", "touch e", "touch e"].map(call);
+    let lines: Vec<&str> = calls.iter().map(String::as_str).chain([r#"{"text": "All asked."}"#]).collect();
+    let script = sandbox.script(&lines);
+    sandbox.open(&["--provider", "scripted", "--model", &script, "go"])
+}
+
+fn c_was_not_made(sandbox: &Sandbox) {
+    assert!(!sandbox.project().join("c").exists(), "it was denied");
+    assert!(sandbox.project().join("b").exists(), "it was allowed");
+}
+
+pub(super) const ASKS: Journey = Journey {
+    name: "calls that ask",
+    open: asking,
+    steps: &[
+        Notice("echo line 1"),
+        press("question_down", "shift+down", &[Lacks("echo line 1\n")]),
+        press("question_up", "shift+up", &[Has("echo line 1\n")]),
+        press("show_whole", "v", &[Has("── bash asks")]),
+        press("list_page_down", "pgdn", &[Lacks("echo line 1\n")]),
+        press("list_page_up", "pgup", &[Has("echo line 1\n")]),
+        press("last", "end", &[Has("touch a")]),
+        press("first", "home", &[Has("echo line 1\n")]),
+        press("back", "esc", &[Lacks("── bash asks")]),
+        press("next_answer", "right", &[Has("▸ y once")]),
+        press("no_answer", "esc", &[Lacks("▸")]),
+        press("previous_answer", "left", &[Has("▸ d")]),
+        Type("\x1b[C\x1b[D\x1b[D\x1b[D"),
+        Wait(Has("▸ y once")),
+        press("take_answer", "enter", &[Has("│ touch b")]),
+        Notice("│ touch b"),
+        press("allow", "y", &[Has("│ touch c")]),
+        Notice("│ touch c"),
+        press("deny", "n", &[Has("│ touch d")]),
+        Do(c_was_not_made),
+        Notice("│ touch d"),
+        press("deny_with_word", "d", &[Has("why not? the model reads it")]),
+        Type("\x1b"),
+        Wait(Lacks("why not?")),
+        Notice("│ touch d"),
+        press("deny_with_word", "tab", &[Has("why not? the model reads it")]),
+        Type("because"),
+        Wait(Has("❯ because")),
+        Type("\r"),
+        Notice("│ touch e"),
+        press("allow_session", "a", &[Has("All asked.")]),
+    ],
+};

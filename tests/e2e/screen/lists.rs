@@ -1,0 +1,257 @@
+//! Lists and completion: everything that is chosen on the screen.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::{enter, quit, say};
+use tiller_test_support::terminal::{Key, Terminal};
+
+const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+#[test]
+fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_was_there_stays() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join("tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, r#"{"zeta.of_tomorrow": 1, "retry": {"max": 3}}"#).unwrap();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/settings");
+    terminal.send("steering_mode");
+    terminal.wait_for("▸ steering_mode");
+    terminal.key(Key::Enter);
+    terminal.wait_for("written, and in effect");
+    terminal.key(Key::Ctrl('u'));
+    terminal.send("retry.max");
+    terminal.wait_for("▸ retry.max");
+    terminal.key(Key::Enter);
+    terminal.wait_for("retry.max ❯ 3");
+    terminal.key(Key::Backspace);
+    terminal.send("many");
+    terminal.key(Key::Enter);
+    terminal.wait_for("is not a whole number");
+    terminal.key(Key::Ctrl('u'));
+    terminal.send("7");
+    terminal.wait_for("retry.max ❯ 7");
+    terminal.key(Key::Enter);
+    terminal.wait_for("from the next start on");
+    terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── settings ──");
+    quit(terminal);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let expected =
+        serde_json::json!({"zeta.of_tomorrow": 1, "retry": {"max": 7}, "steering_mode": "one-at-a-time"});
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_file_is_put_in_by_its_name_and_a_path_by_tab() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.project().join("src")).unwrap();
+    sandbox.write("src/my notes.md", "");
+    sandbox.write("src/main.rs", "");
+    let mut terminal = sandbox.play(&TWO, &[]);
+    terminal.wait_for("❯");
+    terminal.send("read @notes");
+    terminal.wait_for("▸ src/my notes.md");
+    terminal.key(Key::Enter);
+    terminal.wait_for("read @\"src/my notes.md\"");
+    terminal.send("and ./src/ma");
+    terminal.key(Key::Tab);
+    terminal.wait_for("./src/main.rs");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("esc stops");
+    quit(terminal);
+    let attached = "<file path=\"src/my notes.md\" lines=\"0\">\n[the file is empty]\n</file>";
+    assert_eq!(sandbox.said()[0], format!("user: read @\"src/my notes.md\" and ./src/main.rs\n\n{attached}"));
+}
+
+#[test]
+fn a_session_is_named_trashed_and_brought_back_in_its_list_and_then_gone_on_with() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/new");
+    terminal.wait_without("Answer one.");
+    say(&mut terminal, "question two", "Answer");
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("── sessions of this directory");
+    terminal.wait_for("question two");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ question one");
+    terminal.wait_for("▌ question one");
+    terminal.key(Key::Ctrl('r'));
+    terminal.send("the first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("it is called the first now");
+    terminal.wait_for("▸ the first · question one");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("moved to the trash");
+    terminal.wait_without("the first · question one");
+    assert_eq!(sandbox.logs().len(), 1);
+    terminal.key(Key::Ctrl('z'));
+    terminal.wait_for("it is back");
+    terminal.wait_for("the first · question one");
+    assert_eq!(sandbox.logs().len(), 2);
+    // What came back is chosen.
+    terminal.wait_for("▸ the first · question one");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸ question two");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("this session is open here");
+    terminal.send("first");
+    terminal.wait_for("▸ the first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("── sessions");
+    quit(terminal);
+}
+
+#[test]
+fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
+    let sandbox = Sandbox::new();
+    let mut other = sandbox.play(&TWO, &[]);
+    say(&mut other, "question one", "Answer one.");
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("another tiller has it open");
+    terminal.notice("▸ go on in a fork of it");
+    terminal.key(Key::Enter);
+    terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
+    assert_eq!(sandbox.logs().len(), 2);
+    quit(terminal);
+    quit(other);
+}
+
+#[test]
+fn an_export_that_cannot_be_says_why_and_its_name_can_be_mended() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/export talk.pdf");
+    terminal.wait_for("doesn't say what to write");
+    terminal.wait_for("end it in .html, .md or .jsonl");
+    terminal.wait_for("❯ /export talk.pdf");
+    terminal.key(Key::Ctrl('u'));
+    enter(&mut terminal, "/export nowhere/talk.md");
+    terminal.wait_for("there is no folder");
+    terminal.wait_for("❯ /export nowhere/talk.md");
+    terminal.key(Key::Ctrl('u'));
+    enter(&mut terminal, "/export ~/talk.md");
+    terminal.wait_for("exported to");
+    assert!(sandbox.home().join("talk.md").exists());
+    quit(terminal);
+}
+
+#[test]
+fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    let log = sandbox.logs().remove(0);
+    let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
+    enter(&mut terminal, &format!("/resume {}", &id[..10]));
+    // The offer beside what was typed looks like it; the list says whose it is.
+    terminal.wait_for("open here · 2 messages");
+    terminal.key(Key::Enter);
+    terminal.wait_for("that is the session that is open here");
+    terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── sessions");
+    quit(terminal);
+}
+
+/// A sandbox with a session in which a model answered for which there is no key.
+fn with_session_of_another_model() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    quit(terminal);
+    let log = sandbox.logs().remove(0);
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.contains(r#""provider":"scripted""#), "{text}");
+    fs::write(&log, text.replace(r#""provider":"scripted""#, r#""provider":"anthropic""#)).unwrap();
+    sandbox
+}
+
+#[test]
+fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
+    let sandbox = with_session_of_another_model();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_without("── sessions");
+    terminal.wait_for("there is no key for anthropic");
+    quit(terminal);
+}
+
+#[test]
+fn the_demo_answers_in_no_session_of_another_model_until_it_is_chosen() {
+    let sandbox = with_session_of_another_model();
+    let mut terminal = sandbox.open(&["-c"]);
+    terminal.wait_for("Answer one.");
+    terminal.wait_for("answers in this session until it can be asked");
+    enter(&mut terminal, "go on please");
+    terminal.wait_for("or keep one with `tiller login anthropic`");
+    enter(&mut terminal, "/model demo/tour");
+    terminal.wait_for("demo/tour");
+    enter(&mut terminal, "and now");
+    terminal.wait_for("This is the demo model");
+}
+
+#[test]
+fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&TWO, &[]);
+    enter(&mut terminal, "/approval");
+    terminal.wait_for("── approval ──");
+    terminal.send("read");
+    terminal.wait_for("▸   read-only");
+    terminal.key(Key::Enter);
+    terminal.wait_for("approval: read-only");
+    enter(&mut terminal, "/approval au");
+    terminal.wait_for("approval: auto");
+    enter(&mut terminal, "/tools");
+    terminal.wait_for("▸ ✓ read_file");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ – read_file");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── tools");
+    quit(terminal);
+}
+
+#[test]
+fn rows_are_clicked_on_in_the_bytes_that_terminals_send() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/settings\r");
+    terminal.wait_for("── settings");
+    terminal.wait_for("▸ ");
+    let row = |terminal: &Terminal, text: &str| {
+        let screen = terminal.screen();
+        screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text}:\n{screen}"))
+            + 1
+    };
+    let click = |terminal: &mut Terminal, row: usize| {
+        terminal.send(&format!("\x1b[<0;6;{row}M\x1b[<0;6;{row}m"));
+    };
+    let at = row(&terminal, " approval ");
+    click(&mut terminal, at);
+    terminal.wait_for("▸ approval ");
+    assert_eq!(row(&terminal, "▸ approval "), at, "it stays where it was");
+    click(&mut terminal, at);
+    terminal.wait_for("── approval");
+    // The wheel goes to the next word.
+    terminal.wait_for("▸ ● ask");
+    terminal.send("\x1b[<65;6;4M");
+    terminal.wait_for("▸   auto");
+}

@@ -1,0 +1,111 @@
+//! Keys that are given and taken away on the screen, and sessions that come from elsewhere.
+
+use std::fs;
+use std::path::Path;
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::enter;
+use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::terminal::Key;
+
+/// Files beneath a folder that hold a text.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let found = entries.flat_map(|path| match path.is_dir() {
+        true => holding(&path, text),
+        false => {
+            let bytes = fs::read(&path).unwrap_or_default();
+            let is_there = bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            is_there.then(|| path.file_name().unwrap().to_string_lossy().into_owned()).into_iter().collect()
+        }
+    });
+    found.collect()
+}
+
+#[test]
+fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
+    let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
+    let sandbox = Sandbox::new().with("TILLER_LOG_LEVEL", "trace");
+    fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
+    let mut terminal = sandbox.open(&[]);
+    terminal.wait_for("/login");
+    enter(&mut terminal, "/login");
+    terminal.wait_for("anthropic");
+    terminal.wait_for("no key");
+    // A server that is named could be asked without a key, so it is named only now; the address is read anew with the key.
+    fs::write(sandbox.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();
+    terminal.key(Key::Enter);
+    terminal.wait_for("key of anthropic ❯");
+    terminal.send("sk-hush-hush");
+    terminal.wait_for("12 characters");
+    terminal.key(Key::Enter);
+    terminal.wait_for("anthropic can be asked now");
+    terminal.wait_for("answers from the next turn on; ctrl+l chooses another");
+    enter(&mut terminal, "are you there?");
+    terminal.wait_for("Here I am.");
+    terminal.wait_without("esc stops");
+    assert_eq!(server.requests()[0].headers["x-api-key"], "sk-hush-hush");
+    fs::remove_file(sandbox.home().join("tiller/.env")).unwrap();
+    enter(&mut terminal, "/logout anthropic");
+    terminal.wait_for("is no longer in");
+    terminal.wait_for("demo/tour answers now");
+    enter(&mut terminal, "and now?");
+    terminal.wait_for("? bash asks:");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    assert_eq!(server.requests().len(), 1);
+    enter(&mut terminal, "/login anthropic");
+    terminal.wait_for("key of anthropic ❯");
+    terminal.send("sk-hush-hush");
+    terminal.wait_for("12 characters");
+    terminal.key(Key::Enter);
+    terminal.wait_for("its key is kept in");
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(holding(sandbox.home(), "sk-hush"), ["auth.json"]);
+    assert!(!terminal.written().contains("sk-hush"));
+}
+
+#[test]
+fn where_logs_of_other_programs_were_looked_for_in_vain_is_said() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.open(&[]);
+    terminal.wait_for("demo");
+    enter(&mut terminal, "/import");
+    for place in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
+        terminal.wait_for(place);
+    }
+    terminal.key(Key::Enter);
+    terminal.wait_for("no log is there; /import PATH names a log or a folder elsewhere");
+}
+
+#[test]
+fn a_session_of_another_program_is_found_imported_and_opened() {
+    let sandbox = Sandbox::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/claude/orchard.jsonl");
+    let project = sandbox.project().canonicalize().unwrap().display().to_string();
+    let text = fs::read_to_string(source).unwrap().replace("/home/ada/orchard", &project);
+    let log = sandbox.home().join(".claude/projects/-orchard/5b0f8a52.jsonl");
+    fs::create_dir_all(log.parent().unwrap()).unwrap();
+    fs::write(&log, text).unwrap();
+    let mut terminal = sandbox.open(&[]);
+    terminal.wait_for("demo");
+    enter(&mut terminal, "/import");
+    terminal.wait_for("count the trees in this picture");
+    terminal.key(Key::Enter);
+    terminal.notice("open it, session");
+    terminal.key(Key::Enter);
+    terminal.wait_without("open it, session");
+    terminal.wait_for("The orchard");
+    enter(&mut terminal, "/import ~/.claude/projects");
+    terminal.notice("it was imported before and has nothing new");
+    terminal.key(Key::Esc);
+    terminal.wait_without("it was imported before");
+    enter(&mut terminal, "/import nowhere.jsonl");
+    terminal.wait_for("there is no file or folder");
+    terminal.wait_for("❯ /import nowhere.jsonl");
+    terminal.key(Key::Ctrl('c'));
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(sandbox.logs().len(), 1);
+}

@@ -1,0 +1,146 @@
+//! Moving about in the transcript: the mouse, searching, after a crash.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const LONG: &str = r#"{"text": "Some **words** to copy.\n\n- one\n- two\n"}"#;
+
+/// A step of the mouse as terminals tell it (SGR): columns and rows count from 1; `M` is a press, `m` a release.
+fn mouse(terminal: &mut Terminal, button: u8, (column, row): (usize, usize), end: char) {
+    terminal.send(&format!("\x1b[<{button};{};{}{end}", column + 1, row + 1));
+}
+
+fn row(terminal: &Terminal, text: &str) -> usize {
+    terminal.screen().lines().position(|line| line.contains(text)).unwrap()
+}
+
+/// A log of so many prompts and answers, to be opened by its path.
+pub(super) fn log(sandbox: &Sandbox, count: usize) -> String {
+    let head = json!({"type": "session", "version": 3, "id": "01JD6X9QWERTYUIOPASDFGHJKL",
+        "timestamp": "2026-11-21T14:02:00.000Z", "cwd": sandbox.project().canonicalize().unwrap()});
+    let entry = |at: usize| {
+        let message = match at % 2 {
+            0 => json!({"role": "user", "content": format!("prompt {at}")}),
+            _ => {
+                json!({"role": "assistant", "content": [{"type": "text", "text": format!("the answer to {}", at - 1)}],
+                "api": "x", "provider": "x", "model": "x", "stopReason": "stop", "timestamp": 0,
+                "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}})
+            }
+        };
+        let parent = at.checked_sub(1).map(|parent| format!("{parent:08x}"));
+        json!({"type": "message", "id": format!("{at:08x}"), "parentId": parent,
+            "timestamp": "2026-11-21T14:02:00.000Z", "message": message})
+    };
+    let lines: Vec<String> =
+        std::iter::once(head).chain((0..count).map(entry)).map(|line| line.to_string()).collect();
+    sandbox.write("long.jsonl", &(lines.join("\n") + "\n")).display().to_string()
+}
+
+#[test]
+fn the_mouse_scrolls_and_what_it_marks_is_copied() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[LONG], &["hello"]);
+    terminal.wait_for("• two");
+    terminal.wait_without("esc stops");
+    assert!(terminal.written().contains("\x1b[?1002h"), "the mouse is asked for");
+    let (first, last) = (row(&terminal, "Some words"), row(&terminal, "• two"));
+    mouse(&mut terminal, 0, (2, first), 'M');
+    mouse(&mut terminal, 32, (40, last), 'M');
+    mouse(&mut terminal, 0, (40, last), 'm');
+    terminal.wait_for(" 4 lines to the terminal");
+    let text = BASE64_STANDARD.encode("Some words to copy.\n\n• one\n• two");
+    assert!(terminal.written().contains(&format!("\x1b]52;c;{text}")), "the terminal has it");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(terminal.written().contains("\x1b[?1002l"), "the mouse is given back");
+}
+
+#[test]
+fn the_mouse_is_left_to_the_terminal_when_it_is_set_so() {
+    let sandbox = Sandbox::new().with("TILLER_MOUSE", "off");
+    let terminal = sandbox.play(&[LONG], &["hello"]);
+    terminal.wait_for("• two");
+    assert!(!terminal.written().contains("\x1b[?1002h"));
+}
+
+#[test]
+fn words_are_found_far_above_and_esc_leads_back() {
+    let sandbox = Sandbox::new();
+    let log = log(&sandbox, 3_000);
+    let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
+    terminal.wait_for("the answer to 2998");
+    terminal.key(Key::Ctrl('f'));
+    terminal.send("prompt 77");
+    // Of 770, 772, 774, 776 and 778 the last is the nearest.
+    terminal.wait_for("5 of 5 ");
+    terminal.wait_for("▌ prompt 778");
+    terminal.key(Key::Enter);
+    terminal.wait_for("4 of 5 ");
+    terminal.key(Key::Esc);
+    terminal.wait_for("the answer to 2998");
+    terminal.wait_without("▌ prompt 778");
+}
+
+#[test]
+fn the_beginning_of_a_long_session_is_one_key_away_and_so_is_its_end() {
+    let sandbox = Sandbox::new();
+    let log = log(&sandbox, 3_000);
+    let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
+    terminal.wait_for("the answer to 2998");
+    terminal.key(Key::Home);
+    terminal.wait_for("▌ prompt 0 ");
+    terminal.wait_for("more below · end");
+    mouse(&mut terminal, 65, (5, 5), 'M');
+    terminal.wait_without("▌ prompt 0 ");
+    terminal.key(Key::End);
+    terminal.wait_for("the answer to 2998");
+    terminal.send("\x1bp");
+    terminal.wait_for("more below · end");
+}
+
+#[test]
+fn a_block_is_chosen_and_folded_without_a_mouse() {
+    let sandbox = Sandbox::new();
+    let seq = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
+    let mut terminal = sandbox.play(&[seq, r#"{"text": "Counted."}"#], &["count"]);
+    terminal.wait_for("Counted.");
+    terminal.wait_without("esc stops");
+    terminal.send("\x1bk");
+    terminal.wait_for("▸ Counted.");
+    terminal.key(Key::Up);
+    terminal.wait_without("▸ Counted.");
+    terminal.send(" ");
+    terminal.wait_for("│ 115");
+    terminal.send("c");
+    terminal.wait_for(" 32 lines to the terminal");
+    terminal.key(Key::Esc);
+    terminal.wait_without("▸");
+}
+
+#[test]
+fn a_prompt_that_was_cut_off_says_so_and_is_taken_back_by_enter() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("are you there?");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ are you there?");
+    terminal.signal(nix::sys::signal::Signal::SIGKILL);
+    terminal.wait();
+
+    let mut terminal = sandbox.play(&[r#"{"text": "Yes."}"#], &["-c"]);
+    terminal.wait_for("not answered: tiller was stopped");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ are you there?");
+    terminal.wait_without("not answered");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Yes.");
+    terminal.wait_without("esc stops");
+    let user: Vec<String> = sandbox.said();
+    assert_eq!(user.last().map(String::as_str), Some("assistant: Yes."));
+}

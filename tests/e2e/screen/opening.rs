@@ -1,0 +1,200 @@
+//! The screen is there before the session is: what is typed meanwhile waits for it, and nobody who leaves has to.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::terminals::{editor, wait_until};
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::Key;
+
+/// Keeps a session from opening until somebody writes to the pipe named `gate`.
+const GATEKEEPER: &str = r#"#!/bin/bash
+read -r hello
+read -r word < "$(dirname "$0")/../gate"
+echo '{"type": "ready", "protocol": 1, "hooks": []}'
+while read -r line; do :; done
+"#;
+
+fn gate(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join("tiller/gate")
+}
+
+fn gated() -> Sandbox {
+    let sandbox = Sandbox::new().with("TILLER_EXTENSIONS_TIMEOUT_MS", "60000");
+    let program = sandbox.home().join("tiller/extensions/gatekeeper.sh");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(&program, GATEKEEPER).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    mkfifo(&gate(&sandbox), Mode::S_IRWXU).unwrap();
+    sandbox
+}
+
+#[test]
+fn what_is_sent_while_the_session_opens_is_said_when_it_is_open() {
+    let sandbox = gated();
+    let mut terminal = sandbox.play(&[r#"{"expect": "hello there", "text": "Hello yourself."}"#], &[]);
+    terminal.wait_for("opening the session");
+    terminal.send("hello there");
+    terminal.wait_for("❯ hello there");
+    terminal.key(Key::Enter);
+    terminal.send("and more");
+    terminal.wait_for("❯ and more");
+    assert!(sandbox.logs().is_empty());
+    fs::write(gate(&sandbox), "open\n").unwrap();
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_for("❯ and more");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn an_editor_that_is_at_work_when_the_session_is_open_keeps_the_terminal_until_it_ends() {
+    let script = "echo editing; while [ ! -e edited ]; do sleep 0.02; done; printf ' and more' >> $2";
+    let sandbox = editor(gated(), script);
+    let mut terminal = sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["hello"]);
+    terminal.wait_for("opening the session");
+    terminal.send("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("editing");
+    fs::write(gate(&sandbox), "open\n").unwrap();
+    // By then there is a session, and nobody but the editor was told of it.
+    wait_until("an answer", || {
+        let is_there = !sandbox.logs().is_empty();
+        is_there && sandbox.said().iter().any(|said| said == "assistant: Hello yourself.")
+    });
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    sandbox.write("edited", "");
+    terminal.wait_for("❯ a draft and more");
+    terminal.wait_for("Hello yourself.");
+}
+
+#[test]
+fn leaving_while_the_session_opens_waits_for_nothing_and_keeps_what_was_sent() {
+    let sandbox = gated();
+    let mut terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("opening the session");
+    terminal.send("not lost");
+    terminal.wait_for("❯ not lost");
+    terminal.key(Key::Enter);
+    terminal.wait_without("not lost");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(sandbox.logs().is_empty());
+    let terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("❯ not lost");
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_is_an_error_on_the_normal_screen() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[], &["--session", "no-such-session"]);
+    assert_eq!(terminal.wait().exit_code(), 2);
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
+}
+
+#[test]
+fn piped_text_stands_before_the_message_of_the_command() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"expect": "a line of the log\n\nwhy?", "text": "Because."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    let mut terminal = sandbox.open_with_stdin("a line of the log\n", &[&fixed[..], &["why?"]].concat());
+    terminal.wait_for("Because.");
+    // Keys come from the terminal.
+    terminal.send("exit");
+    terminal.wait_for("❯ exit");
+    terminal.key(Key::Enter);
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let screen = terminal.screen();
+    assert!(screen.contains("Resume this session with: tiller --session "), "{screen}");
+    assert_eq!(sandbox.said()[0], "user: a line of the log\n\nwhy?");
+}
+
+#[test]
+fn piped_text_without_a_message_stands_in_the_editor() {
+    let sandbox = Sandbox::new();
+    let log: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    let script = sandbox.script(&[r#"{"expect": "line 39", "text": "Read."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    let program = sandbox.home().join("editor.sh");
+    fs::write(&program, "#!/bin/sh\n[ -t 0 ] && echo 'at a terminal' >> \"$1\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let sandbox = sandbox.with("EDITOR", &program.display().to_string());
+    let mut terminal = sandbox.open_with_stdin(&log, &fixed);
+    terminal.wait_for("[paste #1: 40 lines]");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("at a terminal");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Read.");
+    assert!(sandbox.said()[0].starts_with("user: line 0\nline 1\n"), "{:?}", sandbox.said());
+}
+
+#[test]
+fn piped_text_that_is_not_utf8_is_an_error() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    let line = "printf '\\377' | \"$0\" --provider scripted --model \"$1\" why";
+    let mut terminal = sandbox.open_shell(&["-c", line, env!("CARGO_BIN_EXE_tiller"), &script]);
+    assert_eq!(terminal.wait().exit_code(), 2);
+    assert!(terminal.screen().contains("can't read stdin"), "{}", terminal.screen());
+    assert!(sandbox.logs().is_empty());
+}
+
+#[test]
+fn trace_file_is_written_while_the_screen_is_there() {
+    let sandbox = Sandbox::new();
+    let mut terminal =
+        sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.send(":q");
+    terminal.wait_for("❯ :q");
+    terminal.key(Key::Enter);
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let written = fs::read_to_string(sandbox.project().join("trace")).unwrap();
+    assert!(written.starts_with(r#"{"type":"session""#) && written.contains("agent_settled"), "{written}");
+    assert!(!terminal.written().contains("DEBUG"), "the log is not on the screen");
+    let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
+    assert!(log.contains("DEBUG"), "{log}");
+}
+
+#[test]
+fn piped_text_that_never_ends_does_not_keep_the_user() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
+    let pipe = sandbox.home().join("pipe");
+    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    // Opened for both, it has a writer for ever.
+    let line = "exec \"$0\" --provider scripted --model \"$1\" why 0<> \"$2\"";
+    let program = env!("CARGO_BIN_EXE_tiller");
+    let mut terminal = sandbox.open_shell(&["-c", line, program, &script, &pipe.display().to_string()]);
+    terminal.wait_for("opening the session");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("half a thought");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn piped_text_waits_in_the_editor_while_a_session_is_picked() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Hi."}"#, r#"{"expect": "a piped line", "text": "Read."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    sandbox.run(&[&fixed[..], &["-p", "an earlier prompt"]].concat());
+    let mut terminal = sandbox.open_with_stdin("a piped line\n", &[&fixed[..], &["-r"]].concat());
+    terminal.wait_for("an earlier prompt");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hi.");
+    terminal.wait_for("❯ a piped line");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Read.");
+}

@@ -1,0 +1,188 @@
+//! The messages that wait: edited, reordered, taken out, and what the log says of it.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const GATE: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}, {"name": "bash", "arguments": {"command": "touch second"}}]}"#;
+
+fn begin(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
+    let script: Vec<&str> = [GATE].into_iter().chain(answers.iter().copied()).collect();
+    let terminal = sandbox.play(&script, &["do two things"]);
+    terminal.wait_for("running bash");
+    terminal
+}
+
+fn follow_up(terminal: &mut Terminal, text: &str) {
+    terminal.send(text);
+    terminal.key(Key::AltEnter);
+    terminal.wait_for(&format!("↳ next    {text}"));
+}
+
+/// What was done to the queue, a line each.
+fn changes(sandbox: &Sandbox) -> Vec<String> {
+    let log = sandbox.log();
+    let changes = log.iter().filter(|line| line["customType"] == "tiller.queue").map(|line| &line["data"]);
+    let id = |name: &Value| {
+        let added = log.iter().find(|line| line["data"]["queueId"] == *name && line["data"]["op"] == "add");
+        added.unwrap()["data"]["text"].as_str().unwrap().to_owned()
+    };
+    let line = |change: &Value| {
+        let mut words = vec![change["op"].as_str().unwrap().to_owned(), id(&change["queueId"])];
+        if change["op"] == "edit" {
+            words.push(format!("{}:", change["kind"].as_str().unwrap()));
+            words.push(change["text"].as_str().unwrap().to_owned());
+            words.extend(change["order"].as_u64().map(|order| format!("at {order}")));
+        }
+        words.join(" ")
+    };
+    changes.map(line).collect()
+}
+
+/// The receipts of delivered messages, without when they were queued.
+fn receipts(sandbox: &Sandbox) -> Vec<Value> {
+    let receipts = sandbox.log().into_iter().filter(|line| line["tillerReceipt"].is_object());
+    let receipt = |mut line: Value| {
+        let at = line["tillerReceipt"].as_object_mut().unwrap().remove("queuedAt");
+        assert!(at.is_some_and(|at| at.as_i64().is_some_and(|at| at > 0)));
+        line["tillerReceipt"].take()
+    };
+    receipts.map(receipt).collect()
+}
+
+#[test]
+fn a_message_that_is_edited_while_the_run_ends_goes_in_with_enter_and_says_what_was_typed() {
+    let sandbox = Sandbox::new();
+    let mut terminal =
+        begin(&sandbox, &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#]);
+    follow_up(&mut terminal, "first");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("▸ ↳ next    first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ first");
+    terminal.send(", bet");
+    terminal.wait_for("❯ first, bet");
+    sandbox.write("gate", "");
+    terminal.wait_for("Both done.");
+    terminal.wait_for("enter sends it");
+    terminal.send("ter");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Better.");
+    terminal.wait_without("↳ next");
+    assert!(!terminal.screen().contains("waits no longer"), "{}", terminal.screen());
+    assert_eq!(changes(&sandbox), ["add first", "edit first followUp: first, better"]);
+    assert_eq!(sandbox.said()[4..], ["assistant: Both done.", "user: first, better", "assistant: Better."]);
+}
+
+/// What the log says of the journey below.
+const CHANGES: [&str; 9] = [
+    "add first",
+    "add second",
+    "add third",
+    "edit third followUp: third, better",
+    "edit third followUp: third, better at 1",
+    "remove second",
+    "add second",
+    "edit second followUp: second at 2",
+    "edit third steer: third, better",
+];
+
+#[test]
+fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_tells_it() {
+    let sandbox = Sandbox::new();
+    let answers = [
+        r#"{"expect": "third, better", "text": "Steered."}"#,
+        r#"{"expect": "first", "text": "First."}"#,
+        r#"{"expect": "second", "text": "Second."}"#,
+    ];
+    let mut terminal = begin(&sandbox, &answers);
+    for text in ["first", "second", "third"] {
+        follow_up(&mut terminal, text);
+    }
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("▸ ↳ next    third");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ third");
+    terminal.send(", better");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ ↳ next    third, better");
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::ShiftUp);
+    terminal
+        .wait_until("the third before the second", |s| s.find("third, better") < s.find("next    second"));
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ ↳ next    second");
+    terminal.send("d");
+    terminal.wait_for("removed; u brings it back");
+    terminal.wait_without("next    second");
+    terminal.send("u");
+    terminal.wait_for("↳ next    second");
+    terminal.wait_for("▸ ↳ next    third, better");
+    terminal.send("p");
+    terminal.wait_for("▸ ↳ steer   third, better");
+    terminal.key(Key::Esc);
+    terminal.wait_without("▸");
+    sandbox.write("gate", "");
+    terminal.wait_for("Second.");
+    terminal.wait_for("❯ half a thought");
+    let screen = terminal.screen();
+    assert!(
+        screen.contains("▌ ↳ after 1 of 2 calls, 1 skipped · queued as a follow-up · edited"),
+        "{screen}"
+    );
+    assert_eq!(changes(&sandbox), CHANGES);
+    assert_eq!(
+        receipts(&sandbox),
+        [
+            json!({"afterCalls": 1, "skippedCalls": 1, "queuedAs": "followUp", "edited": true}),
+            json!({"kind": "followUp", "afterCalls": 0, "skippedCalls": 0}),
+            json!({"kind": "followUp", "afterCalls": 0, "skippedCalls": 0}),
+        ]
+    );
+}
+
+#[test]
+fn a_message_that_is_edited_steers_nothing_and_stays_as_it_was_when_that_is_given_up() {
+    let sandbox = Sandbox::new();
+    let mut terminal = begin(&sandbox, &[r#"{"text": "Both done."}"#]);
+    terminal.send("look there");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   look there");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("▸ ↳ steer");
+    terminal.send("e");
+    terminal.wait_for("❯ look there");
+    terminal.send(" or here");
+    terminal.wait_for("❯ look there or here");
+    sandbox.write("gate", "");
+    terminal.wait_for("Both done.");
+    terminal.wait_for("enter sends it");
+    assert!(sandbox.project().join("second").exists(), "nothing was skipped");
+    terminal.key(Key::Esc);
+    terminal.wait_for("▸ ↳ held    look there · steers");
+    assert!(!sandbox.said().iter().any(|said| said.starts_with("user: look")), "{:?}", sandbox.said());
+    assert_eq!(changes(&sandbox), ["add look there"]);
+}
+
+#[test]
+fn steering_at_once_says_what_it_cut_off_on_the_screen_in_the_log_and_in_the_transcript() {
+    let sandbox = Sandbox::new();
+    let endless = r#"{"text": "I could go on", "hang": true}"#;
+    let mut terminal = sandbox.play(&[endless, r#"{"expect": "stop that", "text": "Stopped."}"#], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.send("stop that");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   stop that · enter: now");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Stopped.");
+    terminal.wait_for("▌ ↳ cut the answer off");
+    terminal.wait_without("esc stops");
+    assert_eq!(receipts(&sandbox), [json!({"afterCalls": 0, "skippedCalls": 0, "cutOff": true})]);
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait();
+    let shown = sandbox.run(&["sessions", "show", &sandbox.logs()[0].display().to_string()]).out;
+    assert!(shown.contains("> (steered: cut the answer off) stop that"), "{shown}");
+}

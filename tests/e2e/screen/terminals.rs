@@ -1,0 +1,308 @@
+//! What terminals are told beside the screen, and how tiller leaves them and comes back.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{DEADLINE, Key, Size, Start, Terminal};
+
+const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const SLOW: &str = r#"{"text": "Hello yourself.", "chunk": 5, "delay_ms": 100}"#;
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+const FOCUS_LOST: &str = "\x1b[O";
+const FOCUS_GAINED: &str = "\x1b[I";
+
+pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < until, "there never was {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn wait_for_bytes(terminal: &Terminal, bytes: &str) {
+    wait_until(&format!("{bytes:?}"), || terminal.written().contains(bytes));
+}
+
+/// A terminal that takes titles, progress and notifications.
+fn sandbox() -> Sandbox {
+    Sandbox::new().with("TERM_PROGRAM", "ghostty").with("TILLER_NOTIFY_AFTER_S", "0")
+}
+
+#[test]
+fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
+    let sandbox = sandbox();
+    let mut terminal = sandbox.play(&[SLOW], &["hello", "--name", "greeting"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
+    wait_for_bytes(&terminal, "\x1b]2;tiller · greeting\x07");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let written = terminal.written();
+    let places = ["\x1b[22;2t", "\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07", "\x1b]2;\x07\x1b[23;2t"];
+    let places: Vec<usize> = places.iter().map(|bytes| written.find(bytes).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let pushed = written.matches("\x1b[>5u").count();
+    assert_eq!((pushed, written.matches("\x1b[<1u").count()), (1, 1), "keyboard flags are taken back");
+    assert!(written.contains("\x1b[?1004h") && written.contains("\x1b[?1004l"));
+}
+
+#[test]
+fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
+    let sandbox = sandbox();
+    let mut terminal = sandbox.play(&[HELLO, SLOW], &["--name", "greeting"]);
+    terminal.wait_for("Say what you want done");
+    terminal.send(FOCUS_GAINED);
+    terminal.send("one\r");
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    assert!(!terminal.written().contains("]9;tiller"), "somebody looks");
+    terminal.send(FOCUS_LOST);
+    terminal.send("two\r");
+    wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: is done\x07");
+}
+
+#[test]
+fn a_terminal_that_says_nothing_of_focus_gets_a_bell() {
+    let sandbox = Sandbox::new().with("TILLER_NOTIFY_AFTER_S", "0");
+    let mut terminal = sandbox.play(&[SLOW], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    wait_until("a bell that ends no sequence", || {
+        let written = terminal.written();
+        written.match_indices('\x07').any(|(at, _)| {
+            let before = &written[..at];
+            before.rfind("\x1b]").is_none_or(|begun| before[begun..].contains('\x07'))
+        })
+    });
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait();
+    assert!(!terminal.written().contains("\x1b]9;"), "nothing that it may not understand");
+}
+
+/// An interactive shell with job control, in which tiller runs and leaves its process id in a file.
+pub(super) fn in_a_shell(sandbox: &Sandbox, answer: &str) -> Terminal {
+    let script = sandbox.script(&[answer]);
+    let tiller = env!("CARGO_BIN_EXE_tiller");
+    sandbox.write(
+        "run.sh",
+        &format!("echo $$ > pid\nexec {tiller} --yes --provider scripted --model {script} talk\n"),
+    );
+    let mut terminal = Terminal::start(&Start {
+        program: "bash".into(),
+        arguments: vec!["--norc".into(), "--noprofile".into(), "-i".into()],
+        cwd: sandbox.project().to_owned(),
+        variables: vec![
+            ("HOME".into(), sandbox.home().display().to_string()),
+            ("TILLER_HOME".into(), sandbox.home().join("tiller").display().to_string()),
+            ("PS1".into(), "shell> ".into()),
+            ("EDITOR".into(), "sh editor.sh".into()),
+        ],
+        size: Size(100, 40),
+    });
+    terminal.wait_for("shell>");
+    terminal.send("sh run.sh\r");
+    terminal.wait_for("I could go on");
+    terminal
+}
+
+fn is_back(terminal: &mut Terminal) {
+    terminal.wait_for("esc stops");
+    terminal.wait_for("I could go on");
+    wait_until("the alternate screen", || terminal.look(vt100::Screen::alternate_screen));
+    terminal.send("typed again");
+    terminal.wait_for("❯ typed again");
+    assert!(!terminal.screen().contains("shell>"), "{}", terminal.screen());
+}
+
+#[test]
+fn suspended_it_gives_the_terminal_back_and_comes_back_unharmed() {
+    let sandbox = Sandbox::new();
+    let mut terminal = in_a_shell(&sandbox, ENDLESS);
+    terminal.key(Key::Ctrl('z'));
+    terminal.wait_for("Stopped");
+    let (alternate, bracketed) =
+        terminal.look(|screen| (screen.alternate_screen(), screen.application_keypad()));
+    assert_eq!((alternate, bracketed), (false, false));
+    terminal.send("echo still $((1 + 1))\r");
+    terminal.wait_for("still 2");
+    terminal.resize(Size(90, 30));
+    terminal.send("fg\r");
+    is_back(&mut terminal);
+    let rule = "─".repeat(90);
+    terminal.wait_until("the editor at its size", |screen| screen.lines().any(|line| line == rule));
+}
+
+/// Tiller's process in a shell.
+fn pid(sandbox: &Sandbox) -> Pid {
+    let pid = fs::read_to_string(sandbox.project().join("pid")).unwrap();
+    Pid::from_raw(pid.trim().parse().unwrap())
+}
+
+#[test]
+fn stopped_from_outside_it_comes_back_unharmed() {
+    let sandbox = Sandbox::new();
+    let mut terminal = in_a_shell(&sandbox, ENDLESS);
+    for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
+        let stopped = terminal.written().matches("Stopped").count();
+        kill(pid(&sandbox), signal).unwrap();
+        wait_until("a shell again", || terminal.written().matches("Stopped").count() > stopped);
+        if signal == Signal::SIGTSTP {
+            assert!(!terminal.look(vt100::Screen::alternate_screen), "the screen was given back before");
+        }
+        terminal.send("clear; fg\r");
+        terminal.wait_for("esc stops");
+        is_back(&mut terminal);
+        terminal.key(Key::Ctrl('c'));
+        terminal.wait_without("typed again");
+    }
+}
+
+#[test]
+fn who_is_told_again_that_it_goes_on_takes_nothing_twice() {
+    let sandbox = Sandbox::new();
+    let mut terminal = in_a_shell(&sandbox, ENDLESS);
+    let [left, titles] = ["\x1b[?1049l", "\x1b[22;2t"];
+    let count = |terminal: &Terminal, bytes: &str| terminal.written().matches(bytes).count();
+    for nth in 1..=3 {
+        kill(pid(&sandbox), Signal::SIGCONT).unwrap();
+        wait_until("the screen anew", || count(&terminal, "\x1b[?1049h") > nth);
+    }
+    is_back(&mut terminal);
+    assert_eq!((count(&terminal, left), count(&terminal, titles)), (0, 1), "it is ours all the time");
+    terminal.key(Key::Ctrl('z'));
+    terminal.wait_for("Stopped");
+    terminal.send("clear; fg\r");
+    terminal.wait_for("❯ typed again");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('c'));
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait_for("shell>");
+    assert_eq!((count(&terminal, left), count(&terminal, titles)), (2, 2), "given back once for each time");
+    assert_eq!(count(&terminal, "\x1b[>5u"), count(&terminal, "\x1b[<1u"));
+}
+
+#[test]
+fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
+    let sandbox = Sandbox::new();
+    sandbox.write("editor.sh", "echo editing; kill -TSTP 0; printf ' and more' >> \"$1\"\n");
+    let mut terminal = in_a_shell(&sandbox, ENDLESS);
+    terminal.send("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("Stopped");
+    terminal.wait_for("editing");
+    terminal.send("clear; fg\r");
+    terminal.wait_for("❯ a draft and more");
+    terminal.wait_for("esc stops");
+}
+
+#[test]
+fn where_nobody_could_have_it_go_on_it_does_not_stop() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('z'));
+    wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
+    terminal.send("still here");
+    terminal.wait_for("❯ still here");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+}
+
+/// An editor of the test's own.
+pub(super) fn editor(sandbox: Sandbox, script: &str) -> Sandbox {
+    let path = sandbox.write("editor.sh", &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let command = format!("{} --wait", path.display());
+    sandbox.with("EDITOR", &command)
+}
+
+#[test]
+fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
+    let sandbox = editor(
+        Sandbox::new(),
+        "echo editing $1; while [ ! -e gate ]; do sleep 0.02; done; printf ' and more\\n' >> $2",
+    );
+    let answer = r#"{"text": "word ", "repeat": 200, "delay_ms": 2}"#;
+    let mut terminal = sandbox.play(&[answer], &["go"]);
+    terminal.wait_for("word");
+    terminal.send("draft");
+    terminal.wait_for("❯ draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("editing --wait");
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    wait_until("the answer in the log", || {
+        sandbox.said().iter().any(|said| said.starts_with("assistant: word"))
+    });
+    sandbox.write("gate", "");
+    terminal.wait_for("❯ draft and more");
+    terminal.wait_without("esc stops");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+}
+
+#[test]
+fn keys_are_the_editors_and_then_tillers_again_also_while_a_command_runs() {
+    let sandbox =
+        editor(Sandbox::new(), "echo editing; read said < /dev/tty; printf ' and %s\\n' \"$said\" >> $2");
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("!sleep 300\r");
+    terminal.wait_for("! sleep 300");
+    terminal.send("draft");
+    terminal.wait_for("❯ draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("editing");
+    for key in "what is typed here\r".chars() {
+        terminal.send(&key.to_string());
+    }
+    terminal.wait_for("❯ draft and what is typed here");
+    for key in " and there".chars() {
+        terminal.send(&key.to_string());
+    }
+    terminal.wait_for("❯ draft and what is typed here and there");
+}
+
+#[test]
+fn an_editor_that_is_missing_or_fails_costs_no_text() {
+    for (sandbox, what) in [
+        (Sandbox::new().with("VISUAL", "no-such-editor"), "there is no program `no-such-editor`"),
+        (editor(Sandbox::new(), "echo gone > $2; exit 3"), "ended with exit status: 3"),
+    ] {
+        let mut terminal = sandbox.play(&[HELLO], &[]);
+        terminal.wait_for("Say what you want done");
+        terminal.send("dear draft");
+        terminal.wait_for("❯ dear draft");
+        terminal.key(Key::Ctrl('g'));
+        terminal.wait_for(what);
+        terminal.wait_for("❯ dear draft");
+    }
+}
+
+#[test]
+fn a_draft_outlives_a_kill() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("half a thought");
+    let drafts = || -> Vec<String> {
+        let files = fs::read_dir(sandbox.home().join("tiller/state/drafts")).into_iter().flatten();
+        let paths = files.filter_map(|file| Some(file.ok()?.path()));
+        // What is only being written has no name of its own yet.
+        let kept = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        kept.filter_map(|path| fs::read_to_string(path).ok()).collect()
+    };
+    wait_until("a draft", || drafts().iter().any(|text| text.contains("half a thought")));
+    terminal.signal(Signal::SIGKILL);
+    terminal.wait();
+
+    let mut terminal = sandbox.play(&[HELLO], &[]);
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    wait_until("no draft", || drafts().is_empty());
+}

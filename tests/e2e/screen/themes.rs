@@ -1,0 +1,162 @@
+//! Themes through the real binary: the terminal's ground, `/theme`, files that change while they are worn.
+
+use std::fs;
+use std::path::PathBuf;
+
+use vt100::Color;
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::enter;
+use tiller_test_support::terminal::{Key, Terminal};
+
+const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
+const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
+const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
+const WHITE_GROUND: &str = "\x1b]11;rgb:ffff/ffff/ffff\x07";
+
+fn painted() -> Sandbox {
+    Sandbox::new().with("COLORTERM", "truecolor")
+}
+
+fn open(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
+    sandbox.play(&[], arguments)
+}
+
+/// The colour of the mark before the editor, or before what narrows a list: the accent.
+fn accent(screen: &vt100::Screen) -> Option<Color> {
+    let (rows, columns) = screen.size();
+    let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
+    let mut marks = cells.filter_map(|(row, column)| screen.cell(row, column));
+    marks.find(|cell| cell.contents() == "❯").map(vt100::Cell::fgcolor)
+}
+
+fn wait_for_accent(terminal: &Terminal, wanted: Color) {
+    terminal.wait_until_look(&format!("an accent of {wanted:?}"), |screen| accent(screen) == Some(wanted));
+}
+
+#[test]
+fn the_terminal_is_asked_for_its_ground_after_the_first_frame_and_its_answer_is_no_key() {
+    let sandbox = painted();
+    let mut terminal = open(&sandbox, &[]);
+    terminal.wait_for("/help the commands");
+    wait_for_accent(&terminal, DARK);
+    let written = terminal.written();
+    let question = written.find("\x1b]11;?\x07").unwrap();
+    assert!(question > written.find("❯").unwrap());
+    terminal.send(WHITE_GROUND);
+    wait_for_accent(&terminal, LIGHT);
+    terminal.send("typed");
+    terminal.wait_for("❯ typed");
+    assert!(!terminal.screen().contains("rgb"), "{}", terminal.screen());
+}
+
+#[test]
+fn an_answer_in_the_midst_of_typing_leaves_what_is_typed_whole() {
+    let sandbox = painted();
+    let mut terminal = open(&sandbox, &[]);
+    terminal.wait_for("/help the commands");
+    terminal.send("hel");
+    terminal.wait_for("❯ hel");
+    terminal.send(&format!("l{WHITE_GROUND}o"));
+    terminal.wait_for("❯ hello");
+    wait_for_accent(&terminal, LIGHT);
+    assert!(!terminal.screen().contains("rgb"), "{}", terminal.screen());
+}
+
+#[test]
+fn a_terminal_that_never_answers_gets_its_keys_all_the_same() {
+    let sandbox = painted();
+    let mut terminal = open(&sandbox, &[]);
+    terminal.wait_for("/help the commands");
+    terminal.send("?");
+    terminal.wait_for("── help");
+    // Alone it may be the beginning of an answer that was torn in two.
+    terminal.key(Key::Esc);
+    terminal.wait_without("── help");
+    terminal.send("\x1b]11;");
+    terminal.wait_for("❯ 11;");
+    wait_for_accent(&terminal, DARK);
+}
+
+#[test]
+fn what_the_environment_says_of_the_ground_and_of_colours_is_heard_before_the_first_frame() {
+    let sandbox = painted().with("COLORFGBG", "0;15");
+    let terminal = open(&sandbox, &[]);
+    terminal.wait_for("/help the commands");
+    wait_for_accent(&terminal, LIGHT);
+    assert!(!terminal.written().contains("38;2;108;207;207"));
+    let sandbox = Sandbox::new();
+    let terminal = open(&sandbox, &["--theme", "gruvbox"]);
+    terminal.wait_for("/help the commands");
+    wait_for_accent(&terminal, Color::Idx(214));
+    let sandbox = painted().with("NO_COLOR", "1");
+    let terminal = open(&sandbox, &["--theme", "gruvbox"]);
+    terminal.wait_for("/help the commands");
+    wait_for_accent(&terminal, Color::Default);
+    assert!(!terminal.written().contains("\x1b]11;?"));
+}
+
+#[test]
+fn a_theme_is_tried_on_left_chosen_and_there_the_next_time() {
+    let sandbox = painted();
+    let mut terminal = open(&sandbox, &[]);
+    terminal.wait_for("/help the commands");
+    enter(&mut terminal, "/theme");
+    terminal.wait_for("── themes");
+    terminal.send("gruv");
+    wait_for_accent(&terminal, GRUVBOX);
+    terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── themes");
+    wait_for_accent(&terminal, DARK);
+    enter(&mut terminal, "/theme gruvbox");
+    terminal.wait_for("theme is gruvbox from now on");
+    wait_for_accent(&terminal, GRUVBOX);
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let settings = fs::read_to_string(sandbox.home().join("tiller/settings.json")).unwrap();
+    assert_eq!(settings, "{\n  \"theme\": \"gruvbox\"\n}\n");
+    wait_for_accent(&open(&sandbox, &[]), GRUVBOX);
+}
+
+#[test]
+fn a_file_shows_when_it_is_saved_and_a_broken_one_leaves_the_screen_as_it_was() {
+    let sandbox = painted();
+    let folder = sandbox.home().join("tiller/themes");
+    fs::create_dir_all(&folder).unwrap();
+    let save = |accent: &str| {
+        let text = format!(r#"{{"name": "mine", "kind": "dark", "roles": {{"accent": "{accent}"}}}}"#);
+        fs::write(folder.join("mine.json"), text).unwrap();
+    };
+    save("#010203");
+    let terminal = open(&sandbox, &["--theme", "mine"]);
+    terminal.wait_for("/help the commands");
+    wait_for_accent(&terminal, Color::Rgb(1, 2, 3));
+    save("#04050");
+    terminal.wait_for("at roles.accent: `#04050` is no colour");
+    wait_for_accent(&terminal, Color::Rgb(1, 2, 3));
+    save("#040506");
+    wait_for_accent(&terminal, Color::Rgb(4, 5, 6));
+}
+
+#[test]
+fn files_of_flags_and_of_trusted_projects_make_themes_known() {
+    let sandbox = painted();
+    let write = |path: PathBuf, name: &str, accent: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!(r#"{{"name": "{name}", "roles": {{"accent": "{accent}"}}}}"#)).unwrap();
+    };
+    write(sandbox.project().join("one.json"), "one", "#010101");
+    write(sandbox.project().join(".tiller/themes/ours.json"), "ours", "#020202");
+    fs::write(sandbox.project().join(".tiller/settings.json"), r#"{"theme": "ours"}"#).unwrap();
+    let trusting = open(&sandbox, &["--trust-project"]);
+    trusting.wait_for("/help the commands");
+    wait_for_accent(&trusting, Color::Rgb(2, 2, 2));
+    drop(trusting);
+    let mut given = open(&sandbox, &["--trust-project", "--theme", "gruvbox", "--theme", "one.json"]);
+    given.wait_for("/help the commands");
+    wait_for_accent(&given, GRUVBOX);
+    enter(&mut given, "/theme one");
+    wait_for_accent(&given, Color::Rgb(1, 1, 1));
+}

@@ -1,0 +1,70 @@
+//! The demo, from an empty folder on.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Size, Terminal};
+
+/// The transcript without what a log doesn't know: how long calls took.
+fn transcript(terminal: &Terminal) -> Vec<String> {
+    let screen = terminal.screen();
+    let rule = "─".repeat(100);
+    let above = screen.lines().take_while(|line| *line != rule);
+    above.filter(|line| !line.is_empty()).map(without_duration).collect()
+}
+
+fn without_duration(line: &str) -> String {
+    let is_duration = |word: &str| word.strip_suffix('s').is_some_and(|count| count.parse::<f64>().is_ok());
+    let cut = line.rsplit_once(' ').filter(|(_, last)| is_duration(last));
+    cut.map_or(line, |(rest, _)| rest).trim_end().to_owned()
+}
+
+#[test]
+fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.open_in(Size(100, 90), &[]);
+    terminal.wait_for("This is the demo model");
+    terminal.send("hello");
+    terminal.key(Key::Enter);
+    terminal.wait_for("✓ list_files");
+    terminal.notice("? bash asks:");
+    terminal.send("a");
+    terminal.wait_for("running bash");
+    terminal.send("look at the tests first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   look at the tests first");
+    terminal.wait_until("two skipped calls", |s| s.matches("skipped: the user steered").count() == 2);
+    terminal.wait_for("say anything.");
+    terminal.wait_without("esc stops");
+
+    let log = sandbox.log();
+    let results: Vec<String> =
+        sandbox.said().into_iter().filter(|said| said.starts_with("toolResult")).collect();
+    assert_eq!(results.len(), 4, "{results:?}");
+    assert_eq!(results[2..], ["toolResult: skipped: the user steered"; 2]);
+    let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();
+    let receipt = &steered["tillerReceipt"];
+    assert_eq!([&receipt["afterCalls"], &receipt["skippedCalls"]], [&json!(1), &json!(2)]);
+    assert_eq!(steered["message"]["content"][0]["text"], "look at the tests first");
+
+    terminal.send("go on");
+    terminal.key(Key::Enter);
+    terminal.wait_for("2 · Follow-ups.");
+    terminal.send("what comes next?");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    what comes next?");
+    // It talks for half a minute.
+    terminal.wait_for("4. What I said so far");
+    terminal.wait_for("3 · The tree and the shell. This message, “what comes next?”");
+    terminal.wait_for("To connect a real model:");
+    terminal.wait_without("esc stops");
+    let before = transcript(&terminal);
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let mut terminal = sandbox.open_in(Size(100, 90), &["-c"]);
+    terminal.wait_for("To connect a real model:");
+    assert_eq!(transcript(&terminal), before);
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}

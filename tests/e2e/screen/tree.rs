@@ -1,0 +1,141 @@
+//! The tree, by its keys.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use crate::screen::talk::{enter, say};
+use tiller_test_support::terminal::{Key, Terminal};
+
+const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+/// Two prompts with their answers, and the tree over them.
+fn tree(sandbox: &Sandbox) -> Terminal {
+    let mut terminal = sandbox.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸●   Answer two.");
+    terminal
+}
+
+#[test]
+fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
+    let sandbox = Sandbox::new();
+    let mut terminal = tree(&sandbox);
+    terminal.wait_for("enter: you are here");
+    terminal.key(Key::Up);
+    terminal.wait_for("enter: goes to before it");
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_without("enter: goes to before it");
+    terminal.key(Key::Tab);
+    terminal.wait_for("user only · 2 of ");
+    terminal.wait_without("Answer one.");
+    terminal.key(Key::Tab);
+    terminal.wait_for("nothing of this kind is here");
+    terminal.key(Key::Tab);
+    terminal.wait_for("tiller.run");
+}
+
+#[test]
+fn a_search_narrows_the_tree_and_escape_goes_back_level_by_level() {
+    let sandbox = Sandbox::new();
+    let mut terminal = tree(&sandbox);
+    terminal.send("ONE");
+    terminal.wait_for("2 found");
+    terminal.wait_without("question two");
+    terminal.key(Key::Esc);
+    terminal.wait_for("question two");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── tree");
+}
+
+#[test]
+fn a_label_is_typed_into_its_row_and_what_follows_is_folded() {
+    let sandbox = Sandbox::new();
+    let mut terminal = tree(&sandbox);
+    terminal.key(Key::Ctrl('l'));
+    terminal.wait_for("enter keeps the label");
+    terminal.send("good");
+    terminal.wait_for("[good ]");
+    terminal.key(Key::Enter);
+    terminal.wait_for("[good]");
+    terminal.key(Key::Home);
+    terminal.key(Key::Left);
+    terminal.wait_for("folded");
+    terminal.wait_without("question two");
+    terminal.key(Key::Right);
+    terminal.wait_for("question two");
+    terminal.key(Key::Tab);
+    terminal.key(Key::Tab);
+    terminal.wait_for("labelled · 1 of ");
+    let labels = sandbox.log().into_iter().filter(|entry| entry["type"] == "label").collect::<Vec<Value>>();
+    assert_eq!(labels.iter().map(|entry| &entry["label"]).collect::<Vec<_>>(), ["good"]);
+}
+
+/// A first answer, then a call that takes its time.
+fn busy(sandbox: &Sandbox) -> Terminal {
+    let waits = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 600"}}]}"#;
+    let mut terminal = sandbox.play(&[TWO[0], waits], &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "question two");
+    sandbox.wait_for_file("begun");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("→ bash");
+    terminal.send("question two");
+    terminal.wait_for("1 found");
+    terminal.key(Key::Enter);
+    terminal.wait_for("the agent is at work");
+    terminal
+}
+
+#[test]
+fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old_branch() {
+    let sandbox = Sandbox::new();
+    let mut terminal = busy(&sandbox);
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ stop it and go there");
+    terminal.key(Key::Enter);
+    terminal.notice("▸ say nothing of it");
+    terminal.key(Key::Enter);
+    terminal.wait_without("── tree");
+    terminal.wait_for("❯ question two");
+    terminal.send("b");
+    terminal.key(Key::Enter);
+    // The script calls the same tool again here.
+    terminal.wait_for("▌ question twob");
+    terminal.wait_for("running bash");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    let log = sandbox.log();
+    let result = log.iter().find(|entry| entry["message"]["role"] == "toolResult").unwrap();
+    let parent = |entry: &Value| log.iter().find(|other| other["id"] == entry["parentId"]).unwrap();
+    // Between them stands who allowed it.
+    let approval = parent(result);
+    assert_eq!(approval["customType"], "tiller.approval");
+    let call = parent(approval);
+    assert_eq!(call["message"]["content"][0]["type"], "toolCall");
+    let prompt = log.iter().find(|entry| entry["id"] == call["parentId"]).unwrap();
+    assert!(prompt["message"].to_string().contains(r#""question two""#), "{prompt}");
+    let shown = sandbox.run(&["sessions", "show", log[0]["id"].as_str().unwrap()]).out;
+    assert!(shown.contains("question twob") && !shown.contains("question two\n"), "{shown}");
+}
+
+#[test]
+fn a_fork_beside_a_run_leaves_it_at_work_and_keeps_what_was_typed() {
+    let sandbox = Sandbox::new();
+    let mut terminal = busy(&sandbox);
+    terminal.key(Key::End);
+    terminal.wait_for("▸ fork there into a session beside this one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("forked into session");
+    terminal.wait_for("esc stops");
+    let logs = sandbox.logs();
+    assert_eq!(logs.len(), 2);
+    let fork =
+        logs.iter().map(|path| fs::read_to_string(path).unwrap()).find(|log| log.contains("parentSession"));
+    let fork = fork.unwrap();
+    assert!(fork.contains("Answer one.") && !fork.contains("sleep 600"), "{fork}");
+    assert!(fork.contains(r#""text":"question two""#) && fork.contains("tiller.queue"), "{fork}");
+}

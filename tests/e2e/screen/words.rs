@@ -1,0 +1,124 @@
+//! Words of code are told apart by a process of their own, which nobody misses when it is gone, and pages are made by one.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::sandbox::Sandbox;
+use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
+
+/// An answer that is code and goes on.
+const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;
+
+/// Waits until the words, which stand once on the screen, begin in another colour than what follows them.
+fn wait_for_colour(terminal: &Terminal, words: &str) {
+    terminal.wait_until_look("words in their colours", |screen| {
+        let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
+        let place = rows.iter().enumerate().find_map(|(row, text)| Some((row, text.find(words)?)));
+        let colour = |(row, column): (usize, usize)| {
+            let cell = screen.cell(u16::try_from(row).ok()?, u16::try_from(column).ok()?);
+            cell.map(vt100::Cell::fgcolor)
+        };
+        place.is_some_and(|(row, at)| colour((row, at)) != colour((row, at + words.len())))
+    });
+}
+
+/// The process that tells words apart for this one.
+#[cfg(target_os = "linux")]
+fn teller(terminal: &Terminal) -> Option<u32> {
+    let tiller = terminal.process()?;
+    let ids = std::fs::read_dir("/proc")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.into_iter().find(|id: &u32| {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{id}/{name}")).unwrap_or_default();
+        read("status").contains(&format!("PPid:\t{tiller}\n")) && read("cmdline").contains("__words")
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn code_is_coloured_by_another_process_that_may_be_killed_and_ends_with_tiller() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let pid = |id: u32| Pid::from_raw(i32::try_from(id).unwrap());
+    let sandbox = Sandbox::new();
+    let second = r#"{"text": "```rust\nlet two = 2;\n```"}"#;
+    let mut terminal = sandbox.play(&[CODE, second], &["write code"]);
+    wait_for_colour(&terminal, "let");
+    let first = teller(&terminal).expect("at work");
+    kill(pid(first), Signal::SIGKILL).unwrap();
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    terminal.send("more code");
+    terminal.key(Key::Enter);
+    terminal.wait_for("two = 2");
+    wait_for_colour(&terminal, "let two");
+    let next = teller(&terminal).expect("at work");
+    assert_ne!(next, first);
+    terminal.signal(Signal::SIGKILL);
+    let began = std::time::Instant::now();
+    while kill(pid(next), None).is_ok() {
+        assert!(began.elapsed() < DEADLINE, "it outlived tiller");
+        std::thread::yield_now();
+    }
+}
+
+/// Kilobytes of memory that tiller has for its own.
+#[cfg(target_os = "linux")]
+fn own_memory(terminal: &Terminal) -> u64 {
+    let tiller = terminal.process().expect("it runs");
+    let status = std::fs::read_to_string(format!("/proc/{tiller}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("linux tells");
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_with_code_that_is_exported_leaves_no_grammar_in_memory() {
+    let sandbox = Sandbox::new();
+    let code = ["rust", "python", "typescript", "cpp"].map(|name| format!("```{name}\\nlet x = 1;\\n```\\n"));
+    let answer = format!(r#"{{"text": "{}\nThat is all."}}"#, code.concat());
+    let mut terminal = sandbox.play(&[&answer], &["write code"]);
+    terminal.wait_for("That is all.");
+    wait_for_colour(&terminal, "let x");
+    terminal.wait_without("esc stops");
+    let before = own_memory(&terminal);
+    terminal.send("/export page.html");
+    terminal.key(Key::Enter);
+    terminal.wait_for("exported to");
+    let page = std::fs::read_to_string(sandbox.project().join("page.html")).unwrap();
+    assert!(page.contains("<span class=\"k\">let</span>"), "{page}");
+    // The smallest of these grammars takes more.
+    let grown = own_memory(&terminal).saturating_sub(before);
+    assert!(grown < 8 * 1024, "{grown} kB more");
+}
+
+#[test]
+fn who_makes_pages_writes_one_or_says_why_there_is_none() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "Four."}"#]);
+    sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "what is 2 + 2?"]);
+    let log = sandbox.logs().remove(0);
+    let ran = sandbox.run(&["__page", log.to_str().unwrap()]);
+    assert!(ran.code == Some(0) && ran.out.starts_with("<!doctype html>") && ran.out.contains("Four."));
+    let ran = sandbox.run(&["__page", "/nowhere/log.jsonl"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    assert!(ran.err.contains("/nowhere/log.jsonl"), "{}", ran.err);
+}
+
+#[test]
+fn who_tells_words_answers_each_line_with_one_and_ends_with_its_input() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["__words"]);
+    let mut child = sandbox.start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut input = child.stdin.take().unwrap();
+    input
+        .write_all(b"{\"language\":{\"Named\":\"rust\"},\"thread\":null,\"lines\":[\"let\",\"\"]}\n")
+        .unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "[[[3,\"Keyword\"]],[]]\n");
+}

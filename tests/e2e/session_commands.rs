@@ -1,0 +1,354 @@
+//! What is done to sessions from the command line: checking, naming, labelling, hiding, moving, removing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Ran, Sandbox};
+
+/// A sandbox with a session of two branches, and the session's file: `one` and its answer `First.`, then `left` with `Left.`
+/// and, in use, `right` with `Right.`.
+fn sandbox() -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join("tiller/sessions/--p--/two.jsonl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let cwd = sandbox.project().canonicalize().unwrap();
+    let header = json!({"type": "session", "version": 3, "id": "session-two", "timestamp": TIME, "cwd": cwd});
+    let lines = [
+        header,
+        user("user0001", Value::Null, "one"),
+        answer("answ0001", "user0001", "First.", "small"),
+        user("user0002", json!("answ0001"), "left"),
+        answer("answ0002", "user0002", "Left.", "small"),
+        user("user0003", json!("answ0001"), "right"),
+        answer("answ0003", "user0003", "Right.", "large"),
+    ];
+    fs::write(&file, lines.map(|line| line.to_string() + "\n").concat()).unwrap();
+    (sandbox, file)
+}
+
+const TIME: &str = "2020-01-02T03:04:05.678Z";
+
+fn user(id: &str, parent: Value, text: &str) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME, "mood": "good",
+           "message": {"role": "user", "content": text, "timestamp": 1}})
+}
+
+fn answer(id: &str, parent: &str, text: &str, model: &str) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME,
+           "message": {"role": "assistant", "content": [{"type": "text", "text": text}],
+                       "provider": "p", "model": model, "stopReason": "stop"}})
+}
+
+/// Runs a verb; it has to succeed.
+fn done(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let ran = sandbox.run(&[&["sessions"], arguments].concat());
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    ran.out
+}
+
+fn as_json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    serde_json::from_str(&done(sandbox, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// Runs a verb; it has to be refused.
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+    let ran = sandbox.run(&[&["sessions"], arguments].concat());
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}: {}", ran.err);
+    ran
+}
+
+/// The drawn tree without its ages, which grow.
+fn drawn(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
+    let text = done(sandbox, &[&["tree", "session-two"], more].concat());
+    let without_age = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let is_age = |word: &&&str| {
+            word.strip_suffix('d').is_some_and(|days| !days.is_empty() && days.parse::<u32>().is_ok())
+        };
+        words.iter().filter(|word| !is_age(word)).copied().collect::<Vec<_>>().join(" ").replace("   ", "  ")
+    };
+    text.lines().map(without_age).collect()
+}
+
+fn last_line(file: &Path) -> Value {
+    serde_json::from_str(fs::read_to_string(file).unwrap().lines().last().unwrap()).unwrap()
+}
+
+#[test]
+fn the_tree_shows_the_path_in_use_labels_and_who_answers_from_where_on() {
+    let (sandbox, _) = sandbox();
+    done(&sandbox, &["label", "session-two", "user0002", "a try"]);
+    assert_eq!(
+        drawn(&sandbox, &[]),
+        [
+            "* er0001  > one",
+            "* sw0001  First.",
+            "  ├─ er0002  [a try]  > left",
+            "  │  sw0002  Left.",
+            "* └─ er0003  > right",
+            "* │  sw0003  (p/large)  Right.",
+        ]
+    );
+    done(&sandbox, &["label", "session-two", "user0002"]);
+    assert_eq!(drawn(&sandbox, &[])[2], "  ├─ er0002  > left");
+}
+
+#[test]
+fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
+    let (sandbox, file) = sandbox();
+    let whole = drawn(&sandbox, &[]);
+    let said = as_json(&sandbox, &["hide", "session-two", "user0002"]);
+    assert_eq!(said["appended"][0]["data"], json!({"targetId": "user0002", "hidden": true}));
+    assert_eq!(said["leaf"], last_line(&file)["id"]);
+    assert_eq!(
+        drawn(&sandbox, &[]),
+        [
+            "* er0001  > one",
+            "* sw0001  First.",
+            "* er0003  > right",
+            "* sw0003  (p/large)  Right.",
+            "(a branch of 2 is hidden; --all draws it too)",
+        ]
+    );
+    let all = drawn(&sandbox, &["--all"]);
+    assert_eq!(all[2..4], ["~ ├─ er0002  (hidden)  > left", "~ │  sw0002  Left."]);
+    done(&sandbox, &["hide", "session-two", "user0002", "--undo"]);
+    assert_eq!(drawn(&sandbox, &[]), whole);
+    let before = fs::read(&file).unwrap();
+    let ran = refused(&sandbox, &["hide", "session-two", "answ0001"]);
+    assert!(ran.err.contains("lies on the branch in use") && ran.err.contains("hint: move"), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn raw_entries_are_printed_as_they_stand_in_the_file() {
+    let (sandbox, file) = sandbox();
+    let lines: Vec<Value> = fs::read_to_string(&file)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let tree = as_json(&sandbox, &["tree", "session-two"]);
+    assert_eq!(tree, json!({"leafId": "answ0003", "entries": lines}));
+    let shown = as_json(&sandbox, &["show", "session-two"]);
+    let path = [0, 1, 4, 5].map(|at| lines[at].clone());
+    assert_eq!(shown, json!(path));
+    // Not only the same values: the very bytes.
+    let text = done(&sandbox, &["tree", "session-two", "--json"]);
+    for line in fs::read_to_string(&file).unwrap().lines().skip(1) {
+        assert!(text.contains(line), "{line}");
+    }
+    let fresh = sandbox.home().join("fresh.jsonl");
+    fs::write(&fresh, format!("{}\n", fs::read_to_string(&file).unwrap().lines().next().unwrap())).unwrap();
+    let empty = as_json(&sandbox, &["tree", fresh.to_str().unwrap()]);
+    assert_eq!(empty, json!({"leafId": null, "entries": []}));
+}
+
+#[test]
+fn a_session_goes_on_where_it_was_moved_to() {
+    let (sandbox, file) = sandbox();
+    done(&sandbox, &["branch", "session-two", "answ0002"]);
+    let moved = last_line(&file);
+    assert_eq!((&moved["parentId"], &moved["customType"]), (&json!("answ0002"), &json!("tiller.leaf")));
+    assert!(done(&sandbox, &["show", "session-two"]).ends_with("Left.\n"));
+
+    let said = as_json(&sandbox, &["branch", "session-two", "user0001", "--summary", "Left was tried."]);
+    let summary = last_line(&file);
+    assert_eq!(said["appended"], json!([summary]));
+    assert_eq!(
+        [&summary["type"], &summary["parentId"], &summary["fromId"], &summary["summary"]],
+        ["branch_summary", "user0001", moved["id"].as_str().unwrap(), "Left was tried."]
+    );
+    let context = done(&sandbox, &["show", "session-two", "--context"]);
+    assert!(context.contains("Left was tried.") && !context.contains("Left.\n"), "{context}");
+
+    done(&sandbox, &["branch", "session-two", "root"]);
+    assert_eq!(done(&sandbox, &["show", "session-two"]), "");
+    assert_eq!(last_line(&file)["parentId"], Value::Null);
+    let ran = refused(&sandbox, &["branch", "session-two", "nowhere"]);
+    assert!(ran.err.contains("no entry `nowhere` in this session"), "{}", ran.err);
+}
+
+#[test]
+fn a_session_is_renamed_and_loses_its_name_again() {
+    let (sandbox, file) = sandbox();
+    assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is called two ways now\n");
+    assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
+    let said = as_json(&sandbox, &["rename", "session-two", ""]);
+    assert_eq!((&said["path"], &said["id"]), (&json!(file), &json!("session-two")));
+    assert_eq!(as_json(&sandbox, &["list", "--all"])[0].get("name"), None);
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_neither_changed_nor_removed() {
+    let (sandbox, file) = sandbox();
+    let held = tiller::session::Writer::open(&file).unwrap();
+    let before = fs::read(&file).unwrap();
+    let verbs: [&[&str]; 5] = [
+        &["rename", "session-two", "x"],
+        &["label", "session-two", "user0001", "x"],
+        &["hide", "session-two", "user0002"],
+        &["branch", "session-two", "root"],
+        &["rm", "--yes", "session-two"],
+    ];
+    for verb in verbs {
+        let ran = refused(&sandbox, verb);
+        assert!(ran.err.contains("another tiller has it open"), "{verb:?}: {}", ran.err);
+    }
+    assert_eq!(fs::read(&file).unwrap(), before);
+    drop(held);
+    done(&sandbox, verbs[0]);
+}
+
+#[test]
+fn verify_names_lines_and_bytes_and_fails_only_for_errors() {
+    let (sandbox, file) = sandbox();
+    assert_eq!(done(&sandbox, &["verify", "session-two"]), "1 file with 6 entries: no errors, no notes\n");
+    let torn = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
+    fs::write(&file, &torn).unwrap();
+    let byte = torn.len() - r#"{"type":"mess"#.len();
+    let said = done(&sandbox, &["verify", file.to_str().unwrap()]);
+    let begin = format!("{}:8 (byte {byte}): note: torn: ", file.display());
+    assert!(said.starts_with(&begin), "{said}");
+    assert!(said.ends_with("\n1 file with 6 entries: no errors, 1 note\n"), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), torn, "checking changed the file");
+
+    let other = file.with_file_name("empty.jsonl");
+    fs::write(&other, "").unwrap();
+    let ran = sandbox.run(&["sessions", "verify", "--all", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let all: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&all["files"], &all["entries"]), (&json!(2), &json!(6)));
+    let found: Vec<_> = all["findings"].as_array().unwrap().iter().collect();
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        *found[0],
+        json!({"path": other, "line": 1, "byte": 0, "what": "the file is empty; tiller doesn't open it", "severity": "error"})
+    );
+    assert_eq!(
+        [&found[1]["path"], &found[1]["line"], &found[1]["byte"], &found[1]["severity"]],
+        [&json!(file), &json!(8), &json!(byte), &json!("note")]
+    );
+}
+
+#[test]
+fn a_removed_session_is_in_the_trash() {
+    let (sandbox, file) = sandbox();
+    fs::write(file.with_file_name("two.jsonl.lock"), "{}").unwrap();
+    let text = fs::read(&file).unwrap();
+    let said = as_json(&sandbox, &["rm", "--yes", "session-two", file.to_str().unwrap()]);
+    assert_eq!(said, json!({"removed": [{"path": file, "trashed": true}]}));
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 0);
+    assert_eq!(fs::read(sandbox.home().join(".local/share/Trash/files/two.jsonl")).unwrap(), text);
+}
+
+#[test]
+fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
+    let (sandbox, file) = sandbox();
+    let sandbox = sandbox.with("XDG_DATA_HOME", "/dev/null/nowhere");
+    let text = fs::read(&file).unwrap();
+    let ran = refused(&sandbox, &["rm", "--yes", "session-two"]);
+    assert!(ran.err.contains("there is no trash to move it to"), "{}", ran.err);
+    assert!(ran.err.contains("hint: --permanently deletes it for good"), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), text);
+    done(&sandbox, &["rm", "--yes", "--permanently", "session-two"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn nothing_is_removed_that_nobody_agreed_to_or_that_is_no_session() {
+    let (sandbox, file) = sandbox();
+    let ran = refused(&sandbox, &["rm", "session-two"]);
+    assert!(ran.err.contains("--yes removes them without asking"), "{}", ran.err);
+    let letter = sandbox.write("letter.txt", "Dear all,\n");
+    let ran = refused(&sandbox, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
+    assert!(ran.err.contains("this file is left alone"), "{}", ran.err);
+    assert!(letter.exists() && file.exists());
+
+    let mut terminal = sandbox.open(&["sessions", "rm", "session-two"]);
+    terminal.wait_for("one (6 entries)");
+    terminal.wait_for("Move to the trash? [y/N]");
+    terminal.send("n\r");
+    terminal.wait_for("nothing was removed");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(file.exists());
+    let mut terminal = sandbox.open(&["sessions", "rm", "session-two"]);
+    terminal.wait_for("[y/N]");
+    terminal.send("y\r");
+    terminal.wait_for("moved to the trash");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
+    let (sandbox, file) = sandbox();
+    let script = sandbox.script(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#, r#"{"text": "Three."}"#]);
+    let fork = |from: &str| {
+        sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--fork", from, "and then?"])
+    };
+    for (from, said) in [
+        ("session-two@zzzz", "no entry `zzzz` in this session"),
+        ("session-two@0002", "`0002` names 2 entries"),
+        ("session-six@er0002", "no session's id begins or ends with `session-six`"),
+    ] {
+        let ran = fork(from);
+        assert_eq!(ran.code, Some(2), "{from}: {}", ran.err);
+        assert!(ran.err.contains(said) && ran.err.contains("hint: "), "{from}: {}", ran.err);
+    }
+    assert_eq!(sandbox.logs(), std::slice::from_ref(&file));
+
+    done(&sandbox, &["rename", "session-two", "two ways"]);
+    let before = fs::read(&file).unwrap();
+    let ran = fork("session-two@er0002");
+    assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), before, "a fork leaves the original alone");
+    let fork = sandbox.logs().into_iter().find(|path| *path != file).unwrap();
+    let shown = done(&sandbox, &["show", fork.to_str().unwrap()]);
+    assert!(shown.contains("> left\n") && !shown.contains("Left.") && shown.ends_with("Two.\n"), "{shown}");
+    let list = as_json(&sandbox, &["list"]);
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["name"]), (1, &json!("two ways (fork)")));
+}
+
+#[test]
+fn naming_a_session_does_not_make_it_the_one_written_to_last() {
+    let (sandbox, file) = sandbox();
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    done(&sandbox, &["rename", "session-two", "new name"]);
+    done(&sandbox, &["label", "session-two", "user0002", "here"]);
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
+    assert!(fs::read_to_string(&file).unwrap().contains("new name"));
+}
+
+#[test]
+fn what_a_log_says_does_not_reach_the_terminal_as_a_command() {
+    let (sandbox, _) = sandbox();
+    let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}a\nb";
+    done(&sandbox, &["label", "session-two", "user0002", evil]);
+    done(&sandbox, &["rename", "session-two", evil]);
+    for words in [
+        &["tree", "session-two"][..],
+        &["show", "session-two"],
+        &["show", "session-two", "--stats"],
+        &["list", "--all"],
+    ] {
+        let ran = sandbox.run(&[&["sessions"], words].concat());
+        assert!(!ran.out.contains(['\u{1b}', '\u{7}']), "{words:?}: {:?}", ran.out);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn of_a_link_among_the_sessions_it_is_the_link_that_goes() {
+    let (sandbox, file) = sandbox();
+    let elsewhere = sandbox.project().join("kept.jsonl");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    let path = file.to_str().unwrap();
+    let ran = sandbox.run(&["sessions", "rm", path, "--permanently", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(elsewhere.exists() && !file.is_symlink());
+}

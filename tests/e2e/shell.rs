@@ -1,0 +1,40 @@
+//! What commands run in, and what of tiller's environment they see.
+
+use serde_json::Value;
+
+use super::sandbox::{Ran, Sandbox};
+
+/// Runs a command by way of the model's bash tool; answers with what came of it as well.
+fn run(sandbox: &Sandbox, command: &str) -> (Ran, String) {
+    let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let script = sandbox.script(&[&call.to_string(), r#"{"text": "done"}"#]);
+    let ran =
+        sandbox.run(&["-p", "--yes", "--mode", "json", "--provider", "scripted", "--model", &script, "go"]);
+    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let end = events.into_iter().find(|event| event["type"] == "tool_execution_end");
+    let text = end.map(|end| end["result"]["content"][0]["text"].as_str().unwrap().to_owned());
+    (ran, text.unwrap_or_default())
+}
+
+const SHOW: &str = "echo \"[$OPENAI_API_KEY$GEMINI_API_KEY] [$MY_API_KEY] $greeting\"";
+
+#[test]
+fn commands_get_no_keys_of_providers_unless_a_setting_says_so() {
+    let sandbox = Sandbox::new()
+        .with("OPENAI_API_KEY", "sk-hush")
+        .with("GEMINI_API_KEY", "-g")
+        .with("MY_API_KEY", "mine");
+    assert_eq!(run(&sandbox, SHOW).1, "[] [mine] \n");
+    let sandbox = sandbox.with("TILLER_BASH_INHERIT_KEYS", "on");
+    assert_eq!(run(&sandbox, SHOW).1, "[sk-hush-g] [mine] \n");
+}
+
+#[test]
+fn a_prefix_stands_before_every_command_and_another_shell_can_be_named() {
+    let sandbox = Sandbox::new().with("TILLER_BASH_PREFIX", "greeting=hello").with("TILLER_BASH_SHELL", "sh");
+    assert_eq!(run(&sandbox, SHOW).1, "[] [] hello\n");
+    let sandbox = Sandbox::new().with("TILLER_BASH_SHELL", "no-such-shell-anywhere");
+    let (ran, _) = run(&sandbox, "true");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("shell no-such-shell-anywhere: there is no such program"), "{}", ran.err);
+}

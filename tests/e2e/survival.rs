@@ -1,0 +1,80 @@
+//! What survives when tiller doesn't.
+
+use std::io::{BufRead, BufReader};
+
+use serde_json::Value;
+
+use super::sandbox::{Ran, Sandbox};
+
+#[test]
+fn a_prompt_is_kept_when_tiller_is_killed_while_the_first_answer_streams() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "This answer never", "hang": true}"#]);
+    let arguments = ["--mode", "json", "--provider", "scripted", "--model", &script, "remember this"];
+    let mut child = sandbox.start(&mut sandbox.command(&arguments));
+    let events = BufReader::new(child.stdout.take().unwrap());
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["assistantMessageEvent"]["type"] == "text_delta" {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(sandbox.said(), ["user: remember this"]);
+
+    let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
+    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!(ran.out, "I remember.\n", "{}", ran.err);
+    assert_eq!(sandbox.said(), ["user: remember this", "user: go on", "assistant: I remember."]);
+}
+
+#[test]
+fn a_call_cut_off_by_a_kill_has_a_result_when_the_session_goes_on() {
+    let sandbox = Sandbox::new();
+    let wait = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 60"}}]}"#;
+    let script = sandbox.script(&[wait, r#"{"text": "Back."}"#]);
+    let arguments = ["-p", "--yes", "--provider", "scripted", "--model", &script, "wait"];
+    let mut child = sandbox.start(&mut sandbox.command(&arguments));
+    while !sandbox.project().join("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before the command began");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "and now?"]);
+    assert_eq!(ran.out, "Back.\n", "{}", ran.err);
+    let said = sandbox.said();
+    assert_eq!(said[0..2], ["user: wait", "assistant: <bash>"]);
+    assert!(said[2].starts_with("toolResult: interrupted"), "{said:?}");
+    assert_eq!(said[3..], ["user: and now?", "assistant: Back."]);
+}
+
+#[test]
+fn a_log_that_may_not_grow_any_more_fails_the_run_with_a_reason_and_goes_on_when_it_may() {
+    let sandbox = Sandbox::new();
+    // Far over the limit, whether the shell counts in 512 or in 1,024 bytes.
+    let script = sandbox.script(&[r#"{"text": "long ", "repeat": 20000}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "remember this"];
+    let ran: Ran = sandbox.command_after("ulimit -f 16", &arguments).output().unwrap().into();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    let log = sandbox.logs().remove(0);
+    let told = format!("warning: session file {}: the entry was not written: only ", log.display());
+    assert!(
+        ran.err.contains(&told) && ran.err.contains("\n  hint: nothing already written is damaged"),
+        "{}",
+        ran.err
+    );
+    let before = std::fs::read(&log).unwrap();
+    assert_ne!(before.last(), Some(&b'\n'), "a part of the answer's line is there");
+
+    let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
+    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I remember.\n"), "{}", ran.err);
+    assert!(ran.err.contains("torn: it ends in the middle"), "{}", ran.err);
+    let text = std::fs::read(&log).unwrap();
+    assert!(text.starts_with(&[&before[..], b"\n"].concat()), "what was there is as it was, and closed");
+    let shown = sandbox.run(&["sessions", "show", &log.display().to_string()]).out;
+    assert!(shown.contains("> remember this\n") && shown.contains("> go on\n\nI remember.\n"), "{shown}");
+}

@@ -1,0 +1,217 @@
+//! A project's own settings, extensions and keys: asked about once, remembered, and ignored where nobody can answer.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::sandbox::Sandbox;
+use tiller_test_support::terminal::{Key, Terminal};
+
+/// Answers every hook with nothing, and calls; leaves a mark where it ran. Its command shouts.
+const EXTENSION: &str = r#"#!/bin/bash
+echo ran >> "$(dirname "$0")/../../mark"
+read -r hello
+echo '{"type": "ready", "protocol": 1, "hooks": ["tool_call"], "commands": [{"name": "shout", "description": "louder"}]}'
+while read -r line; do
+  [[ $line =~ \"id\":([0-9]+),\"hook\":\"([a-z_]+)\" ]] || continue
+  case ${BASH_REMATCH[2]} in
+    command) result='{"prompt": "HEY"}' ;;
+    tool_call) result='{"verdict": "deny", "reason": "not in this sandbox"}' ;;
+  esac
+  echo "{\"type\": \"answer\", \"id\": ${BASH_REMATCH[1]}, \"result\": $result}"
+done
+"#;
+
+const PASSED_OVER: &str =
+    "is not trusted: .tiller/settings.json, .env, .tiller/extensions/guard.sh; --trust-project trusts it";
+
+fn write_executable(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A sandbox whose project has a settings file, a `.env` and an extension.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    write_executable(&sandbox.project().join(".tiller/extensions/guard.sh"), EXTENSION);
+    sandbox.write(".tiller/settings.json", r#"{"sync": "always", "session_dir": "elsewhere"}"#);
+    sandbox.write(".env", "TILLER_MAX_TOKENS=77\nVISUAL=./evil\n");
+    sandbox
+}
+
+fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "echo hi"}}]}"#,
+        r#"{"text": "Done."}"#,
+        r#"{"text": "Done again."}"#,
+    ]);
+    sandbox.run(&[&["-p", "--yes", "--provider", "scripted", "--model", &script], more].concat())
+}
+
+/// How often the extension was started.
+fn marks(sandbox: &Sandbox) -> usize {
+    fs::read_to_string(sandbox.project().join("mark")).unwrap_or_default().lines().count()
+}
+
+/// The results of calls in the only log.
+fn results(sandbox: &Sandbox) -> String {
+    sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect()
+}
+
+#[test]
+fn without_anybody_to_ask_a_projects_files_are_ignored_with_one_notice() {
+    let sandbox = sandbox();
+    let ran = ask(&sandbox, &["go"]);
+    assert_eq!((ran.code, ran.out.as_str(), marks(&sandbox)), (Some(0), "Done.\n", 0), "{}", ran.err);
+    let notices: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("warning:")).collect();
+    assert_eq!(notices.len(), 1, "{}", ran.err);
+    assert!(notices[0].ends_with(PASSED_OVER), "{}", ran.err);
+    assert!(results(&sandbox).contains("hi"), "{}", results(&sandbox));
+    let settings = sandbox.run(&["settings"]);
+    assert!(
+        !settings.out.contains(".tiller/settings.json") && settings.err.contains(PASSED_OVER),
+        "{settings:?}"
+    );
+    assert!(!sandbox.home().join("tiller/state/trust.json").exists(), "nobody said anything");
+}
+
+#[test]
+fn trust_project_says_yes_for_good_until_a_file_changes() {
+    let sandbox = sandbox();
+    let ran = ask(&sandbox, &["--trust-project", "go"]);
+    assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
+    assert!(ran.err.contains("`session_dir` is for the user alone to set, not a project"), "{}", ran.err);
+    let denied = "toolResult: denied: not in this sandbox (extension guard)";
+    assert_eq!(results(&sandbox), denied);
+
+    let settings = sandbox.run(&["settings"]);
+    let from = |name: &str| settings.out.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(
+        from("sync ").contains("always") && from("sync ").contains(".tiller/settings.json"),
+        "{settings:?}"
+    );
+    assert!(from("max_tokens ").contains("77"), "{settings:?}");
+    assert!(from("session_dir ").ends_with("default"), "{settings:?}");
+
+    let again = ask(&sandbox, &["-c", "/shout"]);
+    assert_eq!((again.code, marks(&sandbox)), (Some(0), 2), "{}", again.err);
+    assert!(sandbox.said().contains(&"user: HEY".to_owned()), "{:?}", sandbox.said());
+
+    sandbox.write(".env", "TILLER_MAX_TOKENS=78\n");
+    let changed = ask(&sandbox, &["-c", "go"]);
+    assert!(changed.err.contains("has changed since it was trusted"), "{}", changed.err);
+    assert_eq!(marks(&sandbox), 2);
+}
+
+#[test]
+fn a_broken_settings_file_of_a_project_is_an_error_only_once_it_is_trusted() {
+    let sandbox = sandbox();
+    sandbox.write(".tiller/settings.json", "{");
+    assert_eq!(ask(&sandbox, &["go"]).code, Some(0));
+    let ran = ask(&sandbox, &["--trust-project", "go"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains(".tiller/settings.json, line 1, column 1: not a JSON object"), "{}", ran.err);
+}
+
+#[test]
+fn without_a_session_no_trust_is_kept() {
+    let sandbox = sandbox();
+    let ran = ask(&sandbox, &["--trust-project", "--no-session", "go"]);
+    assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
+    assert!(ask(&sandbox, &["go"]).err.contains("is not trusted"));
+}
+
+fn quit(mut terminal: Terminal) {
+    // While the agent works the key means nothing.
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('d'));
+    assert!(terminal.wait().success());
+}
+
+#[test]
+fn a_terminal_asks_once_and_remembers_a_yes() {
+    let sandbox = sandbox();
+    let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
+    terminal.wait_for("Trust them?");
+    assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
+    assert_eq!(marks(&sandbox), 0, "nothing runs before the answer");
+    terminal.send("y\r");
+    terminal.wait_for("❯");
+    // The extension's command is among those that can be typed, and is sent.
+    terminal.send("/shout");
+    terminal.wait_for("louder");
+    terminal.key(Key::Enter);
+    terminal.wait_for("HEY");
+    terminal.wait_for("Answer one.");
+    quit(terminal);
+
+    let terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
+    // The extensions are started once the screen is there.
+    terminal.wait_for("Say what you want done");
+    assert_eq!(marks(&sandbox), 2);
+    quit(terminal);
+}
+
+#[test]
+fn a_no_is_remembered_too_and_the_screen_says_what_is_ignored() {
+    let sandbox = sandbox();
+    let mut terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("Trust them?");
+    terminal.send("\r");
+    terminal.wait_for("--trust-project trusts it");
+    quit(terminal);
+    let terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("--trust-project trusts it");
+    quit(terminal);
+    assert_eq!(marks(&sandbox), 0);
+}
+
+#[test]
+fn trust_command_asks_again_and_loads_the_settings() {
+    let sandbox = sandbox();
+    sandbox.write(".tiller/settings.json", r#"{"approval": "auto"}"#);
+    let mut terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("Trust them?");
+    terminal.send("\r");
+    terminal.wait_for("--trust-project trusts it");
+    terminal.send("/trust");
+    terminal.wait_for("❯ /trust");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ no, go on ignoring these files");
+    assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ trust ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("approval auto now");
+    assert_eq!(marks(&sandbox), 0, "extensions wait for the next start");
+    quit(terminal);
+    let terminal = sandbox.play(&[], &[]);
+    terminal.wait_for("Say what you want done");
+    assert_eq!(marks(&sandbox), 1);
+    quit(terminal);
+}
+
+#[test]
+fn the_users_own_extensions_need_no_trust_and_die_with_tiller() {
+    let sandbox = Sandbox::new();
+    let extension = "#!/bin/bash\necho $$ > pid\nread -r hello\necho '{\"type\": \"ready\", \"protocol\": 1}'\ntrap '' TERM\nsleep 1000\n";
+    write_executable(&sandbox.home().join("tiller/extensions/own"), extension);
+    let script = sandbox.script(&[r#"{"text": "x", "hang": true}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "go"];
+    let mut child = sandbox.start(&mut sandbox.command(&arguments));
+    let pid = loop {
+        let text = fs::read_to_string(sandbox.project().join("pid")).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            break nix::unistd::Pid::from_raw(pid.parse().unwrap());
+        }
+        std::thread::yield_now();
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let start = std::time::Instant::now();
+    while nix::sys::signal::kill(pid, None).is_ok() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "the extension lives");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,20 @@
+//! The example of embedding, run as its page shows it.
+
+use tempfile::TempDir;
+use tiller::process::Runner;
+
+#[path = "../../examples/embed.rs"]
+#[allow(dead_code, reason = "its `main` is for people")]
+mod example;
+
+#[tokio::test]
+async fn embedding_example_runs() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300)).unwrap();
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
+    let told = example::demonstrate(folder.path(), runner).await.unwrap();
+    let expected = ["run: Milk.", "steered: Completed after 5 messages", "answer: Milk.", "fork: Du lait."];
+    assert_eq!(told[..4], expected, "{told:?}");
+    assert!(told.iter().any(|line| line.starts_with("compacted: ")), "{told:?}");
+    assert_eq!(std::fs::read_dir(folder.path().join("logs")).unwrap().count(), 2);
+}

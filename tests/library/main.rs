@@ -1,0 +1,9 @@
+//! The facade library, and rules about the source code of all crates.
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
+
+mod edges;
+mod embedding;
+mod export;
+mod extending;
+mod layers;
+mod source_code;
