@@ -14,7 +14,7 @@ use futures_util::stream;
 use nix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tempfile::TempDir;
-use tiller::agent::{AgentSession, PromptOptions, Setup, SyncPolicy};
+use tiller::agent::{AgentSession, PromptOptions, SessionBuilder, SyncPolicy};
 use tiller::event::EventKind;
 use tiller::message::{
     Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,
@@ -22,9 +22,9 @@ use tiller::message::{
 };
 use tiller::print::{self, Output};
 use tiller::provider::catalog::assumed;
-use tiller::provider::scripted::{Answer, Scripted};
-use tiller::provider::{Part, PartStream, Provider, Providers, Request};
-use tiller::tool::{Invocation, RunFuture, Tool, ToolOutput, Tools};
+use tiller::provider::scripted::{Scripted, ScriptedAnswer};
+use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
+use tiller::tool::{RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tiller::unit::{Tokens, UnixMs};
 use tokio::runtime::Runtime;
 
@@ -67,15 +67,18 @@ impl Provider for Busy {
         "busy"
     }
 
-    fn stream(&self, _request: Request) -> PartStream {
+    fn stream(&self, _request: Request) -> ProviderStream {
         let left = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
         // No count of the provider's own, as some servers have it: the engine has to estimate the context.
         let parts = if left == 0 {
-            vec![Part::Text { block: 0, text: "done".into() }, Part::Finished(StopReason::Stop)]
+            vec![StreamEvent::Text { block: 0, text: "done".into() }, StreamEvent::Finished(StopReason::Stop)]
         } else {
-            let call =
-                Part::Call { block: 0, id: format!("c{left}").as_str().into(), name: "nothing".into() };
-            vec![call, Part::Finished(StopReason::ToolUse)]
+            let call = StreamEvent::Call {
+                block: 0,
+                id: format!("c{left}").as_str().into(),
+                name: "nothing".into(),
+            };
+            vec![call, StreamEvent::Finished(StopReason::ToolUse)]
         };
         Box::pin(stream::iter(parts.into_iter().map(Ok)))
     }
@@ -106,7 +109,7 @@ impl Tool for Nothing {
         Ok(())
     }
 
-    fn run(&self, _invocation: Invocation) -> RunFuture<'_> {
+    fn run(&self, _invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(std::future::ready(ToolOutput::text("nothing")))
     }
 }
@@ -141,13 +144,14 @@ fn history(length: usize) -> Vec<Message> {
 }
 
 fn busy(folder: &Path, length: usize) -> AgentSession {
-    let mut providers = Providers::default();
+    let mut providers = ProviderRegistry::default();
     let left = std::sync::atomic::AtomicUsize::new(TURNS - 1);
     let mut facts = assumed("busy", "busy");
     // Never full: what is measured is not compaction.
     facts.window = Tokens(100_000_000);
     providers.add(Arc::new(Busy { left }), vec![facts]);
-    let setup = Setup::new(providers).logs_in(folder).tools(Nothing::tools()).messages(history(length));
+    let setup =
+        SessionBuilder::new(providers).logs_in(folder).tools(Nothing::tools()).messages(history(length));
     setup.tune(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
 }
 
@@ -166,11 +170,15 @@ fn cost_of_a_turn(length: usize) -> Duration {
 }
 
 fn talkative(folder: &TempDir) -> AgentSession {
-    let script = Scripted::new(vec![Answer { text: "delta ".into(), repeat: DELTAS, ..Answer::default() }]);
-    let mut providers = Providers::default();
+    let script = Scripted::new(vec![ScriptedAnswer {
+        text: "delta ".into(),
+        repeat: DELTAS,
+        ..ScriptedAnswer::default()
+    }]);
+    let mut providers = ProviderRegistry::default();
     let facts = vec![script.facts()];
     providers.add(Arc::new(script), facts);
-    let setup = Setup::new(providers).logs_in(folder.path()).tools(Tools::new([]));
+    let setup = SessionBuilder::new(providers).logs_in(folder.path()).tools(Tools::new([]));
     setup.tune(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use divan::{Bencher, black_box};
 use serde_json::json;
-use tiller::agent::Live;
+use tiller::agent::InFlight;
 use tiller::event::{AssistantDelta, Event, EventKind};
 use tiller::message::{
     AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, Usage, UserBlock,
@@ -67,7 +67,7 @@ fn screen(entries: usize) -> OffScreen {
     for at in 0..entries {
         writer.append(entry(at), NOW).unwrap();
     }
-    off_screen::screen(writer.reader(), Live { running_since: Some(NOW), ..Live::default() })
+    off_screen::screen(writer.reader(), InFlight { running_since: Some(NOW), ..InFlight::default() })
 }
 
 fn press(screen: &mut OffScreen, code: KeyCode) {

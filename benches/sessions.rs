@@ -7,7 +7,7 @@ use std::sync::Arc;
 use divan::{Bencher, black_box};
 use tempfile::TempDir;
 use tiller::message::{Message, UserMessage};
-use tiller::session::{EntryBody, Page, Placement, Scope, SessionManager};
+use tiller::session::{EntryBody, PageRequest, Placement, SessionManager, SessionScope};
 use tiller::unit::UnixMs;
 
 /// Sessions there are.
@@ -20,7 +20,7 @@ const PROMPTS: usize = 20;
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
 
 /// What a screen shows.
-const PAGE: Page = Page { offset: 0, limit: Some(50) };
+const PAGE: PageRequest = PageRequest { offset: 0, limit: Some(50) };
 
 fn main() {
     divan::main();
@@ -50,9 +50,9 @@ fn many(folder: &TempDir) -> SessionManager {
 fn first_page_when_all_is_known(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
     let manager = many(&folder);
-    manager.list(Scope::ThisDirectory).unwrap();
+    manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| {
-        let listing = manager.catalog().unwrap().page(black_box(Scope::ThisDirectory), PAGE).unwrap();
+        let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
         assert_eq!(listing.sessions.len(), 50);
     });
 }
@@ -63,7 +63,7 @@ fn first_page_when_nothing_is_known(bencher: Bencher) {
     let manager = many(&folder);
     let forget = || drop(fs::remove_file(folder.path().join("sessions.db")));
     bencher.with_inputs(forget).bench_local_values(|()| {
-        let listing = manager.catalog().unwrap().page(black_box(Scope::ThisDirectory), PAGE).unwrap();
+        let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
         assert_eq!(listing.sessions.len(), 50);
     });
 }
@@ -72,7 +72,7 @@ fn first_page_when_nothing_is_known(bencher: Bencher) {
 fn the_newest_session(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
     let manager = many(&folder);
-    manager.list(Scope::ThisDirectory).unwrap();
+    manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| black_box(&manager).most_recent().unwrap().unwrap());
 }
 
@@ -80,10 +80,10 @@ fn the_newest_session(bencher: Bencher) {
 fn a_search(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
     let manager = many(&folder);
-    manager.list(Scope::ThisDirectory).unwrap();
+    manager.list(SessionScope::ThisDirectory).unwrap();
     let mut catalog = manager.catalog().unwrap();
     bencher.bench_local(|| {
-        let hits = catalog.search(black_box("parser w7"), Scope::Everywhere, 20).unwrap();
+        let hits = catalog.search(black_box("parser w7"), SessionScope::Everywhere, 20).unwrap();
         assert_eq!(hits.len(), 20);
     });
 }

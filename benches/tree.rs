@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::{Bencher, black_box};
 use tempfile::TempDir;
-use tiller::agent::Live;
+use tiller::agent::InFlight;
 use tiller::id::EntryId;
 use tiller::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage};
 use tiller::session::{EntryBody, Placement, Reader, SessionManager};
@@ -74,7 +74,7 @@ fn open(screen: &mut OffScreen) {
 #[divan::bench]
 fn opening(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), Live::default());
+    let mut screen = screen(session(&folder), InFlight::default());
     bencher.bench_local(move || {
         open(&mut screen);
         press(&mut screen, KeyCode::Esc, KeyModifiers::NONE);
@@ -84,7 +84,7 @@ fn opening(bencher: Bencher<'_, '_>) {
 /// Two keys of one kind, and back again.
 fn keys(bencher: Bencher<'_, '_>, there: (KeyCode, KeyModifiers), back: (KeyCode, KeyModifiers)) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), Live::default());
+    let mut screen = screen(session(&folder), InFlight::default());
     open(&mut screen);
     let mut keys = [there, back].into_iter().cycle();
     bencher.bench_local(move || {
@@ -118,7 +118,7 @@ fn folding_all_others(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 10)]
 fn a_search(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder), Live::default());
+    let mut screen = screen(session(&folder), InFlight::default());
     open(&mut screen);
     "entry 777".chars().for_each(|c| press(&mut screen, KeyCode::Char(c), KeyModifiers::NONE));
     let mut keys = [KeyCode::Char('7'), KeyCode::Backspace].into_iter().cycle();

@@ -7,19 +7,19 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tiller::agent::{AgentSession, EmbedError, PromptOptions, RunRequest, Setup, run};
+use tiller::agent::{AgentSession, EmbedError, PromptOptions, RunRequest, SessionBuilder, run};
 use tiller::event::{AssistantDelta, EventKind};
 use tiller::message::Message;
-use tiller::process::{Runner, helper};
-use tiller::provider::Providers;
-use tiller::provider::scripted::{Answer, Scripted};
+use tiller::process::{Runner, supervisor};
+use tiller::provider::ProviderRegistry;
+use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 use tiller::unit::Tokens;
 
 fn main() -> ExitCode {
     // Commands run below a helper that takes them along when this program dies. It is this program itself, called again.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == helper::NAME) {
-        return helper::main(arguments);
+    if arguments.next().is_some_and(|first| first == supervisor::NAME) {
+        return supervisor::main(arguments);
     }
     match begin() {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,7 +42,7 @@ async fn begin() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Who is asked. With a key: `Providers::with_keys([("anthropic", key.into())])`.
-fn providers() -> Providers {
+fn providers() -> ProviderRegistry {
     let script = [
         r#"{"calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,
         r#"{"when": "<conversation>", "text": "Milk is to be bought: du lait."}"#,
@@ -51,11 +51,11 @@ fn providers() -> Providers {
         r#"{"text": "It is a note to buy milk."}"#,
         r#"{"text": "I'll look around.", "delay_ms": 20, "calls": [{"name": "list_files"}]}"#,
     ];
-    let answers: Vec<Answer> =
+    let answers: Vec<ScriptedAnswer> =
         script.iter().map(|line| serde_json::from_str(line).expect("the script is well formed")).collect();
     let scripted = Scripted::new(answers);
     let facts = vec![scripted.facts()];
-    let mut providers = Providers::default();
+    let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(scripted), facts);
     providers
 }
@@ -65,11 +65,12 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     let mut told = Vec::new();
 
     // The short way: one prompt, one result.
-    let result = run(RunRequest::new("what is here? in one word", Setup::new(providers())), work_dir).await?;
+    let result =
+        run(RunRequest::new("what is here? in one word", SessionBuilder::new(providers())), work_dir).await?;
     told.push(format!("run: {}", result.text));
 
     // The long way: a session with a log, the bash tool, nobody asked before a call runs, and little kept when it is compacted.
-    let setup = Setup::new(providers()).logs_in(work_dir.join("logs")).commands(runner).yes();
+    let setup = SessionBuilder::new(providers()).logs_in(work_dir.join("logs")).commands(runner).yes();
     let setup = setup.tune(|options| options.compaction.keep = Some(Tokens(50)));
     let agent = setup.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));

@@ -21,8 +21,10 @@ use serde_json::Value;
 
 use crate::files::{self, CONFIG_LIMIT};
 use crate::protected_path::{ProtectedPaths, home_names};
-use crate::setting::{self, InvalidSetting, Scope, Setting, SettingValue, Settings, Source, TABLE};
-use crate::spelling;
+use crate::setting::{
+    self, InvalidSetting, Setting, SettingScope, SettingSource, SettingValue, Settings, TABLE,
+};
+use crate::suggest;
 
 pub use auth::{Removed, remove_key, store_key};
 pub use folders::Folders;
@@ -218,11 +220,11 @@ impl Config {
         let mut wrong = Vec::new();
         let mut complaints = Complaints { warnings: &mut warnings, wrong: &mut wrong };
         if own.exists() {
-            take_file(&mut settings, (&own, &read(&own)?), Scope::User, &mut complaints);
+            take_file(&mut settings, (&own, &read(&own)?), SettingScope::User, &mut complaints);
         }
         if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.settings()?))) {
             let text = read_of_project(project, &path)?;
-            take_file(&mut settings, (&path, &text), Scope::Project, &mut complaints);
+            take_file(&mut settings, (&path, &text), SettingScope::Project, &mut complaints);
         }
         warnings.extend(trust::idle_scripts(&folders.config.join("extensions")));
         warnings.extend(given.trusted.map(Project::idle_extensions).into_iter().flatten());
@@ -230,7 +232,7 @@ impl Config {
         for flag in given.flags {
             let wrong = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
             let value = flag.setting.parse(&flag.value).map_err(wrong)?;
-            settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
+            settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
         }
         wrong.iter_mut().for_each(|wrong| wrong.settle(&settings));
         Ok(Self { folders, settings, warnings, wrong, passed_over: None, environment, keys })
@@ -382,8 +384,8 @@ const AGENT_MODE: &str = "AGENT_MODE";
 fn is_a_projects(name: &str) -> bool {
     let names = |setting: &&Setting| setting.env_name() == name || setting.aliases.contains(&name);
     match TABLE.iter().copied().find(names) {
-        Some(setting) => setting.scope == Scope::Project,
-        None if name == AGENT_MODE => setting::TOOLS.scope == Scope::Project,
+        Some(setting) => setting.scope == SettingScope::Project,
+        None if name == AGENT_MODE => setting::TOOLS.scope == SettingScope::Project,
         None => name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"),
     }
 }
@@ -431,12 +433,12 @@ struct Complaints<'a> {
 fn take_file(
     settings: &mut Settings,
     (path, text): (&Path, &str),
-    whose: Scope,
+    whose: SettingScope,
     complaints: &mut Complaints<'_>,
 ) {
     let source = match whose {
-        Scope::User => Source::File(path.display().to_string()),
-        Scope::Project => Source::Project(path.display().to_string()),
+        SettingScope::User => SettingSource::File(path.display().to_string()),
+        SettingScope::Project => SettingSource::Project(path.display().to_string()),
     };
     let object: serde_json::Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
@@ -451,9 +453,11 @@ fn take_file(
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
             None => complaints.warnings.push(unknown_setting(path, &name)),
-            Some(setting) if (whose, setting.scope) == (Scope::Project, Scope::User) => complaints
-                .warnings
-                .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display())),
+            Some(setting) if (whose, setting.scope) == (SettingScope::Project, SettingScope::User) => {
+                complaints
+                    .warnings
+                    .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display()))
+            }
             Some(setting) => match setting.parse_json(&value) {
                 Ok(value) => settings.set(setting, value, source.clone()),
                 Err(error) => {
@@ -468,7 +472,7 @@ fn take_file(
 }
 
 fn unknown_setting(path: &Path, name: &str) -> String {
-    let near = spelling::nearest(name, TABLE.iter().map(|setting| setting.name));
+    let near = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
     let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     format!("{}: there is no setting `{name}`{meant}", path.display())
 }
@@ -492,7 +496,11 @@ fn take_environment(settings: &mut Settings, environment: &Environment) -> Resul
         let found = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
         if let Some((name, value)) = found {
             let wrong = |source| ConfigError::Setting { origin: name.to_owned(), source };
-            settings.set(setting, setting.parse(value).map_err(wrong)?, Source::Environment(name.to_owned()));
+            settings.set(
+                setting,
+                setting.parse(value).map_err(wrong)?,
+                SettingSource::Environment(name.to_owned()),
+            );
         }
     }
     take_agent_mode(settings, environment)
@@ -506,7 +514,7 @@ fn take_agent_mode(settings: &mut Settings, environment: &Environment) -> Result
         .map_err(|source| ConfigError::Setting { origin: AGENT_MODE.to_owned(), source })?;
     if !is_on && environment.value(&setting::TOOLS.env_name()).is_none() {
         let none = SettingValue::List(Vec::new());
-        settings.set(&setting::TOOLS, Some(none), Source::Environment(AGENT_MODE.to_owned()));
+        settings.set(&setting::TOOLS, Some(none), SettingSource::Environment(AGENT_MODE.to_owned()));
     }
     Ok(())
 }
@@ -588,7 +596,7 @@ mod tests {
         let path = home.path().canonicalize().unwrap().join("project/.tiller/settings.json");
         let path = path.display().to_string();
         assert_eq!(config.settings.text(&setting::SYNC), Some("always"));
-        assert_eq!(config.settings.value(&setting::SYNC).1, &Source::Project(path.clone()));
+        assert_eq!(config.settings.value(&setting::SYNC).1, &SettingSource::Project(path.clone()));
         assert_eq!(config.settings.count(&setting::MAX_TURNS), Some(3));
         assert_eq!(config.settings.text(&setting::SESSION_DIR), Some("mine"));
         assert_eq!((config.variable("VISUAL"), key(&config, "openai").as_str()), (None, "theirs"));
@@ -695,7 +703,7 @@ mod tests {
             let settings = load(&home, &[(alias, text)], &[]).unwrap().settings;
             let (value, source) = settings.value(setting);
             assert_eq!(value.unwrap().to_string(), expected, "{alias}={text}");
-            assert_eq!(source, &Source::Environment(alias.into()), "{alias}");
+            assert_eq!(source, &SettingSource::Environment(alias.into()), "{alias}");
         }
         for alias in TABLE.iter().flat_map(|setting| setting.aliases) {
             assert!(rows.iter().any(|row| row.0 == *alias), "{alias} has no row");

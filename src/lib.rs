@@ -23,11 +23,10 @@ pub mod print;
 pub mod rpc;
 
 pub use tiller_core::{
-    ansi, event, front_matter, id, message, protected_path, setting, skill_message, spelling, surrogates,
-    unit,
+    ansi, event, front_matter, id, message, protected_path, setting, skill_message, suggest, surrogates, unit,
 };
 pub use tiller_engine::{self as agent, instructions, skill, template, watch};
-pub use tiller_files::{self as files, resource};
+pub use tiller_files::{self as files, search_path};
 pub use tiller_provider as provider;
 pub use tiller_render::{self as render, theme};
 pub use tiller_session as session;

@@ -11,7 +11,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     // What tiller starts itself as, which is nothing for people to type.
     match arguments.next() {
-        Some(first) if first == tiller::process::helper::NAME => tiller::process::helper::main(arguments),
+        Some(first) if first == tiller::process::supervisor::NAME => {
+            tiller::process::supervisor::main(arguments)
+        }
         Some(first) if first == tiller::render::SERVICE => words(),
         Some(first) if first == tiller::html::SERVICE => {
             tiller::html::serve(arguments, io::stdout().lock(), io::stderr().lock())

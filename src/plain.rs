@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 
 use tokio::sync::mpsc;
 
-use crate::agent::{AgentError, AgentSession, KeyDesk};
+use crate::agent::{AgentError, AgentSession, CredentialStore};
 
 pub use login::Hush;
 
@@ -32,7 +32,7 @@ pub struct PlainOptions {
     /// Who gives the lines.
     pub manner: Manner,
     /// What `/login` and `/logout` do; `None` says that they can't.
-    pub keys: Option<KeyDesk>,
+    pub keys: Option<CredentialStore>,
     /// Keeps the terminal from showing a key that is typed; `None` where the lines are nobody's typing.
     pub hush: Option<Hush>,
     /// What is told first, a line each.

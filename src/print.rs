@@ -5,7 +5,7 @@ mod denials;
 use std::io::{self, Write};
 
 use self::denials::Denials;
-use crate::agent::{AgentError, AgentSession, Heard, Listener, PromptOptions};
+use crate::agent::{AgentError, AgentSession, PromptOptions, Received, Subscription};
 use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
 use crate::session::entry::Header;
@@ -46,7 +46,7 @@ pub async fn run(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> Result<RunOutcome, PrintError> {
-    let mut listener = Listener::new(agent).buffered();
+    let mut listener = Subscription::new(agent).buffered();
     let mut printer = Printer::new(output, out, err);
     printer.begin(agent.reader().header())?;
     agent.prompt(prompt, options).await?;
@@ -60,7 +60,7 @@ pub async fn run(
             }
         };
         printer.hear(&heard)?;
-        if matches!(&heard, Heard::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
+        if matches!(&heard, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
             return printer.end();
         }
     }
@@ -98,10 +98,10 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
         Ok(())
     }
 
-    fn hear(&mut self, heard: &Heard) -> io::Result<()> {
+    fn hear(&mut self, heard: &Received) -> io::Result<()> {
         match heard {
-            Heard::Event(event) => self.event(&event.kind)?,
-            Heard::Missed { events, messages } => {
+            Received::Event(event) => self.event(&event.kind)?,
+            Received::Missed { events, messages } => {
                 self.lost += events;
                 messages.iter().for_each(|message| self.note(message));
             }

@@ -1,8 +1,8 @@
 //! A front end off screen over a session of the benchmark's, at a moment of its own.
 
-use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::agent::{ContextUse, InFlight, SessionState, Snapshot};
 use tiller::message::{ModelRef, ThinkingLevel, Usage};
-use tiller::provider::catalog::Sight;
+use tiller::provider::catalog::ImageInput;
 use tiller::session::Reader;
 use tiller::tui::{OffScreen, TuiOptions};
 use tiller::unit::{Tokens, UnixMs};
@@ -14,8 +14,8 @@ pub(crate) const NOW: UnixMs = UnixMs(1_795_269_720_000);
 const SIZE: (u16, u16) = (120, 40);
 
 /// The session on the screen, with this going on in it.
-pub(crate) fn screen(reader: Reader, live: Live) -> OffScreen {
-    let state = State {
+pub(crate) fn screen(reader: Reader, live: InFlight) -> OffScreen {
+    let state = SessionState {
         session: reader.id().clone(),
         path: None,
         name: None,
@@ -25,7 +25,7 @@ pub(crate) fn screen(reader: Reader, live: Live) -> OffScreen {
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage::default(),
         approval: "ask".into(),
-        sight: Sight::Sees,
+        sight: ImageInput::Supported,
     };
     OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tiller::agent::extension::{
-    CallVerdict, CommandOutcome, Extension, ExtensionCommand, HookError, HookFuture, Opening, OpeningChange,
+    CallVerdict, CommandOutcome, Extension, ExtensionCommand, HookError, HookFuture, RequestChange,
+    RequestContext,
 };
 use tiller::message::ToolCall;
-use tiller::tool::{Tool, Typed};
+use tiller::tool::{Tool, TypedToolAdapter};
 
 use super::tool::CountWords;
 
@@ -18,10 +19,10 @@ impl Extension for Discretion {
         "discretion"
     }
 
-    fn turn_start<'a>(&'a self, opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
+    fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
             let system = format!("{}\nNever speak of secrets.\n", opening.system);
-            Ok(OpeningChange { system: Some(system), ..OpeningChange::default() })
+            Ok(RequestChange { system: Some(system), ..RequestChange::default() })
         })
     }
 
@@ -53,6 +54,6 @@ impl Extension for Discretion {
     }
 
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        vec![Arc::new(Typed::new(CountWords))]
+        vec![Arc::new(TypedToolAdapter::new(CountWords))]
     }
 }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use futures_util::{Stream, stream};
 use tiller::message::{Message, StopReason, joined_text};
-use tiller::provider::{ModelFacts, Part, Provider, ProviderError, Request, Sight};
+use tiller::provider::{ImageInput, ModelFacts, Provider, ProviderError, Request, StreamEvent};
 use tiller::unit::Tokens;
 
 /// Repeats what the user says; "count: TEXT" it has counted by a tool.
@@ -19,7 +19,7 @@ impl Parrot {
             window: Tokens(8_000),
             max_output: Tokens(1_000),
             least_thinking: None,
-            sight: Sight::Unknown,
+            sight: ImageInput::Unknown,
             price: None,
         }
     }
@@ -34,7 +34,10 @@ impl Provider for Parrot {
         "parrot"
     }
 
-    fn stream(&self, request: Request) -> Pin<Box<dyn Stream<Item = Result<Part, ProviderError>> + Send>> {
+    fn stream(
+        &self,
+        request: Request,
+    ) -> Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>> {
         // A real one sends the request here, and turns what comes back into parts as it comes.
         let parts = match request.messages.last().map(|message| &**message) {
             Some(Message::User(user)) => match user.content.joined_text().strip_prefix("count:") {
@@ -49,16 +52,16 @@ impl Provider for Parrot {
 }
 
 /// An answer that is only text. A block is complete with the answer, unless an `End` says so earlier.
-fn say(text: &str) -> Vec<Part> {
-    vec![Part::Text { block: 0, text: text.to_owned() }, Part::Finished(StopReason::Stop)]
+fn say(text: &str) -> Vec<StreamEvent> {
+    vec![StreamEvent::Text { block: 0, text: text.to_owned() }, StreamEvent::Finished(StopReason::Stop)]
 }
 
 /// An answer that calls a tool. Arguments may come in any number of pieces.
-fn call(text: &str) -> Vec<Part> {
+fn call(text: &str) -> Vec<StreamEvent> {
     let json = serde_json::json!({ "text": text }).to_string();
     vec![
-        Part::Call { block: 0, id: "call-1".into(), name: "count_words".to_owned() },
-        Part::Arguments { block: 0, json },
-        Part::Finished(StopReason::ToolUse),
+        StreamEvent::Call { block: 0, id: "call-1".into(), name: "count_words".to_owned() },
+        StreamEvent::Arguments { block: 0, json },
+        StreamEvent::Finished(StopReason::ToolUse),
     ]
 }

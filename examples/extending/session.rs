@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tiller::agent::extension::Extensions;
-use tiller::agent::{AgentSession, EmbedError, Setup};
+use tiller::agent::{AgentSession, EmbedError, SessionBuilder};
 use tiller::event::EventKind;
 use tiller::message::{Message, joined_text};
-use tiller::provider::Providers;
+use tiller::provider::ProviderRegistry;
 use tiller::tool::Tools;
 
 use super::extension::Discretion;
@@ -15,11 +15,11 @@ use super::provider::Parrot;
 
 /// Starts a session of the parrot, with the extension that brings the tool.
 pub(crate) fn start(cwd: &Path) -> Result<AgentSession, EmbedError> {
-    let mut providers = Providers::default();
+    let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(Parrot), vec![Parrot::facts()]);
     let mut extensions = Extensions::default();
     extensions.add(Arc::new(Discretion));
-    Setup::new(providers).tools(Tools::default()).extensions(extensions).start(cwd)
+    SessionBuilder::new(providers).tools(Tools::default()).extensions(extensions).start(cwd)
 }
 
 /// Says something, and waits for all that is said until the run is over, a line each.

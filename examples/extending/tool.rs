@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller::message::Access;
-use tiller::tool::{Progress, ToolOutput, Work};
+use tiller::tool::{ToolOutput, ToolProgress, TypedTool};
 
 /// Counts words.
 pub(crate) struct CountWords;
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     at_least: Option<usize>,
 }
 
-impl Work for CountWords {
+impl TypedTool for CountWords {
     type Arguments = Arguments;
     const NAME: &'static str = "count_words";
     // It looks at nothing but its arguments: nobody has to be asked, and it may run beside others.
@@ -36,7 +36,7 @@ impl Work for CountWords {
         }
     }
 
-    async fn run(&self, Arguments { text, at_least }: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, Arguments { text, at_least }: Arguments, _progress: ToolProgress) -> ToolOutput {
         let least = at_least.unwrap_or(1);
         let count = text.split_whitespace().filter(|word| word.chars().count() >= least).count();
         ToolOutput::text(format!("{count} words"))

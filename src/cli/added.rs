@@ -7,10 +7,10 @@ use anyhow::anyhow;
 
 use super::Failure;
 use crate::tui::at_home;
-use crate::workspace::{Purpose, describe_folder, parse_folder};
+use crate::workspace::{FileAccess, describe_folder, parse_folder};
 
 /// A folder, without links, and what tools may do there.
-pub(super) type Added = (PathBuf, Purpose);
+pub(super) type Added = (PathBuf, FileAccess);
 
 /// The folders as they were typed, relative ones beginning at the working directory.
 pub(super) fn folders(typed: &[String], cwd: &Path) -> Result<Vec<Added>, Failure> {
@@ -36,8 +36,8 @@ pub(super) fn told((path, purpose): &Added) -> String {
 pub(super) fn shown((path, purpose): &Added, home: Option<&Path>) -> String {
     let path = at_home(path, home);
     match purpose {
-        Purpose::Read => format!("{path} (read only)"),
-        Purpose::Write => path,
+        FileAccess::Read => format!("{path} (read only)"),
+        FileAccess::Write => path,
     }
 }
 
@@ -56,10 +56,10 @@ mod tests {
         let added = folders(&typed, &root).unwrap();
         let docs = root.join("docs");
         let expected = [
-            (docs.clone(), Purpose::Write),
-            (docs.clone(), Purpose::Read),
-            (root.join("docs:ro"), Purpose::Write),
-            (root.join("docs:ro"), Purpose::Read),
+            (docs.clone(), FileAccess::Write),
+            (docs.clone(), FileAccess::Read),
+            (root.join("docs:ro"), FileAccess::Write),
+            (root.join("docs:ro"), FileAccess::Read),
         ];
         assert_eq!(added, expected);
         assert_eq!(told(&added[1]), format!("{} (to read only)", docs.display()));

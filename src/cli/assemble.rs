@@ -21,10 +21,10 @@ use super::args::Arguments;
 use super::front::Front;
 use super::{Failure, input, sources};
 use crate::agent::extension::Extensions;
-use crate::agent::{AgentOptions, Offer, OutputOptions, Parts, Resources, SystemPrompt};
+use crate::agent::{AgentOptions, OutputOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
 use crate::config::{Config, Environment, Given, Project};
 use crate::protected_path::ProtectedPaths;
-use crate::setting::{self, Source};
+use crate::setting::{self, SettingSource};
 use crate::tool::{ToolEnvironment, Tools};
 use crate::unit::UnixMs;
 use crate::workspace::Workspace;
@@ -49,7 +49,7 @@ pub(super) fn cwd(arguments: &Arguments) -> Result<PathBuf, Failure> {
 
 /// Everything a session is made of, and what the user should be told first.
 pub(super) struct Assembled {
-    pub(super) parts: Parts,
+    pub(super) parts: SessionParts,
     pub(super) notices: Vec<String>,
     /// Whether the user picks a session first.
     pub(super) pick: bool,
@@ -118,7 +118,7 @@ pub(super) fn assemble_around(
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(added::told).collect();
     let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
-    let parts = Parts {
+    let parts = SessionParts {
         manager,
         writer,
         providers,
@@ -183,17 +183,19 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
 }
 
 /// Which of all tools, those of extensions among them, the model is told of.
-fn offer(arguments: &Arguments, config: &Config, tools: &Tools) -> Result<Offer, Failure> {
+fn offer(arguments: &Arguments, config: &Config, tools: &Tools) -> Result<ToolOffer, Failure> {
     if arguments.agent.no_tools {
-        return Ok(Offer::Only { names: Vec::new(), says: "--no-tools".to_owned() });
+        return Ok(ToolOffer::Only { names: Vec::new(), says: "--no-tools".to_owned() });
     }
-    let Some(names) = config.settings.list(&setting::TOOLS) else { return Ok(Offer::All) };
+    let Some(names) = config.settings.list(&setting::TOOLS) else { return Ok(ToolOffer::All) };
     tools.restrict(names).map_err(Failure::usage)?;
     let says = match config.settings.value(&setting::TOOLS).1 {
-        source @ (Source::File(_) | Source::Project(_)) => format!("the setting tools in {source}"),
+        source @ (SettingSource::File(_) | SettingSource::Project(_)) => {
+            format!("the setting tools in {source}")
+        }
         source => source.to_string(),
     };
-    Ok(Offer::Only { names: names.to_vec(), says })
+    Ok(ToolOffer::Only { names: names.to_vec(), says })
 }
 
 fn system_prompt(arguments: &Arguments, cwd: &Path) -> Result<SystemPrompt, Failure> {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use super::args::{Arguments, PrintMode};
-use crate::agent::Audience;
+use crate::agent::Approver;
 use crate::config::Environment;
 
 /// Who will watch the session, and whether somebody there answers questions.
@@ -11,8 +11,8 @@ use crate::config::Environment;
 pub(super) enum Front {
     Tui,
     Print,
-    Rpc(Audience),
-    Plain(Audience),
+    Rpc(Approver),
+    Plain(Approver),
 }
 
 /// What stands at both ends.
@@ -61,7 +61,7 @@ impl Ends {
 
 impl Front {
     pub(super) fn choose(arguments: &Arguments, ends: Ends) -> Self {
-        let somebody_if = |there| if there { Audience::Somebody } else { Audience::Nobody };
+        let somebody_if = |there| if there { Approver::Present } else { Approver::Absent };
         match arguments.print.mode {
             Some(PrintMode::Rpc) => Self::Rpc(somebody_if(arguments.print.approvals)),
             _ if arguments.print.plain => Self::Plain(somebody_if(ends.stdin_is_terminal)),
@@ -85,13 +85,13 @@ impl Front {
 
     /// Whether a person sits before it, so that a run needs no limit and the demo deceives nobody.
     pub(super) const fn has_person(self) -> bool {
-        matches!(self, Self::Tui | Self::Plain(Audience::Somebody))
+        matches!(self, Self::Tui | Self::Plain(Approver::Present))
     }
 
-    pub(super) const fn audience(self) -> Audience {
+    pub(super) const fn audience(self) -> Approver {
         match self {
-            Self::Tui => Audience::Somebody,
-            Self::Print => Audience::Nobody,
+            Self::Tui => Approver::Present,
+            Self::Print => Approver::Absent,
             Self::Rpc(audience) | Self::Plain(audience) => audience,
         }
     }
@@ -118,11 +118,11 @@ mod tests {
             (vec!["tiller"], PIPES, Front::Print),
             (vec!["tiller", "-p"], TERMINAL, Front::Print),
             (vec!["tiller", "--mode", "json"], TERMINAL, Front::Print),
-            (vec!["tiller", "--mode", "rpc"], TERMINAL, Front::Rpc(Audience::Nobody)),
-            (vec!["tiller", "--mode", "rpc", "--approvals"], PIPES, Front::Rpc(Audience::Somebody)),
-            (vec!["tiller", "--plain"], TERMINAL, Front::Plain(Audience::Somebody)),
-            (vec!["tiller", "--plain"], PIPES, Front::Plain(Audience::Nobody)),
-            (vec!["tiller"], DUMB, Front::Plain(Audience::Somebody)),
+            (vec!["tiller", "--mode", "rpc"], TERMINAL, Front::Rpc(Approver::Absent)),
+            (vec!["tiller", "--mode", "rpc", "--approvals"], PIPES, Front::Rpc(Approver::Present)),
+            (vec!["tiller", "--plain"], TERMINAL, Front::Plain(Approver::Present)),
+            (vec!["tiller", "--plain"], PIPES, Front::Plain(Approver::Absent)),
+            (vec!["tiller"], DUMB, Front::Plain(Approver::Present)),
             (vec!["tiller", "-p"], DUMB, Front::Print),
             (vec!["tiller"], Ends { powers: Powers::Lines, ..PIPES }, Front::Print),
         ];

@@ -16,7 +16,7 @@ use super::sessions::branch;
 use super::transcript::transcript;
 use super::{DONE, Failure, INTERRUPTED};
 use crate::cli::console::{self, stderr_line, stderr_text};
-use crate::session::entry::OwnFact;
+use crate::session::entry::TillerEntry;
 use crate::session::{Entry, Reader, SessionError, is_held};
 
 /// Between two looks at the file that is read along: soon enough to feel live, and one `stat` each.
@@ -140,7 +140,7 @@ impl Follower {
 
 /// One new entry, with a line before it; nothing for one that a transcript doesn't show.
 fn told(entry: Entry) -> String {
-    if entry.body.as_own() == Some(OwnFact::Leaf {}) {
+    if entry.body.as_own() == Some(TillerEntry::Leaf {}) {
         return "\n--- back to an earlier entry: another branch ---\n".to_owned();
     }
     match transcript(&[entry]) {

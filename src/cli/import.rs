@@ -11,7 +11,7 @@ use super::run::Given;
 use super::sessions::import::{everywhere, named, places};
 use super::{Failure, args::Arguments};
 use crate::config::Config;
-use crate::session::import::{Imported, Importer, Mode, glance};
+use crate::session::import::{ImportMode, Imported, Importer, glance};
 use crate::tui::{ForeignLog, ForeignLogs, ImportDesk};
 use crate::unit::UnixMs;
 
@@ -59,7 +59,7 @@ fn take(arguments: &Arguments, config: &Config, cwd: &Path, typed: &str) -> Resu
         .logs;
     let manager = assemble::manager(arguments, config, cwd.to_owned());
     let now = SystemTime::now().into();
-    let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now };
+    let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now };
     Ok(logs.iter().map(|log| importer.file(log)).collect())
 }
 

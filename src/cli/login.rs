@@ -14,7 +14,7 @@ use super::out::say;
 use super::run::Given;
 use super::trust::{self, Asking};
 use super::{DONE, Failure, INTERRUPTED};
-use crate::agent::{KeyChange, KeyDesk, KeyHolder, KeyOrigin, ProviderChange};
+use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
 use crate::plain::Hush;
@@ -60,11 +60,11 @@ pub(super) fn log_out(arguments: &Arguments, provider: Option<&str>) -> Result<u
 }
 
 /// What front ends do with keys. When nobody else can be asked any more, the demo can.
-pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> KeyDesk {
+pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> CredentialStore {
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
     let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
-    let desk = KeyDesk::new(
+    let desk = CredentialStore::new(
         move || {
             let keyring = Keyring { arguments: &list.0, project: list.1.as_ref() };
             Ok(keyring.holders(&keyring.config().map_err(told)?))
@@ -111,22 +111,23 @@ impl Keyring<'_> {
         Ok(trust::anew(self.arguments, self.project)?.0)
     }
 
-    fn holders(&self, config: &Config) -> Vec<KeyHolder> {
-        let holder = |name: &str| KeyHolder { provider: name.to_owned(), from: self.origin(config, name) };
+    fn holders(&self, config: &Config) -> Vec<ProviderCredential> {
+        let holder =
+            |name: &str| ProviderCredential { provider: name.to_owned(), from: self.origin(config, name) };
         PUBLIC.map(holder).to_vec()
     }
 
-    fn origin(&self, config: &Config, provider: &str) -> KeyOrigin {
+    fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
         let is_named = config.settings.text(&setting::PROVIDER) == Some(provider);
         if is_named && self.arguments.model.api_key.is_some() {
-            return KeyOrigin::Elsewhere("--api-key".to_owned());
+            return CredentialOrigin::Elsewhere("--api-key".to_owned());
         }
         match config.key_source(provider) {
-            None => KeyOrigin::Nowhere,
-            Some(KeySource::AuthFile) => KeyOrigin::Kept,
-            Some(KeySource::Variable) => KeyOrigin::Elsewhere(key_name(provider)),
+            None => CredentialOrigin::Nowhere,
+            Some(KeySource::AuthFile) => CredentialOrigin::Kept,
+            Some(KeySource::Variable) => CredentialOrigin::Elsewhere(key_name(provider)),
             Some(KeySource::EnvFile(path)) => {
-                KeyOrigin::Elsewhere(format!("{} in {}", key_name(provider), path.display()))
+                CredentialOrigin::Elsewhere(format!("{} in {}", key_name(provider), path.display()))
             }
         }
     }
@@ -134,7 +135,7 @@ impl Keyring<'_> {
     /// Returns the source of a provider's key in words; `None` of a provider without one that isn't in use.
     fn source_in_words(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
         Some(match config.key_source(provider) {
-            _ if self.origin(config, provider) == KeyOrigin::Elsewhere("--api-key".to_owned()) => {
+            _ if self.origin(config, provider) == CredentialOrigin::Elsewhere("--api-key".to_owned()) => {
                 "key from --api-key".to_owned()
             }
             Some(KeySource::AuthFile) => "key from auth.json".to_owned(),
@@ -148,7 +149,7 @@ impl Keyring<'_> {
         })
     }
 
-    fn keep(&self, typed: &str, key: &SecretString) -> Result<KeyChange, Failure> {
+    fn keep(&self, typed: &str, key: &SecretString) -> Result<CredentialChange, Failure> {
         let name = known(typed)?;
         // What can't stand in a header is no key, and was pasted by mistake.
         if key.expose_secret().chars().any(|c| c.is_control() || c.is_whitespace() || !c.is_ascii()) {
@@ -161,18 +162,18 @@ impl Keyring<'_> {
         let config = self.config()?;
         let path = path.display();
         let (said, hint) = match self.origin(&config, name) {
-            KeyOrigin::Elsewhere(place) => (
+            CredentialOrigin::Elsewhere(place) => (
                 format!("the key of {name} is kept in {path}, but {place} has the last word"),
                 Some(format!("without {place} it is the one that counts")),
             ),
-            KeyOrigin::Kept | KeyOrigin::Nowhere => {
+            CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
                 (format!("{name} can be asked now; its key is kept in {path}"), None)
             }
         };
-        Ok(KeyChange { change: assemble::public(self.arguments, &config, name)?, said, hint })
+        Ok(CredentialChange { change: assemble::public(self.arguments, &config, name)?, said, hint })
     }
 
-    fn forget(&self, typed: &str) -> Result<KeyChange, Failure> {
+    fn forget(&self, typed: &str) -> Result<CredentialChange, Failure> {
         let name = known(typed)?;
         let path = self.config()?.folders.auth();
         let removed = remove_key(&path, name)?;
@@ -185,24 +186,24 @@ impl Keyring<'_> {
         let change = assemble::public(self.arguments, &config, name)?;
         let gone = format!("the key of {name} is no longer in {path}");
         let (said, hint) = match (origin, &change) {
-            (KeyOrigin::Elsewhere(place), _) => {
+            (CredentialOrigin::Elsewhere(place), _) => {
                 (format!("{gone}, but {place} gives one"), Some(without(&place)))
             }
             (_, ProviderChange::Open(..)) => (format!("{gone}; its server is asked without one"), None),
             (_, ProviderChange::Shut { .. }) => (format!("{gone}; it can't be asked any more"), None),
         };
-        Ok(KeyChange { change, said, hint })
+        Ok(CredentialChange { change, said, hint })
     }
 }
 
 /// There was no key to take away.
-fn not_kept(name: &str, origin: KeyOrigin, path: &str) -> Failure {
+fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> Failure {
     match origin {
-        KeyOrigin::Elsewhere(place) => {
+        CredentialOrigin::Elsewhere(place) => {
             Failure::usage(anyhow!("the key of {name} isn't in {path}; it comes from {place}"))
                 .hint(without(&place))
         }
-        KeyOrigin::Kept | KeyOrigin::Nowhere => {
+        CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
             Failure::usage(anyhow!("there is no key of {name} in {path}"))
         }
     }
@@ -226,16 +227,16 @@ fn known(typed: &str) -> Result<&'static str, Failure> {
     })
 }
 
-fn row(holder: &KeyHolder) -> String {
+fn row(holder: &ProviderCredential) -> String {
     let from = match &holder.from {
-        KeyOrigin::Nowhere => "no key".to_owned(),
-        KeyOrigin::Kept => "key in auth.json".to_owned(),
-        KeyOrigin::Elsewhere(place) => format!("key from {place}"),
+        CredentialOrigin::Nowhere => "no key".to_owned(),
+        CredentialOrigin::Kept => "key in auth.json".to_owned(),
+        CredentialOrigin::Elsewhere(place) => format!("key from {place}"),
     };
     format!("{:<12}{from}\n", holder.provider)
 }
 
-fn tell(change: &KeyChange) -> Result<u8, Failure> {
+fn tell(change: &CredentialChange) -> Result<u8, Failure> {
     say(&format!("{}\n", change.said))?;
     if let Some(hint) = &change.hint {
         stderr_line!("  hint: {hint}");

@@ -13,7 +13,7 @@ use super::trust::{self, Asking};
 use super::{DONE, Failure};
 use crate::config::Config;
 use crate::message::ThinkingLevel;
-use crate::provider::Sight;
+use crate::provider::ImageInput;
 use crate::provider::catalog::{ModelFacts, Price};
 use crate::setting;
 
@@ -92,9 +92,9 @@ impl Row {
         let facts = &self.facts;
         let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
         let images = match facts.sight {
-            Sight::Sees => json!(true),
-            Sight::Blind => json!(false),
-            Sight::Unknown => Value::Null,
+            ImageInput::Supported => json!(true),
+            ImageInput::Unsupported => json!(false),
+            ImageInput::Unknown => Value::Null,
         };
         json!({
             "provider": facts.provider,

@@ -8,7 +8,7 @@ use super::input::{self, Stdin};
 use super::run::{Given, assembled, start, tell_first};
 use super::signals;
 use super::{DONE, FAILED, Failure, INTERRUPTED, login};
-use crate::agent::Audience;
+use crate::agent::Approver;
 use crate::cli::console;
 use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
@@ -21,8 +21,8 @@ pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
     let first = input::first_prompt(&arguments.message, &cwd, limits, Stdin::Leave)?;
     let prompt = first.text();
     let manner = match front.audience() {
-        Audience::Somebody => Manner::Conversation,
-        Audience::Nobody => Manner::Batch,
+        Approver::Present => Manner::Conversation,
+        Approver::Absent => Manner::Batch,
     };
     let model = &assembled.parts.first.model;
     let options = PlainOptions {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::cli::console::{clear_line, stderr_text};
-use crate::session::Progress;
+use crate::session::IndexProgress;
 use crate::unit::thousands;
 
 /// Time after which it is worth a line.
@@ -22,7 +22,7 @@ impl ProgressLine {
         Self { began: Instant::now(), is_terminal: io::stderr().is_terminal(), is_shown: false }
     }
 
-    pub(super) fn tell(&mut self, progress: Progress) {
+    pub(super) fn tell(&mut self, progress: IndexProgress) {
         if self.is_terminal && self.began.elapsed() >= SOON {
             self.is_shown = true;
             clear_line();
@@ -39,7 +39,7 @@ impl Drop for ProgressLine {
     }
 }
 
-fn words(progress: Progress) -> String {
+fn words(progress: IndexProgress) -> String {
     let megabytes = |bytes: u64| thousands(usize::try_from(bytes / 1_000_000).unwrap_or(usize::MAX));
     format!(
         "reading sessions: {} of {} ({} of {} MB)",
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        let progress = Progress { done: 204, files: 10_000, bytes_done: 999_999, bytes: 5_000_000_000 };
+        let progress = IndexProgress { done: 204, files: 10_000, bytes_done: 999_999, bytes: 5_000_000_000 };
         assert_eq!(words(progress), "reading sessions: 204 of 10,000 (0 of 5,000 MB)");
     }
 }

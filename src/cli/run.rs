@@ -11,7 +11,7 @@ use super::front::{Ends, Front};
 use super::trace::EventTrace;
 use super::trust::{self, Asking};
 use super::{Failure, extensions, log, plain, print, rpc, screen};
-use crate::agent::{AgentSession, Parts};
+use crate::agent::{AgentSession, SessionParts};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, Project, WrongSetting};
 
@@ -96,7 +96,7 @@ pub(super) async fn assembled(given: &Given, front: Front) -> Result<Assembled, 
 }
 
 /// Starts the session, named if a name was given.
-pub(super) async fn start(given: &Given, parts: Parts) -> Result<AgentSession, Failure> {
+pub(super) async fn start(given: &Given, parts: SessionParts) -> Result<AgentSession, Failure> {
     let agent = AgentSession::start(parts)?;
     given.trace(&agent);
     name(&given.arguments, &agent).await?;

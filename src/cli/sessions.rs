@@ -21,7 +21,9 @@ use super::{DONE, Failure, assemble, log};
 use crate::cli::console::{self, stderr_line};
 use crate::config::WrongSetting;
 use crate::render::{Carriage, clean};
-use crate::session::{Entry, Farewell, Finding, Page, Reader, Scope, SessionSummary, Visibility};
+use crate::session::{
+    DeleteMode, Entry, Finding, PageRequest, Reader, SessionScope, SessionSummary, Visibility,
+};
 use crate::unit::UnixMs;
 
 /// Longest line of a list or tree that shows a text, in characters.
@@ -38,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
     let open = |words: &str| -> Result<Reader, Failure> { Ok(Reader::open(&manager.find(words)?)?) };
     match command {
         SessionsCommand::List { all, json, limit, offset } => {
-            let page = Page { offset: *offset, limit: (*limit > 0).then_some(*limit) };
+            let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
             list::list(&manager, scope(*all), page, *json)?;
         }
         SessionsCommand::Search { query, all, json, limit } => {
@@ -62,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         }
         SessionsCommand::Move { from, json } => return relocate::relocate(&manager, from, *json),
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
-            let farewell = if *permanently { Farewell::ForGood } else { Farewell::ToTrash };
+            let farewell = if *permanently { DeleteMode::ForGood } else { DeleteMode::ToTrash };
             let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };
             rm::rm(&manager, sessions, (farewell, asking), *json)?;
         }
@@ -84,8 +86,8 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
     Ok(DONE)
 }
 
-fn scope(all: bool) -> Scope {
-    if all { Scope::Everywhere } else { Scope::ThisDirectory }
+fn scope(all: bool) -> SessionScope {
+    if all { SessionScope::Everywhere } else { SessionScope::ThisDirectory }
 }
 
 /// Whether a list says where its sessions are.

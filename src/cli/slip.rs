@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory};
 use super::Failure;
 use super::args::Arguments;
 use super::assemble::PUBLIC;
-use crate::spelling;
+use crate::suggest;
 
 /// Subcommands of this and similar programs, each with what tiller has instead.
 const WORDS: &[(&str, Option<&str>)] = &[
@@ -89,7 +89,7 @@ fn refusal(words: &[String]) -> Option<Refusal> {
     }
     let all = Arguments::command();
     let mut commands = all.get_subcommands().filter(|command| command.get_name().len() >= SHORTEST);
-    let command = commands.find(|command| spelling::is_slip(&word, command.get_name()))?;
+    let command = commands.find(|command| suggest::is_slip(&word, command.get_name()))?;
     let is_followed = rest.first().is_some_and(|second| follows(command, second));
     let instead = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
     (is_short || is_followed)

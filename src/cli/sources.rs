@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::args::Arguments;
 use super::assemble::Scratch;
 use super::front::Front;
-use crate::agent::{Sources, Watching};
+use crate::agent::{ResourcePaths, WatchMode};
 use crate::config::Config;
-use crate::resource::{Origin, Place};
+use crate::search_path::{ResourceOrigin, SearchPath};
 use crate::setting::{self, Setting};
 use crate::template::BuiltIn;
 use crate::tui;
@@ -21,14 +21,18 @@ pub(super) fn of(
     config: &Config,
     (cwd, front): (&Path, Front),
     scratch: &Scratch,
-) -> Sources {
+) -> ResourcePaths {
     let is_on = |setting: &Setting| !config.settings.is(setting, "off");
     let home = config.variable("HOME").map(Path::new);
-    let usual = Sources::usual(cwd, &config.folders.config, home);
-    let mut sources = Sources {
+    let usual = ResourcePaths::usual(cwd, &config.folders.config, home);
+    let mut sources = ResourcePaths {
         taken: tui::command_names().map(str::to_owned).collect(),
-        watching: if front != Front::Print && is_on(&setting::WATCH) { Watching::On } else { Watching::Off },
-        ..Sources::default()
+        watching: if front != Front::Print && is_on(&setting::WATCH) {
+            WatchMode::On
+        } else {
+            WatchMode::Off
+        },
+        ..ResourcePaths::default()
     };
     if is_on(&setting::SKILLS) {
         sources.skills = usual.skills;
@@ -49,6 +53,6 @@ pub(super) fn of(
     sources
 }
 
-fn given(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = Place> {
-    paths.iter().map(|path| Place { path: cwd.join(path), origin: Origin::Given, bounds: None })
+fn given(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = SearchPath> {
+    paths.iter().map(|path| SearchPath { path: cwd.join(path), origin: ResourceOrigin::Given, bounds: None })
 }

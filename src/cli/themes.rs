@@ -10,11 +10,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::args::Arguments;
 use crate::config::{Config, Project};
-use crate::resource::{Origin, Place, Problem};
+use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 use crate::setting;
 use crate::theme::{Background, Depth, Library, TerminalHints, Wish, is_path, placed};
 use crate::tui::{Asking, ThemeOptions};
-use crate::watch::Watch;
+use crate::watch::FileWatcher;
 
 /// How long it has to be quiet before files are read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -74,12 +74,12 @@ fn places(
     config: &Config,
     wish: &Wish,
     (cwd, project): (&Path, Option<&Project>),
-) -> Vec<Place> {
-    let given = |path: PathBuf| Place { path, origin: Origin::Given, bounds: None };
+) -> Vec<SearchPath> {
+    let given = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
     let home = config.variable("HOME").map(Path::new);
     let named = arguments.place.theme.iter().map(|theme| placed(theme, cwd, home));
     let wanted = [&wish.theme, &wish.dark, &wish.light].into_iter().cloned();
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<SearchPath> = Vec::new();
     for path in named.chain(wanted).filter(|theme| is_path(theme)).map(PathBuf::from) {
         if !places.iter().any(|place| place.path == path) {
             places.push(given(path));
@@ -87,9 +87,13 @@ fn places(
     }
     if let Some(project) = project {
         let bounds = Some(project.root().to_owned());
-        places.push(Place { path: project.themes(), origin: Origin::Project, bounds });
+        places.push(SearchPath { path: project.themes(), origin: ResourceOrigin::Project, bounds });
     }
-    places.push(Place { path: config.folders.config.join(FOLDER), origin: Origin::User, bounds: None });
+    places.push(SearchPath {
+        path: config.folders.config.join(FOLDER),
+        origin: ResourceOrigin::User,
+        bounds: None,
+    });
     places
 }
 
@@ -97,7 +101,8 @@ fn places(
 fn missing(library: &Library, wish: &Wish) -> Vec<String> {
     let wanted = [("theme", &wish.theme), ("theme_dark", &wish.dark), ("theme_light", &wish.light)];
     let is_missing = |name: &str, wanted: &str| {
-        let is_broken = |problem: &Problem| problem.path.file_stem().is_some_and(|stem| stem == wanted);
+        let is_broken =
+            |problem: &ResourceProblem| problem.path.file_stem().is_some_and(|stem| stem == wanted);
         !(is_path(wanted) || library.problems().iter().any(is_broken) || name == "theme" && wish.is_auto())
             && library.find(wanted).is_none()
     };
@@ -135,10 +140,10 @@ fn asking(config: &Config, depth: Depth) -> Asking {
 }
 
 /// Tells of themes whose files changed, until nobody listens.
-async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
+async fn tell(places: Vec<SearchPath>, news: watch::Sender<Arc<Library>>) {
     let (changed, mut changes) = mpsc::channel(1);
     // A change that isn't taken yet stands for all that come meanwhile.
-    let started = Watch::start(move || _ = changed.try_send(()));
+    let started = FileWatcher::start(move || _ = changed.try_send(()));
     let mut files = match started {
         Ok(watch) => watch,
         Err(error) => return tracing::warn!(%error, "changed themes are not noticed"),
@@ -185,7 +190,7 @@ mod tests {
     fn of_a_theme_whose_file_is_broken_it_is_not_said_that_there_is_none() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.json"), "{").unwrap();
-        let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+        let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
         let library = Library::load(&[place], &Library::built_in());
         let wish = |theme: &str| Wish { theme: theme.to_owned(), ..Wish::default() };
         assert_eq!(library.problems().len(), 1);

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::Failure;
 use super::console::stderr_line;
-use crate::agent::{AgentSession, Buffered, Listener};
+use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
 use crate::session::entry::Header;
 
@@ -42,7 +42,7 @@ impl EventTrace {
     /// Writes the events of this agent from now on, in a task.
     pub(super) fn attach(&self, agent: &AgentSession) {
         if let State::Open(file) = self.take() {
-            let (events, header) = (Listener::new(agent).buffered(), agent.reader().header().clone());
+            let (events, header) = (Subscription::new(agent).buffered(), agent.reader().header().clone());
             let task = tokio::spawn(write(events, header, BufWriter::new(file)));
             *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Writing(task);
         }
@@ -66,7 +66,11 @@ impl EventTrace {
     }
 }
 
-async fn write(mut events: Buffered, header: Header, mut out: BufWriter<std::fs::File>) -> io::Result<()> {
+async fn write(
+    mut events: BufferedSubscription,
+    header: Header,
+    mut out: BufWriter<std::fs::File>,
+) -> io::Result<()> {
     serde_json::to_writer(&mut out, &header)?;
     out.write_all(b"\n")?;
     loop {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::message::{AssistantBlock, Message, StopReason, joined_text};
-use crate::session::entry::{Entry, EntryBody, Receipt};
+use crate::session::entry::{DeliveryReceipt, Entry, EntryBody};
 
 /// Longest part of a tool's output that a transcript shows, in lines; the log has all of it.
 const RESULT_LINES: usize = 20;
@@ -33,7 +33,7 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
 }
 
 /// One message.
-pub(super) fn message(message: &Message, receipt: Option<&Receipt>) -> String {
+pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> String {
     let mut text = String::new();
     match message {
         Message::User(user) => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ConfigError;
-use crate::setting::{APPROVAL, InvalidSetting, Setting, Settings, Source};
+use crate::setting::{APPROVAL, InvalidSetting, Setting, SettingSource, Settings};
 
 /// A value that a setting doesn't take, or a file that isn't JSON.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ impl WrongSetting {
         };
         self.instead = match self.setting {
             Some(setting) => match said(setting) {
-                (value, Source::File(_) | Source::Project(_)) if setting == &APPROVAL => {
+                (value, SettingSource::File(_) | SettingSource::Project(_)) if setting == &APPROVAL => {
                     format!("{value}, the strictest, counts instead")
                 }
                 (value, source) => format!("{value} counts instead ({source})"),
@@ -55,7 +55,7 @@ impl WrongSetting {
 }
 
 /// Takes the strictest approval for a file that may have wanted it: what is mistyped must not allow more than what was meant.
-pub(super) fn be_strict(settings: &mut Settings, source: Source) {
+pub(super) fn be_strict(settings: &mut Settings, source: SettingSource) {
     let strictest = APPROVAL.parse("read-only").expect("it is a word of that setting");
     settings.set(&APPROVAL, strictest, source);
 }

@@ -5,7 +5,7 @@ use super::outline::{Item, ItemKind, Outline};
 use super::prose::prose;
 use super::result;
 use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage};
-use crate::session::entry::{MessageEntry, Receipt};
+use crate::session::entry::{DeliveryReceipt, MessageEntry};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -121,7 +121,7 @@ fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) ->
 }
 
 /// How a queued message was delivered.
-fn told(receipt: &Receipt) -> String {
+fn told(receipt: &DeliveryReceipt) -> String {
     let story = receipt.story();
     let parts = [receipt.word(), story.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::result;
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
-use crate::session::marks::Marks;
+use crate::session::annotations::Annotations;
 use crate::session::tree::Tree;
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
 
@@ -63,7 +63,7 @@ impl Outline {
     pub(super) fn of(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let count = tree.nodes().len();
-        let hidden = Marks::of(reader, &tree).hidden_with(&tree, leaf);
+        let hidden = Annotations::of(reader, &tree).hidden_with(&tree, leaf);
         let hidden: Vec<bool> = hidden.into_iter().map(|with| with.is_some()).collect();
         let mut outline = Self {
             items: Vec::with_capacity(count),
@@ -96,7 +96,7 @@ impl Outline {
         let nodes = self.tree.nodes();
         let last: HashMap<&EntryId, usize> =
             nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
-        let name = |(at, node): (usize, &crate::session::tree::Node)| match last[&node.id] {
+        let name = |(at, node): (usize, &crate::session::tree::TreeNode)| match last[&node.id] {
             newest if newest == at => node.id.to_string(),
             _ => format!("{}~{at}", node.id),
         };

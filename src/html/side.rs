@@ -2,7 +2,7 @@
 
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline};
-use crate::session::tree::Row;
+use crate::session::tree::TreeRow;
 use crate::session::{Finding, Reader};
 
 /// Rows of the tree that a browser lays out together, or not at all while they are out of sight.
@@ -72,7 +72,7 @@ fn is_in_tree(outline: &Outline, at: usize) -> bool {
     outline.items[at].as_ref().is_some_and(|item| item.headline.is_some() || outline.label(at).is_some())
 }
 
-fn row(out: &mut Markup, outline: &Outline, row: &Row) {
+fn row(out: &mut Markup, outline: &Outline, row: &TreeRow) {
     let Some(item) = &outline.items[row.node] else { return };
     let kind = match item.kind {
         ItemKind::User => "user",

@@ -11,8 +11,8 @@ use crate::agent::{
 };
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
-use crate::session::marks::Marks;
-use crate::session::{Scope, SessionSummary, chain};
+use crate::session::annotations::Annotations;
+use crate::session::{SessionScope, SessionSummary, chain};
 use crate::unit::Tokens;
 
 /// Sessions that are listed at most.
@@ -99,14 +99,14 @@ fn find(agent: &AgentSession, fragment: &str) -> Result<EntryId, String> {
     agent.reader().find(fragment).map_err(|error| chain(&error))
 }
 
-fn moved(moved: Result<crate::agent::Moved, AgentError>, what: &str) -> Result<String, AgentError> {
+fn moved(moved: Result<crate::agent::SessionSwitched, AgentError>, what: &str) -> Result<String, AgentError> {
     let moved = moved?;
     let editor = moved.editor.map(|text| format!("it stands just before this, to be said anew: {text}\n"));
     Ok(format!("{what}: session {}\n{}", moved.session.short(), editor.unwrap_or_default()))
 }
 
 async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
-    let listing = agent.sessions(Scope::ThisDirectory).await?;
+    let listing = agent.sessions(SessionScope::ThisDirectory).await?;
     let line = |session: &SessionSummary| {
         let title = tree::cut(session.title().unwrap_or("(nothing said)"));
         format!("{}: {title}, {} entries\n", session.id.short(), session.entries)
@@ -116,7 +116,7 @@ async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
 }
 
 async fn resume(agent: &AgentSession, words: &str) -> Told {
-    let listing = agent.sessions(Scope::ThisDirectory).await.map_err(|error| why(&error))?;
+    let listing = agent.sessions(SessionScope::ThisDirectory).await.map_err(|error| why(&error))?;
     let named =
         |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
     let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
@@ -161,7 +161,7 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
 async fn relabel(agent: &AgentSession, label: Option<String>) -> Told {
     let reader = agent.reader();
     let entry = tree::newest_message(&reader).ok_or("there is nothing to label yet")?;
-    if label.is_none() && !Marks::has_label(&reader, &entry) {
+    if label.is_none() && !Annotations::has_label(&reader, &entry) {
         return Ok("the newest message has no label; /label NAME gives it one\n".to_owned());
     }
     let told = match &label {

@@ -16,7 +16,8 @@ use super::teller::Teller;
 use super::typed::{Command, Typed};
 use super::{Interrupt, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::agent::{
-    AgentError, AgentSession, Buffered, Heard, Listener, PromptOptions, Snapshot, StreamingBehavior,
+    AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, Snapshot, StreamingBehavior,
+    Subscription,
 };
 use crate::event::{EventKind, RunOutcome};
 
@@ -31,7 +32,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
     mut interrupts: mpsc::Receiver<Interrupt>,
     options: PlainOptions,
 ) -> Result<PlainExit, PlainError> {
-    let mut heard = Listener::new(agent).buffered();
+    let mut heard = Subscription::new(agent).buffered();
     let teller = Teller::new(outputs, options.manner);
     let keys = Keys::new(options.keys, options.hush);
     let mut talk = Conversation::new(agent, (teller, keys), options.manner);
@@ -288,11 +289,11 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         Ok(None)
     }
 
-    async fn hear(&mut self, heard: &Heard) -> io::Result<Option<Ended>> {
+    async fn hear(&mut self, heard: &Received) -> io::Result<Option<Ended>> {
         self.teller.hear(heard)?;
         match heard {
-            Heard::Event(event) => self.follow(&event.kind)?,
-            Heard::Missed { .. } => {
+            Received::Event(event) => self.follow(&event.kind)?,
+            Received::Missed { .. } => {
                 if let Ok(snapshot) = self.agent.snapshot().await {
                     self.take_up(*snapshot)?;
                 }
@@ -395,7 +396,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     /// Stops what runs and tells how it ended.
-    async fn wind_down(&mut self, heard: &mut Buffered) -> io::Result<()> {
+    async fn wind_down(&mut self, heard: &mut BufferedSubscription) -> io::Result<()> {
         if self.is_idle() {
             return self.teller.close_line();
         }

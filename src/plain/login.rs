@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::commands::{Told, why};
-use crate::agent::{AgentSession, Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
+use crate::agent::{
+    AgentSession, CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
+};
 
 type Silence = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
 
@@ -36,16 +38,16 @@ pub(super) struct Wanted {
 
 /// What gives and takes keys, where there is such a thing.
 pub(super) struct Keys {
-    desk: Option<KeyDesk>,
+    desk: Option<CredentialStore>,
     hush: Option<Hush>,
 }
 
 impl Keys {
-    pub(super) fn new(desk: Option<KeyDesk>, hush: Option<Hush>) -> Self {
+    pub(super) fn new(desk: Option<CredentialStore>, hush: Option<Hush>) -> Self {
         Self { desk, hush }
     }
 
-    fn desk(&self) -> Result<KeyDesk, String> {
+    fn desk(&self) -> Result<CredentialStore, String> {
         self.desk.clone().ok_or_else(|| "there is nowhere to keep keys here".to_owned())
     }
 
@@ -107,7 +109,7 @@ impl Keys {
     }
 }
 
-async fn holders(desk: KeyDesk) -> Result<Vec<KeyHolder>, String> {
+async fn holders(desk: CredentialStore) -> Result<Vec<ProviderCredential>, String> {
     spawn_blocking(move || desk.list()).await.map_err(|error| error.to_string())?.map_err(hinted)
 }
 
@@ -119,29 +121,29 @@ fn hinted((what, hint): (String, Option<String>)) -> String {
 }
 
 /// Tells the session of a key, and the user what came of it.
-async fn told(agent: &AgentSession, desk: &KeyDesk, change: KeyChange) -> Told {
-    let KeyChange { change, said, hint } = change;
+async fn told(agent: &AgentSession, desk: &CredentialStore, change: CredentialChange) -> Told {
+    let CredentialChange { change, said, hint } = change;
     let answers = agent.change_key(desk, change).await.map_err(|error| why(&error))?;
     let next = match answers {
-        Answers::ItsModel | Answers::AsBefore => hint,
-        Answers::Another => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
-        Answers::First(model) => {
+        KeyChangeOutcome::ItsModel | KeyChangeOutcome::AsBefore => hint,
+        KeyChangeOutcome::Another => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
+        KeyChangeOutcome::First(model) => {
             let chosen = format!("{model} answers from the next turn on; /model lists others");
             Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
         }
-        Answers::Nobody => Some("the next prompt needs another model: /model lists them".to_owned()),
-        Answers::LastResort(model) => {
+        KeyChangeOutcome::Nobody => Some("the next prompt needs another model: /model lists them".to_owned()),
+        KeyChangeOutcome::LastResort(model) => {
             Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
         }
     };
     Ok(format!("{}\n", next.map_or(said.clone(), |next| format!("{said}\n  {next}"))))
 }
 
-fn row(holder: &KeyHolder) -> String {
+fn row(holder: &ProviderCredential) -> String {
     let from = match &holder.from {
-        KeyOrigin::Nowhere => "no key".to_owned(),
-        KeyOrigin::Kept => "key in auth.json".to_owned(),
-        KeyOrigin::Elsewhere(place) => format!("key from {place}"),
+        CredentialOrigin::Nowhere => "no key".to_owned(),
+        CredentialOrigin::Kept => "key in auth.json".to_owned(),
+        CredentialOrigin::Elsewhere(place) => format!("key from {place}"),
     };
     format!("{}: {from}\n", holder.provider)
 }

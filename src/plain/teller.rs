@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::{Manner, Outputs};
-use crate::agent::Heard;
+use crate::agent::Received;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
@@ -104,10 +104,10 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
         if std::mem::take(&mut self.has_invited) { writeln!(self.outputs.err) } else { Ok(()) }
     }
 
-    pub(super) fn hear(&mut self, heard: &Heard) -> io::Result<()> {
+    pub(super) fn hear(&mut self, heard: &Received) -> io::Result<()> {
         match heard {
-            Heard::Event(event) => self.event(&event.kind),
-            Heard::Missed { messages, .. } => {
+            Received::Event(event) => self.event(&event.kind),
+            Received::Missed { messages, .. } => {
                 self.note("some of what happened was passed over because the output is slow")?;
                 self.has_told = false;
                 self.calls.clear();

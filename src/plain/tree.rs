@@ -2,8 +2,8 @@
 
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message};
-use crate::session::marks::Marks;
-use crate::session::tree::{BranchMark, Row};
+use crate::session::annotations::Annotations;
+use crate::session::tree::{BranchMark, TreeRow};
 use crate::session::{Entry, EntryBody, Reader};
 
 /// Characters of a text that are shown.
@@ -15,7 +15,7 @@ const DEEPEST: usize = 12;
 /// The whole tree without what is hidden.
 pub(super) fn text(reader: &Reader) -> String {
     let (tree, leaf) = (reader.tree(), reader.leaf());
-    let marks = Marks::of(reader, &tree);
+    let marks = Annotations::of(reader, &tree);
     let hidden = marks.hidden_with(&tree, leaf.as_ref());
     let mut labels: Vec<Option<String>> = Vec::with_capacity(tree.nodes().len());
     // One that can't be read is shown by nobody; the log's findings name it.
@@ -23,7 +23,7 @@ pub(super) fn text(reader: &Reader) -> String {
     labels.resize(tree.nodes().len(), None);
     let rows = tree.rows(leaf.as_ref(), |at, _| labels[at].is_some() && hidden[at].is_none());
     let last = rows.iter().rposition(|row| row.on_path);
-    let line = |(at, row): (usize, &Row)| {
+    let line = |(at, row): (usize, &TreeRow)| {
         let place = if Some(at) == last { ", you are here" } else { "" };
         let label = marks.label(row.node).map(|label| format!(", labelled {label}")).unwrap_or_default();
         let branch = match row.branch {

@@ -2,7 +2,7 @@
 
 use crate::agent::{BashContext, unrunnable};
 use crate::message::ThinkingLevel;
-use crate::spelling;
+use crate::suggest;
 
 /// What a line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Typed {
         if let Some(text) = text.strip_prefix('>') {
             return said(text, Self::FollowUp);
         }
-        if spelling::is_quit_word(text) {
+        if suggest::is_quit_word(text) {
             return Self::Command(Command::Quit);
         }
         match text.strip_prefix('/') {

@@ -10,7 +10,7 @@ use crate::agent::{BashContext, BranchSummary, StreamingBehavior};
 use crate::event::{CompactionChoice, Decision, QueueKind};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{Image, ThinkingLevel};
-use crate::session::{Scope, Visibility};
+use crate::session::{SessionScope, Visibility};
 
 /// What a client asks for.
 #[derive(Debug, PartialEq)]
@@ -74,7 +74,7 @@ pub(super) enum Ask {
     ForkMessages,
     LastAssistantText,
     Commands,
-    Sessions { scope: Scope, query: Option<String> },
+    Sessions { scope: SessionScope, query: Option<String> },
 }
 
 /// How the session is to behave from now on.
@@ -245,11 +245,14 @@ fn ask(name: &str, fields: &mut Fields) -> Parsed {
         "get_commands" => Ask::Commands,
         "list_sessions" => {
             let scope = fields.maybe_word("scope", "\"current\" or \"all\"", |word| match word {
-                "current" => Some(Scope::ThisDirectory),
-                "all" => Some(Scope::Everywhere),
+                "current" => Some(SessionScope::ThisDirectory),
+                "all" => Some(SessionScope::Everywhere),
                 _ => None,
             })?;
-            Ask::Sessions { scope: scope.unwrap_or(Scope::ThisDirectory), query: fields.maybe_text("query")? }
+            Ask::Sessions {
+                scope: scope.unwrap_or(SessionScope::ThisDirectory),
+                query: fields.maybe_text("query")?,
+            }
         }
         _ => return Ok(None),
     };

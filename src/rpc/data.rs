@@ -3,13 +3,13 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::agent::turn::Retry;
-use crate::agent::{BashContext, Live, RunningBash, RunningCall, SlashCommand, Summarizing, SummaryOf};
+use crate::agent::turn::AnnouncedRetry;
+use crate::agent::{BashContext, InFlight, RunningBash, RunningCall, SlashCommand, Summarizing, SummaryOf};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{Message, joined_text};
-use crate::provider::catalog::{ModelFacts, Sight};
-use crate::session::marks::Marks;
+use crate::provider::catalog::{ImageInput, ModelFacts};
+use crate::session::annotations::Annotations;
 use crate::session::tree::Tree;
 use crate::session::{Reader, SessionError};
 
@@ -31,7 +31,7 @@ pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
         "provider": facts.provider,
         "baseUrl": "",
         "reasoning": facts.thinks(),
-        "input": if facts.sight == Sight::Blind { &["text"][..] } else { &["text", "image"] },
+        "input": if facts.sight == ImageInput::Unsupported { &["text"][..] } else { &["text", "image"] },
         "contextWindow": facts.window,
         "maxTokens": facts.max_output,
         "cost": cost,
@@ -47,7 +47,7 @@ pub(super) fn queue(items: &[QueueItem]) -> Value {
 }
 
 /// What a session is doing.
-pub(super) fn live(live: &Live) -> Value {
+pub(super) fn live(live: &InFlight) -> Value {
     json!({
         "runningSince": live.running_since,
         "partial": live.partial,
@@ -60,7 +60,7 @@ pub(super) fn live(live: &Live) -> Value {
     })
 }
 
-fn retry(retry: &Retry) -> Value {
+fn retry(retry: &AnnouncedRetry) -> Value {
     json!({"attempt": retry.attempt, "maxAttempts": retry.most, "at": retry.at, "errorMessage": retry.why})
 }
 
@@ -138,7 +138,7 @@ pub(super) fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<Box<Ra
 /// A conversation is as deep as it is long, so nothing here calls itself.
 pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
-    let marks = Marks::of(reader, &tree);
+    let marks = Annotations::of(reader, &tree);
     let mut lines: Vec<Option<String>> = vec![None; tree.nodes().len()];
     reader.raw_lines(0..tree.nodes().len(), |at, line| {
         lines[at] = line.map(|line| line.get().to_owned());

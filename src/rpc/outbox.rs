@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::answer::Answer;
 use super::id::Id;
 use super::scribe::Scribe;
-use crate::agent::{Heard, Listener};
+use crate::agent::{Received, Subscription};
 
 /// Notes that may wait for the pump; whoever commands waits while answers can't go out.
 const NOTES: usize = 64;
@@ -51,7 +51,7 @@ pub(super) enum Manner {
 /// What the scribe writes.
 #[derive(Debug)]
 pub(super) enum Item {
-    Heard(Heard),
+    Heard(Received),
     Answer(Answer),
     Manner(Manner),
 }
@@ -64,7 +64,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn open(listener: Listener, out: impl Write + Send + 'static) -> Self {
+    pub(super) fn open(listener: Subscription, out: impl Write + Send + 'static) -> Self {
         let (notes, noted) = mpsc::channel(NOTES);
         let (items, mut received) = mpsc::channel(LINES);
         let (report, written) = oneshot::channel();
@@ -90,7 +90,7 @@ impl Outbox {
 }
 
 /// Ends when neither events nor notes can come any more, or when nobody takes lines.
-async fn pump(mut listener: Listener, mut notes: mpsc::Receiver<Note>, items: mpsc::Sender<Item>) {
+async fn pump(mut listener: Subscription, mut notes: mpsc::Receiver<Note>, items: mpsc::Sender<Item>) {
     let (mut is_held, mut is_heard, mut is_noted) = (false, true, true);
     while is_heard || is_noted {
         let item = tokio::select! {
@@ -121,7 +121,7 @@ async fn pump(mut listener: Listener, mut notes: mpsc::Receiver<Note>, items: mp
 
 /// Tells what happened until now.
 async fn tell_all(
-    listener: &mut Listener,
+    listener: &mut Subscription,
     items: &mpsc::Sender<Item>,
 ) -> Result<(), mpsc::error::SendError<Item>> {
     for _ in 0..BURST {

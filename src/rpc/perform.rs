@@ -82,7 +82,7 @@ impl Performer {
         let agent = &self.agent;
         match command {
             Command::Say(say) => self.say(say).await?,
-            Command::Hurry => agent.hurry().await?,
+            Command::Hurry => agent.deliver_steering_now().await?,
             Command::Ask(_) => {}
             Command::Set(set) => return self.set(set).await,
             Command::Queue(command) => return self.queue(command).await,

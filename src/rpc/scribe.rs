@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::command::Switch;
 use super::id::Id;
 use super::outbox::{Item, Manner};
-use crate::agent::Heard;
+use crate::agent::Received;
 use crate::event::{Event, EventKind};
 use crate::id::EntryId;
 
@@ -75,7 +75,7 @@ impl<Out: Write> Scribe<Out> {
     fn item(&mut self, item: Item) -> io::Result<()> {
         match item {
             Item::Answer(answer) => answer.write_line(&mut self.out),
-            Item::Heard(Heard::Event(event)) => self.event(&event),
+            Item::Heard(Received::Event(event)) => self.event(&event),
             Item::Heard(missed) => missed.write_lines(&mut self.out),
             Item::Manner(Manner::Deltas(switch)) => {
                 self.deltas = switch;
@@ -99,7 +99,7 @@ impl<Out: Write> Scribe<Out> {
             return Ok(());
         }
         match self.name_of(&event.kind) {
-            None => Heard::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
+            None => Received::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
             Some((entry, id)) => {
                 let Value::Object(event) = serde_json::to_value(event)? else { return Ok(()) };
                 serde_json::to_writer(&mut self.out, &Named { event, id, entry })?;
@@ -134,7 +134,7 @@ mod tests {
     use crate::unit::UnixMs;
 
     fn heard(kind: EventKind) -> Item {
-        Item::Heard(Heard::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
+        Item::Heard(Received::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
     }
 
     fn written(items: Vec<Item>) -> Vec<Value> {

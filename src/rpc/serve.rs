@@ -21,7 +21,7 @@ use super::lines::Line;
 use super::outbox::{Manner, Note, Outbox};
 use super::perform::Performer;
 use super::{RpcError, RpcOptions};
-use crate::agent::{AgentSession, Listener};
+use crate::agent::{AgentSession, Subscription};
 
 /// How long the next command waits for one that is quick as a rule: appending to a log on a slow disk, a hook.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -49,7 +49,7 @@ pub(super) async fn serve(
     stop: impl Future<Output = ()>,
     options: RpcOptions,
 ) -> Result<(), RpcError> {
-    let outbox = Outbox::open(Listener::new(&agent), output);
+    let outbox = Outbox::open(Subscription::new(&agent), output);
     let notes = outbox.notes();
     let mut server = Server {
         performer: Performer::new(agent.clone(), options),

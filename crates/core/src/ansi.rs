@@ -5,17 +5,17 @@
 //! beside it [`Stroke`]s that say where it is coloured. Nothing moves to another line, so nothing that is complete can be painted over;
 //! all else that is said to a terminal is left out. Pure: who gathers output, keeps it or draws it does that elsewhere.
 
-mod columns;
 mod decoder;
-mod paper;
+mod output_buffer;
 mod sequence;
+mod width;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use columns::{columns, of_grapheme};
-pub use decoder::Decoder;
-pub use paper::{Paper, TAB};
+pub use decoder::AnsiDecoder;
+pub use output_buffer::{OutputBuffer, TAB};
+pub use width::{columns, of_grapheme};
 
 /// Most strokes that are kept of one output, the last ones: two for each line of the longest output that a model reads. In the log
 /// they take some 80 kB.
@@ -62,7 +62,7 @@ impl Emphasis {
 
 /// A colour that a command chose for what it printed, in the terms of terminals. A theme says how the first sixteen look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ansi {
+pub enum AnsiColor {
     /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and the same bright.
     Basic(u8),
     /// One of the 256 that begin with those sixteen; from 16 up.
@@ -73,13 +73,13 @@ pub enum Ansi {
 
 /// How text is set apart from other text of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Pen {
+pub struct SgrState {
     /// The emphasis.
     pub emphasis: Emphasis,
     /// The colour of the text, if one was chosen.
-    pub fg: Option<Ansi>,
+    pub fg: Option<AnsiColor>,
     /// The colour of the ground, if one was chosen.
-    pub bg: Option<Ansi>,
+    pub bg: Option<AnsiColor>,
 }
 
 /// A stretch of a text that is in one pen.
@@ -87,25 +87,25 @@ pub struct Pen {
 /// In JSON `[start, length, "1;31"]`: the pen is written as a terminal is told of it (ECMA-48, SGR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, usize, String)", into = "(usize, usize, String)")]
-pub struct Stroke {
+pub struct StyleRun {
     /// Characters (Unicode scalar values) before it.
     pub start: usize,
     /// Its characters.
     pub length: usize,
     /// Its pen.
-    pub pen: Pen,
+    pub pen: SgrState,
 }
 
 /// What was printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printed {
+pub struct StyledText {
     /// The text: of control characters it has newlines and tabs.
     pub text: String,
     /// Where it is coloured, in order and apart from each other; what is between is in no pen.
-    pub strokes: Vec<Stroke>,
+    pub strokes: Vec<StyleRun>,
 }
 
-impl Pen {
+impl SgrState {
     /// What a terminal is told to take this pen, from none on.
     #[must_use]
     pub fn sgr(self) -> String {
@@ -125,7 +125,7 @@ impl Pen {
     }
 }
 
-impl Ansi {
+impl AnsiColor {
     /// The numbers for it, where the first eight begin at `base` and the bright ones at `bright`.
     fn sgr(self, base: u8, bright: u8) -> String {
         match self {
@@ -137,7 +137,7 @@ impl Ansi {
     }
 }
 
-impl Stroke {
+impl StyleRun {
     /// The number of the character behind it.
     #[must_use]
     pub const fn end(&self) -> usize {
@@ -145,23 +145,23 @@ impl Stroke {
     }
 }
 
-impl From<(usize, usize, String)> for Stroke {
+impl From<(usize, usize, String)> for StyleRun {
     fn from((start, length, sgr): (usize, usize, String)) -> Self {
-        Self { start, length, pen: sequence::changed_by(Pen::default(), &sgr) }
+        Self { start, length, pen: sequence::changed_by(SgrState::default(), &sgr) }
     }
 }
 
-impl From<Stroke> for (usize, usize, String) {
-    fn from(Stroke { start, length, pen }: Stroke) -> Self {
+impl From<StyleRun> for (usize, usize, String) {
+    fn from(StyleRun { start, length, pen }: StyleRun) -> Self {
         (start, length, pen.sgr())
     }
 }
 
-impl Printed {
+impl StyledText {
     /// What a command printed, all at once.
     #[must_use]
     pub fn of(raw: &str) -> Self {
-        let mut paper = Paper::default();
+        let mut paper = OutputBuffer::default();
         paper.push(raw.as_bytes());
         paper.printed()
     }
@@ -169,7 +169,7 @@ impl Printed {
     /// Text that was kept with its strokes. Where it holds what a terminal acts on (another program kept it as it came), that is acted
     /// on here, and the strokes are about another text.
     #[must_use]
-    pub fn kept(text: &str, strokes: Vec<Stroke>) -> Self {
+    pub fn kept(text: &str, strokes: Vec<StyleRun>) -> Self {
         if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }
     }
 
@@ -190,20 +190,20 @@ impl Printed {
 
 /// Strokes as the text has them that lacks so many characters at its beginning.
 #[must_use]
-pub fn moved(strokes: &[Stroke], characters: usize) -> Vec<Stroke> {
+pub fn moved(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
     let left = strokes.iter().filter(|stroke| stroke.end() > characters);
     left.map(|stroke| {
         let cut = characters.saturating_sub(stroke.start);
-        Stroke { start: stroke.start.saturating_sub(characters), length: stroke.length - cut, ..*stroke }
+        StyleRun { start: stroke.start.saturating_sub(characters), length: stroke.length - cut, ..*stroke }
     })
     .collect()
 }
 
 /// Strokes that were kept as JSON; what is none is left out.
 #[must_use]
-pub fn strokes_of(value: &Value) -> Vec<Stroke> {
+pub fn strokes_of(value: &Value) -> Vec<StyleRun> {
     let strokes = value.as_array().into_iter().flatten();
-    strokes.filter_map(|stroke| Stroke::deserialize(stroke).ok()).take(MOST_STROKES).collect()
+    strokes.filter_map(|stroke| StyleRun::deserialize(stroke).ok()).take(MOST_STROKES).collect()
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! An id read from a log is an opaque string (a ULID, eight hex digits, a UUID, anything); only what tiller
 //! mints itself is a ULID. Minting needs a clock and lives in `session`. See docs/session-format.md.
 
-mod text;
+mod inline_str;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use text::Text;
+use inline_str::InlineStr;
 
 /// Fewest characters by which a person may name a session or an entry.
 pub const SHORTEST_FRAGMENT: usize = 4;
@@ -22,12 +22,12 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(Text);
+        pub struct $name(InlineStr);
 
         impl $name {
             /// Takes the text as it stands.
             pub fn new(text: impl AsRef<str>) -> Self {
-                Self(Text::of(text.as_ref()))
+                Self(InlineStr::of(text.as_ref()))
             }
 
             /// The whole id.

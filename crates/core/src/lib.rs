@@ -8,6 +8,6 @@ pub mod message;
 pub mod protected_path;
 pub mod setting;
 pub mod skill_message;
-pub mod spelling;
+pub mod suggest;
 pub mod surrogates;
 pub mod unit;

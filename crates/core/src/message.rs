@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ansi::Stroke;
+use crate::ansi::StyleRun;
 use crate::id::CallId;
 use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -484,7 +484,7 @@ pub struct BashExecutionMessage {
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "lenient"
     )]
-    pub strokes: Vec<Stroke>,
+    pub strokes: Vec<StyleRun>,
     /// When it ended.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,

@@ -14,20 +14,20 @@ pub struct Setting {
     /// Dotted name.
     pub name: &'static str,
     /// What values it takes.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// The default, in the form it is typed in; empty means unset.
     pub default: &'static str,
     /// Names of the environment under which other programs know it.
     pub aliases: &'static [&'static str],
     /// Who may set it.
-    pub scope: Scope,
+    pub scope: SettingScope,
     /// What it does, in one sentence.
     pub about: &'static str,
 }
 
 /// Who may set a setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingScope {
     /// The user, and a project that the user trusts.
     #[default]
     Project,
@@ -37,7 +37,7 @@ pub enum Scope {
 
 /// What values a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum SettingKind {
     /// Any text, or unset.
     Text,
     /// One of these words.
@@ -73,117 +73,117 @@ macro_rules! table {
         pub static TABLE: &[&Setting] = &[$(&$konst),*];
     };
     (@scope $scope:expr) => { $scope };
-    (@scope) => { Scope::Project };
+    (@scope) => { SettingScope::Project };
     (@ $aliases:expr) => { $aliases };
     (@) => { &[] };
 }
 
 table! {
     /// Provider to use when no model is named.
-    PROVIDER = "provider", Kind::Text, "";
+    PROVIDER = "provider", SettingKind::Text, "";
     /// Model to start with: `[provider/]id[:thinking]`.
-    MODEL = "model", Kind::Text, "";
+    MODEL = "model", SettingKind::Text, "";
     /// Tokens that a model takes of which tiller's catalogue knows nothing; unset is 128000.
-    WINDOW = "window", Kind::Count { min: 1_024, max: 100_000_000 }, "";
+    WINDOW = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each with `:thinking` if it shall think so much; unset is all of them.
-    MODELS = "models", Kind::List, "";
+    MODELS = "models", SettingKind::List, "";
     /// How much the model thinks before it answers.
-    THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
+    THINKING = "thinking", SettingKind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
     /// Sampling temperature; unset is not sent.
-    TEMPERATURE = "temperature", Kind::Number { min: 0.0, max: 2.0 }, "";
+    TEMPERATURE = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
     /// Most tokens of one answer, thinking included; never above the model's own limit. Unset is that limit, at most 32000.
-    MAX_TOKENS = "max_tokens", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
+    MAX_TOKENS = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Which calls are asked about: those that run something, only risky ones, or none because nothing may change.
-    APPROVAL = "approval", Kind::Choice(&["ask", "auto", "read-only"]), "ask";
+    APPROVAL = "approval", SettingKind::Choice(&["ask", "auto", "read-only"]), "ask";
     /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
-    MAX_TURNS = "max_turns", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
+    MAX_TURNS = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer; unset or on is all of them, off is none.
-    TOOLS = "tools", Kind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
+    TOOLS = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
     /// Whether skills of the project, of the user and of tiller are loaded.
-    SKILLS = "skills", Kind::Choice(&["on", "off"]), "on";
+    SKILLS = "skills", SettingKind::Choice(&["on", "off"]), "on";
     /// Whether prompt templates of the project, of the user and of tiller are loaded.
-    TEMPLATES = "templates", Kind::Choice(&["on", "off"]), "on";
+    TEMPLATES = "templates", SettingKind::Choice(&["on", "off"]), "on";
     /// Whether AGENTS.md, CLAUDE.md and AGENT.md of the user and of the project are read.
-    CONTEXT_FILES = "context_files", Kind::Choice(&["on", "off"]), "on";
+    CONTEXT_FILES = "context_files", SettingKind::Choice(&["on", "off"]), "on";
     /// Whether the mouse scrolls, folds and selects in the TUI; off leaves it to the terminal.
-    MOUSE = "mouse", Kind::Choice(&["on", "off"]), "on", scope Scope::User;
+    MOUSE = "mouse", SettingKind::Choice(&["on", "off"]), "on", scope SettingScope::User;
     /// Whether changed skills, templates and context files are noticed by themselves while tiller runs.
-    WATCH = "watch", Kind::Choice(&["on", "off"]), "on";
+    WATCH = "watch", SettingKind::Choice(&["on", "off"]), "on";
     /// When a steering message is delivered.
-    STEERING_POINT = "steering_point", Kind::Choice(&["between-tools", "after-answer"]), "between-tools";
+    STEERING_POINT = "steering_point", SettingKind::Choice(&["between-tools", "after-answer"]), "between-tools";
     /// How many waiting steering messages are delivered at once.
-    STEERING_MODE = "steering_mode", Kind::Choice(&["one-at-a-time", "all"]), "all";
+    STEERING_MODE = "steering_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "all";
     /// How many waiting follow-ups are delivered at once.
-    FOLLOW_UP_MODE = "follow_up_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
+    FOLLOW_UP_MODE = "follow_up_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
     /// Whether consecutive calls of tools that only read run side by side.
-    PARALLEL_TOOLS = "parallel_tools", Kind::Choice(&["on", "off"]), "on";
+    PARALLEL_TOOLS = "parallel_tools", SettingKind::Choice(&["on", "off"]), "on";
     /// Whether failed requests that may succeed are sent again.
-    RETRY_ENABLED = "retry.enabled", Kind::Choice(&["on", "off"]), "on";
+    RETRY_ENABLED = "retry.enabled", SettingKind::Choice(&["on", "off"]), "on";
     /// Most tries after the first.
-    RETRY_MAX = "retry.max", Kind::Count { min: 0, max: 100 }, "5";
+    RETRY_MAX = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
     /// Milliseconds before the first of them, doubled from try to try, with jitter.
-    RETRY_BASE_MS = "retry.base_ms", Kind::Count { min: 0, max: 3_600_000 }, "2000";
+    RETRY_BASE_MS = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
     /// Most milliseconds between two tries, unless the provider asks for more.
-    RETRY_CAP_MS = "retry.cap_ms", Kind::Count { min: 0, max: 3_600_000 }, "60000";
+    RETRY_CAP_MS = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
     /// Seconds to wait for an answer's first byte, and within it for more content, whatever pings come; unset is 300, and 900 for a
     /// server on this machine or network.
-    REQUEST_FIRST_BYTE_S = "request.first_byte_s", Kind::Count { min: 1, max: 86_400 }, "";
+    REQUEST_FIRST_BYTE_S = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
     /// Seconds of silence within an answer after which it counts as broken off; pings are no silence.
-    REQUEST_STALL_S = "request.stall_s", Kind::Count { min: 1, max: 86_400 }, "120";
+    REQUEST_STALL_S = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
-    BASH_TIMEOUT_S = "bash.timeout_s", Kind::Count { min: 1, max: 86_400 }, "120";
+    BASH_TIMEOUT_S = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
     /// Most seconds that a call of the bash tool may ask for.
-    BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", Kind::Count { min: 1, max: 86_400 }, "600";
+    BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
     /// Shell that commands run in: an absolute path, or a name on PATH; unset is bash, else sh.
-    BASH_SHELL = "bash.shell", Kind::Text, "", scope Scope::User;
+    BASH_SHELL = "bash.shell", SettingKind::Text, "", scope SettingScope::User;
     /// Line for the shell that stands before every command, such as `source .venv/bin/activate`.
-    BASH_PREFIX = "bash.prefix", Kind::Text, "", scope Scope::User;
+    BASH_PREFIX = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
     /// Whether commands get the variables that hold providers' keys.
-    BASH_INHERIT_KEYS = "bash.inherit_keys", Kind::Choice(&["off", "on"]), "off", scope Scope::User;
+    BASH_INHERIT_KEYS = "bash.inherit_keys", SettingKind::Choice(&["off", "on"]), "off", scope SettingScope::User;
     /// Most lines of one tool result.
-    TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", Kind::Count { min: 1, max: 1_000_000 }, "2000";
+    TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
     /// Most characters of one tool result.
-    TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", Kind::Count { min: 1, max: 10_000_000 }, "40000";
+    TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
     /// Whether a conversation that gets too long for the model's window is compacted by itself.
-    COMPACTION_ENABLED = "compaction.enabled", Kind::Choice(&["on", "off"]), "on", aliases &["COMPACT_ENABLED"];
+    COMPACTION_ENABLED = "compaction.enabled", SettingKind::Choice(&["on", "off"]), "on", aliases &["COMPACT_ENABLED"];
     /// What takes the place of its older part: a summary made by the model, or nothing but its first message.
-    COMPACTION_STRATEGY = "compaction.strategy", Kind::Choice(&["summarize", "truncate", "off"]), "summarize";
+    COMPACTION_STRATEGY = "compaction.strategy", SettingKind::Choice(&["summarize", "truncate", "off"]), "summarize";
     /// Tokens of the window that stay free; unset is 16,384, at most a quarter of the window.
-    COMPACTION_RESERVE_TOKENS = "compaction.reserve_tokens", Kind::Count { min: 1, max: 10_000_000 }, "";
+    COMPACTION_RESERVE_TOKENS = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
     /// Tokens of the newest messages that stay as they are; unset is 20,000, at most a third of the window.
-    COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", Kind::Count { min: 1, max: 10_000_000 }, "";
+    COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
     /// Messages above which a conversation is compacted, whatever their size; unset is no limit.
-    COMPACTION_MAX_MESSAGES = "compaction.max_messages", Kind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
+    COMPACTION_MAX_MESSAGES = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
     /// Messages that stay as they are; unset is half of compaction.max_messages, or all of it with the strategy truncate.
-    COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
+    COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
     /// When the session log is synced to disk: every entry, user messages and turn ends, or never.
-    SYNC = "sync", Kind::Choice(&["always", "turn", "never"]), "turn";
+    SYNC = "sync", SettingKind::Choice(&["always", "turn", "never"]), "turn";
     /// Folder that holds the logs themselves instead of one folder a working directory.
-    SESSION_DIR = "session_dir", Kind::Text, "", scope Scope::User;
+    SESSION_DIR = "session_dir", SettingKind::Text, "", scope SettingScope::User;
     /// Milliseconds that an extension may take over a hook; one that guards calls and takes longer has the call asked about.
-    EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
+    EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
     /// Whether images are painted beneath their line where the terminal can, or stay a line.
-    IMAGES = "images", Kind::Choice(&["auto", "line"]), "auto";
+    IMAGES = "images", SettingKind::Choice(&["auto", "line"]), "auto";
     /// How the screen looks: the name of a theme, the path of its file, or auto: theme_dark or theme_light, as the terminal's ground is.
-    THEME = "theme", Kind::Text, "auto";
+    THEME = "theme", SettingKind::Text, "auto";
     /// The theme for terminals with a dark ground.
-    THEME_DARK = "theme_dark", Kind::Text, "dark";
+    THEME_DARK = "theme_dark", SettingKind::Text, "dark";
     /// The theme for terminals with a light ground.
-    THEME_LIGHT = "theme_light", Kind::Text, "light";
+    THEME_LIGHT = "theme_light", SettingKind::Text, "light";
     /// How many colours the terminal has; auto goes by what its environment says.
-    COLOURS = "colours", Kind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
+    COLOURS = "colours", SettingKind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
     /// Whether the terminal's title says which session this is and what it is doing.
-    TERMINAL_TITLE = "terminal.title", Kind::Choice(&["on", "off"]), "on";
+    TERMINAL_TITLE = "terminal.title", SettingKind::Choice(&["on", "off"]), "on";
     /// Whether the terminal is told that work goes on (OSC 9;4): by itself where that is understood, always, or never.
-    TERMINAL_PROGRESS = "terminal.progress", Kind::Choice(&["auto", "on", "off"]), "auto";
+    TERMINAL_PROGRESS = "terminal.progress", SettingKind::Choice(&["auto", "on", "off"]), "auto";
     /// What calls you when a long run ends or a call asks while you look elsewhere: a notification if the terminal has them, the bell, or nothing.
-    NOTIFY = "notify.mode", Kind::Choice(&["auto", "bell", "off"]), "auto";
+    NOTIFY = "notify.mode", SettingKind::Choice(&["auto", "bell", "off"]), "auto";
     /// Seconds that a run takes at least for its end to be told so.
-    NOTIFY_AFTER_S = "notify.after_s", Kind::Count { min: 0, max: 86_400 }, "10";
+    NOTIFY_AFTER_S = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
     /// What goes to the log file of tiller itself.
-    LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
+    LOG_LEVEL = "log.level", SettingKind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
     /// Where that file is, beginning at the state folder; unset is `tiller.log`.
-    LOG_FILE = "log.file", Kind::Text, "", scope Scope::User;
+    LOG_FILE = "log.file", SettingKind::Text, "", scope SettingScope::User;
 }
 
 /// The setting of this name.
@@ -215,25 +215,27 @@ impl Setting {
             return if self.default.is_empty() { Ok(None) } else { Err(self.invalid(text)) };
         }
         let value = match self.kind {
-            Kind::Text => SettingValue::Text(text.to_owned()),
-            Kind::Choice(words) if words.contains(&text) => SettingValue::Text(text.to_owned()),
-            Kind::Choice(SWITCH) if let Some(word) = switch(text) => SettingValue::Text(word.to_owned()),
-            Kind::Count { min, max } => match text.parse() {
+            SettingKind::Text => SettingValue::Text(text.to_owned()),
+            SettingKind::Choice(words) if words.contains(&text) => SettingValue::Text(text.to_owned()),
+            SettingKind::Choice(SWITCH) if let Some(word) = switch(text) => {
+                SettingValue::Text(word.to_owned())
+            }
+            SettingKind::Count { min, max } => match text.parse() {
                 Ok(count) if (min..=max).contains(&count) => SettingValue::Count(count),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
             },
-            Kind::Number { min, max } => match text.parse() {
+            SettingKind::Number { min, max } => match text.parse() {
                 Ok(number) if (min..=max).contains(&number) => SettingValue::Number(number),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
             },
-            Kind::ListOrSwitch if let Some(word) = switch(text) => match word {
+            SettingKind::ListOrSwitch if let Some(word) = switch(text) => match word {
                 "off" => SettingValue::List(Vec::new()),
                 _ => return Ok(None),
             },
-            Kind::List | Kind::ListOrSwitch => SettingValue::List(
+            SettingKind::List | SettingKind::ListOrSwitch => SettingValue::List(
                 text.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect(),
             ),
-            Kind::Choice(_) => return Err(self.invalid(text)),
+            SettingKind::Choice(_) => return Err(self.invalid(text)),
         };
         Ok(Some(value))
     }
@@ -248,7 +250,9 @@ impl Setting {
             Value::String(text) => self.parse(text),
             Value::Number(number) => self.parse(&number.to_string()),
             Value::Bool(flag) => self.parse(if *flag { "on" } else { "off" }),
-            Value::Array(items) if items.is_empty() && self.kind == Kind::ListOrSwitch => self.parse("off"),
+            Value::Array(items) if items.is_empty() && self.kind == SettingKind::ListOrSwitch => {
+                self.parse("off")
+            }
             Value::Array(items) if items.iter().all(Value::is_string) => {
                 let names: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
                 self.parse(&names.join(","))
@@ -285,7 +289,7 @@ pub fn parse_switch(name: &'static str, text: &str) -> Result<bool, InvalidSetti
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SettingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text => f.write_str("a text"),
@@ -337,7 +341,7 @@ impl fmt::Display for SettingValue {
 
 /// Where a value came from; later ones win.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// The table.
     Default,
     /// The user's settings file, by path.
@@ -350,7 +354,7 @@ pub enum Source {
     Flag(String),
 }
 
-impl Source {
+impl SettingSource {
     /// The place of this kind of source in the order in which later ones win.
     const fn rank(&self) -> u8 {
         match self {
@@ -363,7 +367,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -377,14 +381,14 @@ impl fmt::Display for Source {
 /// All settings with their values and where these came from.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    values: BTreeMap<&'static str, (Option<SettingValue>, Source)>,
+    values: BTreeMap<&'static str, (Option<SettingValue>, SettingSource)>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let values = TABLE.iter().map(|setting| {
             let value = setting.parse(setting.default).expect("every default is a value of its setting");
-            (setting.name, (value, Source::Default))
+            (setting.name, (value, SettingSource::Default))
         });
         Self { values: values.collect() }
     }
@@ -392,7 +396,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Sets a value, unless one of a later kind of source stands already.
-    pub fn set(&mut self, setting: &Setting, value: Option<SettingValue>, source: Source) {
+    pub fn set(&mut self, setting: &Setting, value: Option<SettingValue>, source: SettingSource) {
         let slot = self.values.get_mut(setting.name).expect("the table holds every setting");
         if source.rank() >= slot.1.rank() {
             *slot = (value, source);
@@ -413,7 +417,7 @@ impl Settings {
 
     /// A setting's value and where it came from.
     #[must_use]
-    pub fn value(&self, setting: &Setting) -> (Option<&SettingValue>, &Source) {
+    pub fn value(&self, setting: &Setting) -> (Option<&SettingValue>, &SettingSource) {
         let (value, source) = &self.values[setting.name];
         (value.as_ref(), source)
     }
@@ -494,8 +498,8 @@ mod tests {
     #[test]
     fn a_later_source_wins_whatever_the_order_of_setting() {
         let mut settings = Settings::default();
-        settings.set(&SYNC, SYNC.parse("never").unwrap(), Source::Flag("--sync".into()));
-        settings.set(&SYNC, SYNC.parse("always").unwrap(), Source::File("settings.json".into()));
+        settings.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::Flag("--sync".into()));
+        settings.set(&SYNC, SYNC.parse("always").unwrap(), SettingSource::File("settings.json".into()));
         assert!(settings.is(&SYNC, "never"));
     }
 

@@ -7,22 +7,24 @@ use serde_json::Value;
 use tiller_core::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
 use tiller_core::id::CallId;
 use tiller_core::message::{Access, ToolCall, ToolSpec};
-use tiller_tools::policy::{Asking, FolderAccess, Grant, Mode, Policy, Rule, SessionRules, Verdict};
+use tiller_tools::policy::{
+    ApprovalMode, AskBehavior, FolderAccess, Grant, PermissionRule, Policy, PolicyVerdict, SessionRules,
+};
 use tiller_tools::tool::ToolSource;
-use tiller_tools::workspace::{Purpose, SessionFolders, Workspace, describe_folder};
+use tiller_tools::workspace::{FileAccess, SessionFolders, Workspace, describe_folder};
 
-use super::extension::Opinion;
-use super::turn::{Denied, Fate};
+use super::extension::CallOpinion;
+use super::turn::{CallDecision, DeniedCall};
 
 mod repository;
 
 /// Whether somebody can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum Approver {
     /// A person watches.
-    Somebody,
+    Present,
     /// Nobody does: a call that would ask is denied, with a reason.
-    Nobody,
+    Absent,
 }
 
 /// Decides on calls.
@@ -31,7 +33,7 @@ pub(super) struct Approvals {
     policy: Policy,
     /// What a session begins with.
     configured: Policy,
-    audience: Audience,
+    audience: Approver,
     rules: SessionRules,
     waiting: Vec<ApprovalRequest>,
     /// Calls that an extension wants asked about, whatever the policy thinks of them.
@@ -46,14 +48,14 @@ pub(super) struct Approvals {
 #[derive(Clone, Debug)]
 struct OutsidePath {
     path: PathBuf,
-    purpose: Purpose,
+    purpose: FileAccess,
     /// The rule that the question offers.
-    rule: Option<Rule>,
+    rule: Option<PermissionRule>,
 }
 
 /// The policy's word on a call.
 struct Assessment {
-    verdict: Verdict,
+    verdict: PolicyVerdict,
     /// True for a command that can only read, and only what tools may read without a question.
     only_reads: bool,
 }
@@ -61,19 +63,19 @@ struct Assessment {
 impl OutsidePath {
     fn reason(&self) -> String {
         let what = match self.purpose {
-            Purpose::Read => "reads",
-            Purpose::Write => "writes",
+            FileAccess::Read => "reads",
+            FileAccess::Write => "writes",
         };
         format!("{what} outside the working directory: {}", self.path.display())
     }
 
-    fn new(path: PathBuf, purpose: Purpose, policy: &Policy) -> Self {
+    fn new(path: PathBuf, purpose: FileAccess, policy: &Policy) -> Self {
         let rule = Self::find_rule(&path, purpose, policy);
         Self { path, purpose, rule }
     }
 
     /// The rule offered for the session: the folder, unless it holds secrets or is the root of the disk.
-    fn find_rule(path: &Path, purpose: Purpose, policy: &Policy) -> Option<Rule> {
+    fn find_rule(path: &Path, purpose: FileAccess, policy: &Policy) -> Option<PermissionRule> {
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
         let protected = &policy.protected;
         let is_secret = |folder: &Path| {
@@ -84,15 +86,15 @@ impl OutsidePath {
         };
         let folder = folder.filter(|folder| folder.parent().is_some() && !is_secret(folder))?;
         let access = match purpose {
-            Purpose::Read => FolderAccess::ReadWhenAsked,
-            Purpose::Write => FolderAccess::Write,
+            FileAccess::Read => FolderAccess::ReadWhenAsked,
+            FileAccess::Write => FolderAccess::Write,
         };
-        Some(Rule::Folder { folder: folder.to_owned(), access })
+        Some(PermissionRule::Folder { folder: folder.to_owned(), access })
     }
 }
 
 impl Approvals {
-    pub(super) fn new(policy: Policy, audience: Audience, workspace: Option<Workspace>) -> Self {
+    pub(super) fn new(policy: Policy, audience: Approver, workspace: Option<Workspace>) -> Self {
         let mut approvals = Self {
             configured: policy.clone(),
             policy,
@@ -111,28 +113,28 @@ impl Approvals {
     /// What asks, as the footer names it.
     pub(super) fn mode_name(&self) -> &'static str {
         match self.policy.asking {
-            Asking::User => self.policy.mode.name(),
-            Asking::Yes => "yes",
+            AskBehavior::User => self.policy.mode.name(),
+            AskBehavior::Yes => "yes",
         }
     }
 
     /// Sets what asks, from the next call on until another session begins: the user is asked again where `--yes` answered.
-    pub(super) fn set_mode(&mut self, mode: Mode) {
+    pub(super) fn set_mode(&mut self, mode: ApprovalMode) {
         self.policy.mode = mode;
-        self.policy.asking = Asking::User;
+        self.policy.asking = AskBehavior::User;
     }
 
     /// Sets what asks in this session and in those that begin later.
-    pub(super) fn configure_mode(&mut self, mode: Mode) {
+    pub(super) fn configure_mode(&mut self, mode: ApprovalMode) {
         self.set_mode(mode);
         self.configured.clone_from(&self.policy);
     }
 
-    pub(super) fn audience(&self) -> Audience {
+    pub(super) fn audience(&self) -> Approver {
         self.audience
     }
 
-    pub(super) fn set_audience(&mut self, audience: Audience) {
+    pub(super) fn set_audience(&mut self, audience: Approver) {
         self.audience = audience;
     }
 
@@ -144,11 +146,16 @@ impl Approvals {
     /// that runs because it only reads asks until then: what its paths lead to may change, and it is looked at again when it is to ask.
     ///
     /// Notes where the call leads: allowed, it reaches this path and no other.
-    pub(super) fn plan(&mut self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
+    pub(super) fn plan(
+        &mut self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        source: Option<&ToolSource>,
+    ) -> CallDecision {
         let outside = self.find_outside(call, spec, source);
         let fate = match self.assess(call, spec, source) {
-            Assessment { verdict: Verdict::Ask { reason, rule }, only_reads: true } => {
-                Fate::Ask { reason, rule: rule.to_string() }
+            Assessment { verdict: PolicyVerdict::Ask { reason, rule }, only_reads: true } => {
+                CallDecision::Ask { reason, rule: rule.to_string() }
             }
             assessment => self.decide(call, spec, assessment, outside.as_ref()),
         };
@@ -163,19 +170,19 @@ impl Approvals {
     fn assess(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Assessment {
         let verdict = self.judge(call, spec, source);
         let may_read = source == Some(&ToolSource::BuiltIn)
-            && matches!(verdict, Verdict::Granted(_) | Verdict::Ask { .. });
+            && matches!(verdict, PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. });
         Assessment { only_reads: may_read && self.only_reads(call, spec), verdict }
     }
 
     /// The policy's word on a call, also about where the links lead in the path that a built-in tool reads.
-    fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Verdict {
+    fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> PolicyVerdict {
         let verdict = self.policy.judge(spec, &call.arguments, &self.rules);
         let is_read = source == Some(&ToolSource::BuiltIn) && spec.access == Access::Reads;
         let path = call.arguments.get("path").and_then(Value::as_str);
-        let path = path.filter(|_| is_read && verdict == Verdict::Allow);
-        let real = path
-            .zip(self.workspace.as_ref())
-            .and_then(|(path, workspace)| Some((path, workspace.resolve(path, Purpose::Read).ok()?.path())));
+        let path = path.filter(|_| is_read && verdict == PolicyVerdict::Allow);
+        let real = path.zip(self.workspace.as_ref()).and_then(|(path, workspace)| {
+            Some((path, workspace.resolve(path, FileAccess::Read).ok()?.path()))
+        });
         match real {
             Some((path, real)) => self.policy.judge_reading(&spec.name, path, &real, &self.rules),
             None => verdict,
@@ -183,7 +190,7 @@ impl Approvals {
     }
 
     /// What is to become of a call whose arguments are sound, if it is to run now.
-    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
+    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> CallDecision {
         let outside = self.find_outside(call, spec, source);
         self.decide(call, spec, self.assess(call, spec, source), outside.as_ref())
     }
@@ -194,19 +201,21 @@ impl Approvals {
         spec: &ToolSpec,
         Assessment { verdict, only_reads }: Assessment,
         outside: Option<&OutsidePath>,
-    ) -> Fate {
+    ) -> CallDecision {
         let fate = match verdict {
-            Verdict::Allow => Fate::Run(spec.access),
-            Verdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
-            Verdict::Granted(_) | Verdict::Ask { .. } if only_reads => Fate::Run(spec.access),
-            Verdict::Granted(Grant::Rule(rule)) => {
-                Fate::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
+            PolicyVerdict::Allow => CallDecision::Run(spec.access),
+            PolicyVerdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
+            PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. } if only_reads => {
+                CallDecision::Run(spec.access)
             }
-            Verdict::Granted(Grant::Yes) => Fate::Granted { by: Decider::YesFlag, rule: None },
-            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
-                Fate::Ask { reason, rule: rule.to_string() }
+            PolicyVerdict::Granted(Grant::Rule(rule)) => {
+                CallDecision::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
             }
-            Verdict::Ask { reason, .. } => {
+            PolicyVerdict::Granted(Grant::Yes) => CallDecision::Granted { by: Decider::YesFlag, rule: None },
+            PolicyVerdict::Ask { reason, rule } if self.audience == Approver::Present => {
+                CallDecision::Ask { reason, rule: rule.to_string() }
+            }
+            PolicyVerdict::Ask { reason, .. } => {
                 deny(DenialCause::NoApprover, reason, Some(self.allowed_by(call, spec)))
             }
         };
@@ -218,31 +227,31 @@ impl Approvals {
 
     /// Finds the least that allows a call which asks.
     fn allowed_by(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
-        let auto = Policy { mode: Mode::Auto, ..self.policy.clone() };
+        let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
         match auto.judge(spec, &call.arguments, &self.rules) {
-            Verdict::Allow | Verdict::Granted(_) => AllowedBy::Auto,
-            Verdict::Ask { .. } | Verdict::Deny { .. } => AllowedBy::Yes,
+            PolicyVerdict::Allow | PolicyVerdict::Granted(_) => AllowedBy::Auto,
+            PolicyVerdict::Ask { .. } | PolicyVerdict::Deny { .. } => AllowedBy::Yes,
         }
     }
 
     /// Decides on a call that leads out of the workspace.
-    fn fate_outside(&self, fate: Fate, outside: &OutsidePath) -> Fate {
+    fn fate_outside(&self, fate: CallDecision, outside: &OutsidePath) -> CallDecision {
         let reason = outside.reason();
         match fate {
-            Fate::Refuse(_) | Fate::Deny(_) => fate,
-            Fate::Ask { reason: own, .. } => {
-                Fate::Ask { reason: format!("{own}; {reason}"), rule: String::new() }
+            CallDecision::Refuse(_) | CallDecision::Deny(_) => fate,
+            CallDecision::Ask { reason: own, .. } => {
+                CallDecision::Ask { reason: format!("{own}; {reason}"), rule: String::new() }
             }
-            Fate::Run(_) | Fate::Granted { .. } if self.policy.asking == Asking::Yes => {
-                Fate::Granted { by: Decider::YesFlag, rule: None }
+            CallDecision::Run(_) | CallDecision::Granted { .. } if self.policy.asking == AskBehavior::Yes => {
+                CallDecision::Granted { by: Decider::YesFlag, rule: None }
             }
-            Fate::Run(_) | Fate::Granted { .. } if self.audience == Audience::Nobody => {
+            CallDecision::Run(_) | CallDecision::Granted { .. } if self.audience == Approver::Absent => {
                 let reason = format!("{reason} (--add-dir FOLDER lets tools reach it)");
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
-            Fate::Run(_) | Fate::Granted { .. } => {
+            CallDecision::Run(_) | CallDecision::Granted { .. } => {
                 let rule = outside.rule.as_ref();
-                Fate::Ask { reason, rule: rule.map(ToString::to_string).unwrap_or_default() }
+                CallDecision::Ask { reason, rule: rule.map(ToString::to_string).unwrap_or_default() }
             }
         }
     }
@@ -250,14 +259,15 @@ impl Approvals {
     /// Returns whether a call runs a command that can only read, and only what tools may read without a question.
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);
-        let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
+        let command =
+            command.filter(|_| spec.access == Access::Executes && self.policy.mode == ApprovalMode::Ask);
         let repository = || repository::inspect(&self.policy.root);
         let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
         let protected = &self.policy.protected;
         let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
         let may_read = |workspace: &Workspace, paths: &[String]| {
             paths.iter().all(|path| {
-                workspace.resolve(path, Purpose::Read).is_ok_and(|resolved| is_free(&resolved.path()))
+                workspace.resolve(path, FileAccess::Read).is_ok_and(|resolved| is_free(&resolved.path()))
             })
         };
         self.workspace.as_ref().zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
@@ -272,11 +282,11 @@ impl Approvals {
         source: Option<&ToolSource>,
     ) -> Option<OutsidePath> {
         let purpose = match spec.access {
-            Access::Reads => Purpose::Read,
-            Access::Writes => Purpose::Write,
+            Access::Reads => FileAccess::Read,
+            Access::Writes => FileAccess::Write,
             Access::Executes => return None,
         };
-        let asks = source == Some(&ToolSource::BuiltIn) && self.policy.mode != Mode::ReadOnly;
+        let asks = source == Some(&ToolSource::BuiltIn) && self.policy.mode != ApprovalMode::ReadOnly;
         let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| asks)?;
         let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
         Some(OutsidePath::new(path, purpose, &self.policy))
@@ -301,34 +311,48 @@ impl Approvals {
 
     /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter. A guard that
     /// came to no opinion is no question that `--yes` has answered beforehand.
-    pub(super) fn stricter(&mut self, call: &ToolCall, fate: Fate, opinion: Opinion) -> Fate {
+    pub(super) fn stricter(
+        &mut self,
+        call: &ToolCall,
+        fate: CallDecision,
+        opinion: CallOpinion,
+    ) -> CallDecision {
         self.insisted.remove(&call.id);
         match (fate, opinion) {
-            (fate @ (Fate::Refuse(_) | Fate::Deny(_)), _) | (fate, Opinion::Fine) => fate,
-            (_, Opinion::Forbidden(reason)) => deny(DenialCause::Extension, reason, None),
-            (fate @ Fate::Granted { .. }, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
-            (_, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => {
-                Fate::Granted { by: Decider::YesFlag, rule: None }
+            (fate @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _) | (fate, CallOpinion::Fine) => fate,
+            (_, CallOpinion::Forbidden(reason)) => deny(DenialCause::Extension, reason, None),
+            (fate @ CallDecision::Granted { .. }, CallOpinion::Doubtful(_))
+                if self.policy.asking == AskBehavior::Yes =>
+            {
+                fate
             }
-            (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => {
+            (_, CallOpinion::Doubtful(_)) if self.policy.asking == AskBehavior::Yes => {
+                CallDecision::Granted { by: Decider::YesFlag, rule: None }
+            }
+            (_, CallOpinion::Doubtful(reason)) if self.audience == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
-            (_, Opinion::Unjudged(reason)) if self.audience == Audience::Nobody => {
+            (_, CallOpinion::Unjudged(reason)) if self.audience == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, None)
             }
-            (fate, Opinion::Doubtful(reason) | Opinion::Unjudged(reason)) => self.insist(call, fate, reason),
+            (fate, CallOpinion::Doubtful(reason) | CallOpinion::Unjudged(reason)) => {
+                self.insist(call, fate, reason)
+            }
         }
     }
 
     /// Asks about a call for an extension's reason, and for the policy's own if it has one.
-    fn insist(&mut self, call: &ToolCall, fate: Fate, reason: String) -> Fate {
+    fn insist(&mut self, call: &ToolCall, fate: CallDecision, reason: String) -> CallDecision {
         self.insisted.insert(call.id.clone());
         let reason = match fate {
-            Fate::Ask { reason: own, .. } => format!("{reason}; {own}"),
-            Fate::Run(_) | Fate::Granted { .. } | Fate::Refuse(_) | Fate::Deny(_) => reason,
+            CallDecision::Ask { reason: own, .. } => format!("{reason}; {own}"),
+            CallDecision::Run(_)
+            | CallDecision::Granted { .. }
+            | CallDecision::Refuse(_)
+            | CallDecision::Deny(_) => reason,
         };
         // No rule would keep it from being asked again.
-        Fate::Ask { reason, rule: String::new() }
+        CallDecision::Ask { reason, rule: String::new() }
     }
 
     /// Whether a call is asked about whatever the policy thinks.
@@ -372,26 +396,26 @@ impl Approvals {
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
         let rule = match (self.outside.get(&request.tool_call_id), self.judge(&call, spec, source)) {
             (Some(outside), _) => outside.rule.clone(),
-            (None, Verdict::Ask { rule, .. }) => Some(rule),
-            (None, Verdict::Allow | Verdict::Granted(_) | Verdict::Deny { .. }) => None,
+            (None, PolicyVerdict::Ask { rule, .. }) => Some(rule),
+            (None, PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. }) => None,
         };
         let shown = rule.filter(|rule| rule.to_string() == request.rule);
         shown.into_iter().for_each(|rule| self.add_rule(rule));
     }
 
     /// The rules that the user allowed for the session.
-    pub(super) fn rules(&self) -> Vec<Rule> {
+    pub(super) fn rules(&self) -> Vec<PermissionRule> {
         self.rules.iter().cloned().collect()
     }
 
     /// Allows what a rule covers until another session is opened.
-    pub(super) fn add_rule(&mut self, rule: Rule) {
+    pub(super) fn add_rule(&mut self, rule: PermissionRule) {
         self.rules.add(rule);
         self.share_folders();
     }
 
     /// Takes a rule back; `false` where it isn't one of the session's.
-    pub(super) fn revoke(&mut self, rule: &Rule) -> bool {
+    pub(super) fn revoke(&mut self, rule: &PermissionRule) -> bool {
         let is_gone = self.rules.remove(rule);
         self.share_folders();
         is_gone
@@ -399,12 +423,14 @@ impl Approvals {
 
     /// The folders that tools reach in this session only, as the model is told of them.
     pub(super) fn session_folders(&self) -> Vec<String> {
-        let told = |rule: &Rule| match rule {
-            Rule::Folder { folder, access: FolderAccess::Write } => {
-                Some(describe_folder(folder, Purpose::Write))
+        let told = |rule: &PermissionRule| match rule {
+            PermissionRule::Folder { folder, access: FolderAccess::Write } => {
+                Some(describe_folder(folder, FileAccess::Write))
             }
-            Rule::Folder { folder, .. } => Some(describe_folder(folder, Purpose::Read)),
-            Rule::Pattern { .. } | Rule::Exact { .. } | Rule::Tool { .. } => None,
+            PermissionRule::Folder { folder, .. } => Some(describe_folder(folder, FileAccess::Read)),
+            PermissionRule::Pattern { .. } | PermissionRule::Exact { .. } | PermissionRule::Tool { .. } => {
+                None
+            }
         };
         self.rules.iter().filter_map(told).collect()
     }
@@ -414,11 +440,11 @@ impl Approvals {
         let Some(workspace) = &self.workspace else { return };
         let mut folders = SessionFolders::default();
         for rule in self.rules.iter() {
-            let Rule::Folder { folder, access } = rule else { continue };
+            let PermissionRule::Folder { folder, access } = rule else { continue };
             match access {
                 FolderAccess::ReadWhenAsked => folders.readable.push(folder.clone()),
-                FolderAccess::ReadOnly => folders.added.push((folder.clone(), Purpose::Read)),
-                FolderAccess::Write => folders.added.push((folder.clone(), Purpose::Write)),
+                FolderAccess::ReadOnly => folders.added.push((folder.clone(), FileAccess::Read)),
+                FolderAccess::Write => folders.added.push((folder.clone(), FileAccess::Write)),
             }
         }
         workspace.set_session_folders(folders);
@@ -426,6 +452,6 @@ impl Approvals {
     }
 }
 
-fn deny(cause: DenialCause, reason: String, allowed_by: Option<AllowedBy>) -> Fate {
-    Fate::Deny(Denied { cause, reason, allowed_by })
+fn deny(cause: DenialCause, reason: String, allowed_by: Option<AllowedBy>) -> CallDecision {
+    CallDecision::Deny(DeniedCall { cause, reason, allowed_by })
 }

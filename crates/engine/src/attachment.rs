@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::unit::thousands;
 use tiller_files as files;
 use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
-use tiller_tools::tool::{Extent, OutputLimits, keep_text};
+use tiller_tools::tool::{OutputLimits, TruncationExtent, keep_text};
 
 /// Largest file that is attached, in bytes: more than any model's window holds.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -72,14 +72,14 @@ fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
     let kept = limits.head(text);
     let mut body = kept.text.trim_end_matches('\n').to_owned();
     let notice = match kept.extent {
-        Extent::Whole if lines == 0 => Some("the file is empty".to_owned()),
-        Extent::Whole => None,
-        Extent::Lines => Some(format!(
+        TruncationExtent::Whole if lines == 0 => Some("the file is empty".to_owned()),
+        TruncationExtent::Whole => None,
+        TruncationExtent::Lines => Some(format!(
             "lines 1 to {} of {lines} are shown; read on with read_file, offset {}",
             kept.lines,
             kept.lines + 1
         )),
-        Extent::PartOfLine => Some(format!(
+        TruncationExtent::PartOfLine => Some(format!(
             "only the first {} characters of line 1 of {lines} are shown; use bash (cut -c) for its rest",
             kept.text.chars().count()
         )),

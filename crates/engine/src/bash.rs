@@ -1,15 +1,15 @@
 //! Commands of the user's own, `!` and `!!`: running one beside the loop, and the record it leaves.
 
-use tiller_core::ansi::Decoder;
+use tiller_core::ansi::AnsiDecoder;
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 use tiller_tools::process::{ExitStatus, Running};
-use tiller_tools::tool::{GLANCE_INTERVAL, Gathered, GatheredOutput};
+use tiller_tools::tool::{CapturedOutput, GLANCE_INTERVAL, OutputCapture};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::driver::Report;
+use super::driver::JobEvent;
 use super::handle::{BashContext, Reply, RunningBash};
 
 /// Bytes of output that nobody was told of, above which they are told at once.
@@ -21,7 +21,7 @@ pub(super) struct Bash {
     /// Stops it when sent to, or dropped.
     stop: Option<oneshot::Sender<()>>,
     /// Says what there is of its output.
-    so_far: Box<dyn Fn() -> GatheredOutput + Send>,
+    so_far: Box<dyn Fn() -> CapturedOutput + Send>,
     /// Whoever waits for its record.
     pub(super) waits: Option<Reply<BashExecutionMessage>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct BashEnd {
     pub(super) status: Option<ExitStatus>,
     /// What went wrong with running it.
     pub(super) trouble: Option<String>,
-    pub(super) output: GatheredOutput,
+    pub(super) output: CapturedOutput,
 }
 
 impl Bash {
@@ -40,12 +40,12 @@ impl Bash {
     pub(super) fn begin(
         shown: RunningBash,
         process: Running,
-        gathered: Gathered,
-        report: mpsc::Sender<Report>,
+        gathered: OutputCapture,
+        report: mpsc::Sender<JobEvent>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
         let so_far = Box::new(gathered.so_far());
-        let told = Told { id: shown.id.clone(), report, untold: Vec::new(), decoder: Decoder::new() };
+        let told = Told { id: shown.id.clone(), report, untold: Vec::new(), decoder: AnsiDecoder::new() };
         let job = run(process, gathered, told, stopped);
         (Self { shown, stop: Some(stop), so_far, waits: None }, job)
     }
@@ -91,27 +91,27 @@ impl Bash {
 /// What the driver is told of a command.
 struct Told {
     id: EntryId,
-    report: mpsc::Sender<Report>,
+    report: mpsc::Sender<JobEvent>,
     /// What came since it was told the last time.
     untold: Vec<u8>,
-    decoder: Decoder,
+    decoder: AnsiDecoder,
 }
 
 impl Told {
     /// Tells what came, and what there is now: both at once, so that who knows the one can go on with the other. Whether somebody
     /// listens.
-    async fn tell(&mut self, gathered: &Gathered) -> bool {
+    async fn tell(&mut self, gathered: &OutputCapture) -> bool {
         let mut delta = String::with_capacity(self.untold.len());
         self.decoder.decode(&self.untold, &mut delta);
         self.untold.clear();
         let output = Box::new(gathered.watched());
-        self.report.send(Report::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
+        self.report.send(JobEvent::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
 }
 
 async fn run(
     mut process: Running,
-    mut gathered: Gathered,
+    mut gathered: OutputCapture,
     mut told: Told,
     mut stopped: oneshot::Receiver<()>,
 ) {
@@ -155,5 +155,5 @@ async fn run(
     } else {
         BashEnd { status, trouble, output }
     };
-    let _ = told.report.send(Report::BashEnded { id: told.id, end }).await;
+    let _ = told.report.send(JobEvent::BashEnded { id: told.id, end }).await;
 }

@@ -3,22 +3,22 @@
 //! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
 //! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
 
+mod active_session;
 mod bash;
+mod branch_summary;
 mod commands;
 mod compaction;
-mod current;
-mod foreign;
+mod compaction_state;
+mod external_appends;
 mod hooks;
 mod jobs;
-mod journal;
-mod leaving;
 mod model;
 mod perform;
 mod queries;
 mod reports;
-mod shelf;
-mod summaries;
-mod summary;
+mod resource_state;
+mod run_tracing;
+mod summarize_job;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -29,32 +29,32 @@ use tiller_core::event::{Event, EventKind, QueueItem};
 use tiller_core::message::{Message, ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::catalog::thinking_budget;
-use tiller_provider::{Model, ModelFacts, Providers};
+use tiller_provider::{Model, ModelFacts, ProviderRegistry};
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
 use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
 use tiller_tools::tool::{OutputLimits, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
-use super::approvals::{Approvals, Audience};
+use super::approvals::{Approvals, Approver};
 use super::compaction::CompactionOptions;
-use super::extension::{Extensions, Listeners};
-use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS, Reply, Settled};
-use super::partial::Partial;
+use super::extension::{EventForwarder, Extensions};
+use super::handle::{AgentError, AgentSession, COMMANDS, EVENTS, Reply, SessionCommand, Settled};
+use super::partial::MessageBuilder;
 use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
-use super::turn::{Effect, Input, Told, Turn, TurnOptions};
+use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
-use current::{Current, RunFacts};
+use active_session::{ActiveSession, RunFacts};
+use compaction_state::Summaries;
 use hooks::Hooks;
 use jobs::Jobs;
-use journal::Journal;
-use shelf::Shelf;
-use summaries::Summaries;
+use resource_state::ResourceState;
+use run_tracing::RunTracer;
 
-pub(super) use jobs::Report;
+pub(super) use jobs::JobEvent;
 
 /// Reports that jobs may have waiting; a full channel slows the stream down, not the loop.
 const REPORTS: usize = 1_024;
@@ -63,13 +63,13 @@ const REPORTS: usize = 1_024;
 const BASH_END: Duration = Duration::from_secs(1);
 
 /// Everything a session is made of; the caller chooses each.
-pub struct Parts {
+pub struct SessionParts {
     /// Where sessions are.
     pub manager: SessionManager,
     /// The session to begin with.
     pub writer: Writer,
     /// Who can be asked.
-    pub providers: Providers,
+    pub providers: ProviderRegistry,
     /// Who is asked first.
     pub first: FirstModel,
     /// What the model may call.
@@ -95,14 +95,14 @@ pub struct FirstModel {
     /// How much it thinks.
     pub thinking: ThinkingLevel,
     /// Whose word counts when the log names another model.
-    pub choice: Choice,
+    pub choice: ModelChoice,
     /// Whose word counts when the log names another level.
-    pub thinking_choice: Choice,
+    pub thinking_choice: ModelChoice,
 }
 
 /// Who chooses the model and thinking level of a session that was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ModelChoice {
     /// Whoever started tiller: a model was named.
     Caller,
     /// The log.
@@ -125,11 +125,11 @@ pub struct AgentOptions {
     /// Which calls are asked about.
     pub policy: Policy,
     /// Whether anybody can answer.
-    pub audience: Audience,
+    pub audience: Approver,
     /// What is kept of the output of `!` commands.
     pub output: OutputOptions,
     /// Which of the tools the model is told of at the start.
-    pub offer: Offer,
+    pub offer: ToolOffer,
     /// What the log says of this process: `tui`, `print`.
     pub mode: &'static str,
     /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
@@ -195,9 +195,9 @@ impl AgentOptions {
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),
             policy: Policy { root: work_dir, ..Policy::default() },
-            audience: Audience::Nobody,
+            audience: Approver::Absent,
             output: OutputOptions { limits: OutputLimits::default(), scratch },
-            offer: Offer::All,
+            offer: ToolOffer::All,
             mode: "embedded",
             remote: None,
         }
@@ -206,7 +206,7 @@ impl AgentOptions {
 
 /// Which of the tools a model is told of at the start. The others are there all the same, and can be offered later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Offer {
+pub enum ToolOffer {
     /// All of them.
     #[default]
     All,
@@ -219,7 +219,7 @@ pub enum Offer {
     },
 }
 
-impl Offer {
+impl ToolOffer {
     fn of(&self, tools: &Tools) -> Tools {
         match self {
             Self::All => tools.clone(),
@@ -244,32 +244,32 @@ pub enum SyncPolicy {
 
 /// The driver's own possessions.
 struct Driver {
-    fixed: Fixed,
-    shelf: Shelf,
-    current: Current,
+    fixed: Services,
+    shelf: ResourceState,
+    current: ActiveSession,
     turn: Turn,
-    agenda: Agenda,
+    agenda: EffectQueue,
     jobs: Jobs,
-    partial: Option<Partial>,
+    partial: Option<MessageBuilder>,
     approvals: Approvals,
     retry: RetryOptions,
     hooks: Hooks,
     summaries: Summaries,
-    teller: Teller,
+    teller: EventBus,
 }
 
 /// What is still to be done.
 #[derive(Default)]
-struct Agenda {
-    work: VecDeque<Work>,
+struct EffectQueue {
+    work: VecDeque<QueuedEffect>,
     /// Syncs under way; the work waits for them.
     syncs: usize,
 }
 
 /// What stays as it is for a driver's life.
-struct Fixed {
+struct Services {
     manager: SessionManager,
-    providers: Providers,
+    providers: ProviderRegistry,
     tools: Tools,
     /// Those of them that the model is told of.
     offered: Tools,
@@ -279,21 +279,21 @@ struct Fixed {
 }
 
 /// Something still to be done, in order.
-enum Work {
+enum QueuedEffect {
     Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
     /// As that, with messages that were taken out of the queue.
-    HandBack(HandBack),
+    HandBack(ReturnQueued),
 }
 
 /// Messages that are handed to whoever had them taken out of the queue.
-struct HandBack {
+struct ReturnQueued {
     items: Vec<QueueItem>,
     reply: Box<dyn FnOnce(Result<Vec<QueueItem>, AgentError>) + Send>,
 }
 
-impl HandBack {
+impl ReturnQueued {
     /// Something could not be written. What waits no longer all the same is with nobody else: it is handed over.
     fn after_failure(self, waiting: &Queue, reason: &str) {
         let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
@@ -305,14 +305,14 @@ impl HandBack {
 
 /// The end of the last run, and whoever waits for the next one.
 #[derive(Default)]
-struct Waiting {
+struct SettleWaiters {
     last: Option<Settled>,
     /// Messages of the run that is going on, as far as its pauses named them.
     named: Vec<Arc<Message>>,
     replies: Vec<Reply<Settled>>,
 }
 
-impl Waiting {
+impl SettleWaiters {
     /// Takes note of the ends of runs. A run that pauses goes on, so its messages are gathered over its pauses.
     fn hear(&mut self, event: &EventKind) {
         match event {
@@ -331,19 +331,19 @@ impl Waiting {
 }
 
 /// Everything that is told: stamps events, sends them to whoever listens, and knows what was begun.
-struct Teller {
+struct EventBus {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
-    told: Told,
-    settling: Waiting,
+    told: OpenEvents,
+    settling: SettleWaiters,
     reader: watch::Sender<Reader>,
-    journal: Journal,
+    journal: RunTracer,
 }
 
-impl Teller {
+impl EventBus {
     fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
-        let (told, settling) = (Told::default(), Waiting::default());
-        Self { events, seq: 0, told, settling, reader, journal: Journal::default() }
+        let (told, settling) = (OpenEvents::default(), SettleWaiters::default());
+        Self { events, seq: 0, told, settling, reader, journal: RunTracer::default() }
     }
 
     fn tell(&mut self, kind: EventKind) {
@@ -377,14 +377,14 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session's log can't be read.
-    pub fn start(parts: Parts) -> Result<Self, SessionError> {
+    pub fn start(parts: SessionParts) -> Result<Self, SessionError> {
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
         // The driver alone keeps the events open, so that they end with it.
         let watched = events.downgrade();
         let told = events.clone();
         let (driver, reader, notices) = Driver::with_reports(parts, events)?;
-        let listeners = Arc::new(Listeners::begin(driver.driver.hooks.crew().clone(), &told));
+        let listeners = Arc::new(EventForwarder::begin(driver.driver.hooks.crew().clone(), &told));
         tokio::spawn(driver.run(received));
         Ok(Self { commands, events: watched, reader, notices: notices.into(), listeners })
     }
@@ -392,12 +392,12 @@ impl AgentSession {
 
 impl Driver {
     fn with_reports(
-        parts: Parts,
+        parts: SessionParts,
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
         let (mut current, queue, mut notices) =
-            Current::load(parts.writer, parts.first.model, parts.first.thinking)?;
+            ActiveSession::load(parts.writer, parts.first.model, parts.first.thinking)?;
         notices.extend(current.follow_the_log(
             &parts.providers,
             parts.first.choice,
@@ -408,13 +408,13 @@ impl Driver {
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let offered = parts.options.offer.of(&tools);
-        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &offered);
+        let (shelf, keeper) = ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let fixed = Fixed {
+        let fixed = Services {
             run,
             manager: parts.manager,
             providers: parts.providers,
@@ -423,7 +423,7 @@ impl Driver {
             runner: parts.runner,
             options: parts.options,
         };
-        journal::opened(&current.reader());
+        run_tracing::opened(&current.reader());
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
         let mut jobs = Jobs::new(report, keeper);
@@ -440,11 +440,11 @@ impl Driver {
             fixed,
             shelf,
             current,
-            agenda: Agenda::default(),
+            agenda: EffectQueue::default(),
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
-            teller: Teller::new(events, reader),
+            teller: EventBus::new(events, reader),
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))
     }
@@ -453,14 +453,18 @@ impl Driver {
     fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.current.usual_model(), self.current.thinking);
         let mut notices = writer.reader().remarks(self.fixed.manager.cwd());
-        let (current, queue, found) = Current::load(writer, model, thinking)?;
+        let (current, queue, found) = ActiveSession::load(writer, model, thinking)?;
         notices.extend(found);
-        journal::closed(&self.current.reader());
-        journal::opened(&current.reader());
+        run_tracing::closed(&self.current.reader());
+        run_tracing::opened(&current.reader());
         self.current = current;
         self.approvals.forget();
         self.folders_changed();
-        notices.extend(self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log));
+        notices.extend(self.current.follow_the_log(
+            &self.fixed.providers,
+            ModelChoice::Log,
+            ModelChoice::Log,
+        ));
         notices.extend(self.current.too_long_notice());
         self.begin(queue);
         Ok(notices)
@@ -474,7 +478,7 @@ impl Driver {
     }
 
     fn queue(&mut self, effects: Vec<Effect>) {
-        self.agenda.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
+        self.agenda.work.extend(effects.into_iter().map(|effect| QueuedEffect::Effect(Box::new(effect))));
     }
 
     fn apply(&mut self, input: Input) {
@@ -492,7 +496,7 @@ impl Driver {
     ) {
         let effects = self.turn.step(input, now());
         self.queue(effects);
-        self.agenda.work.push_back(Work::HandBack(HandBack { items, reply: Box::new(reply) }));
+        self.agenda.work.push_back(QueuedEffect::HandBack(ReturnQueued { items, reply: Box::new(reply) }));
         self.perform();
     }
 
@@ -500,7 +504,7 @@ impl Driver {
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);
-        self.agenda.work.push_back(Work::Reply(Box::new(reply)));
+        self.agenda.work.push_back(QueuedEffect::Reply(Box::new(reply)));
         self.perform();
     }
 }
@@ -508,7 +512,7 @@ impl Driver {
 /// A driver and the channel that its jobs report on; apart, so that the loop can hold both.
 struct DriverWithReports {
     driver: Driver,
-    reports: mpsc::Receiver<Report>,
+    reports: mpsc::Receiver<JobEvent>,
 }
 
 impl DriverWithReports {
@@ -525,13 +529,13 @@ impl DriverWithReports {
         let _ = tokio::time::timeout(BASH_END, ended).await;
     }
 
-    async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+    async fn run(mut self, mut commands: mpsc::Receiver<SessionCommand>) {
         let mut batch = Vec::with_capacity(REPORTS);
         loop {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(Command::Close { reply }) => {
+                    Some(SessionCommand::Close { reply }) => {
                         self.end_bash().await;
                         let closed = self.driver.close();
                         // Whoever waits for this wants the log to be free.

@@ -12,21 +12,21 @@ use tiller_core::event::RunOutcome;
 use tiller_core::id::SessionId;
 use tiller_core::message::{Image, Message, ThinkingLevel, Usage};
 use tiller_core::unit::UnixMs;
-use tiller_provider::{Model, ModelError, Providers};
-use tiller_session::{EntryBody, Placement, SessionError, SessionManager, Tally};
-use tiller_tools::policy::Asking;
+use tiller_provider::{Model, ModelError, ProviderRegistry};
+use tiller_session::{EntryBody, Placement, SessionError, SessionManager, Totals};
+use tiller_tools::policy::AskBehavior;
 use tiller_tools::process::Runner;
 use tiller_tools::tool::{ToolEnvironment, Tools};
 use tiller_tools::workspace::{Workspace, WorkspaceError};
 
 use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
-use super::{AgentOptions, Audience, Choice, FirstModel, Parts, Resources, SystemPrompt};
+use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
 /// What a session is made of, where it isn't what most programs want. Without more than providers: the first model there is, a
 /// session in memory, the built-in tools without `bash`, and nobody who could be asked, so that calls which would ask are denied.
-pub struct Setup {
-    providers: Providers,
+pub struct SessionBuilder {
+    providers: ProviderRegistry,
     model: Option<String>,
     thinking: Option<ThinkingLevel>,
     placement: Placement,
@@ -60,10 +60,10 @@ pub enum EmbedError {
     Agent(#[from] AgentError),
 }
 
-impl Setup {
+impl SessionBuilder {
     /// A session that asks these providers.
     #[must_use]
-    pub fn new(providers: Providers) -> Self {
+    pub fn new(providers: ProviderRegistry) -> Self {
         Self {
             providers,
             model: None,
@@ -145,13 +145,13 @@ impl Setup {
     /// Runs every call that would be asked about. What is refused outright stays refused.
     #[must_use]
     pub fn yes(self) -> Self {
-        self.tune(|options| options.policy.asking = Asking::Yes)
+        self.tune(|options| options.policy.asking = AskBehavior::Yes)
     }
 
     /// Asks about calls: each is told as an event, and waits for [`AgentSession::decide`].
     #[must_use]
     pub fn asking(self) -> Self {
-        self.tune(|options| options.audience = Audience::Somebody)
+        self.tune(|options| options.audience = Approver::Present)
     }
 
     /// Changes any other option; later changes come after earlier ones.
@@ -188,8 +188,8 @@ impl Setup {
         let mut options = AgentOptions::new(root, scratch);
         (self.tune)(&mut options);
         let thinking = thinking.or(self.thinking);
-        let whose = |is_said| if is_said { Choice::Caller } else { Choice::Log };
-        let parts = Parts {
+        let whose = |is_said| if is_said { ModelChoice::Caller } else { ModelChoice::Log };
+        let parts = SessionParts {
             manager,
             writer,
             providers: self.providers,
@@ -216,7 +216,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When they can't be written, or the session's log can't be read.
-    pub fn from_messages(mut parts: Parts, messages: Vec<Message>) -> Result<Self, SessionError> {
+    pub fn from_messages(mut parts: SessionParts, messages: Vec<Message>) -> Result<Self, SessionError> {
         if !messages.is_empty() {
             let entries = messages.into_iter().map(|message| EntryBody::message(Arc::new(message)));
             parts.writer.append_all(entries.collect(), now())?;
@@ -232,12 +232,12 @@ pub struct RunRequest {
     /// What is shown with it.
     pub images: Vec<Image>,
     /// The session.
-    pub setup: Setup,
+    pub setup: SessionBuilder,
 }
 
 impl RunRequest {
     /// A prompt of text alone.
-    pub fn new(prompt: impl Into<String>, setup: Setup) -> Self {
+    pub fn new(prompt: impl Into<String>, setup: SessionBuilder) -> Self {
         Self { prompt: prompt.into(), images: Vec::new(), setup }
     }
 }
@@ -273,7 +273,7 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
     let settled = agent.settled().await?;
     let reader = agent.reader();
     agent.close().await?;
-    let mut tally = Tally::default();
+    let mut tally = Totals::default();
     reader.visit(before, |entry| entry.iter().for_each(|entry| tally.take(&entry.body)))?;
     let (text, error) = last_words(&settled.messages);
     Ok(RunResult {
@@ -297,7 +297,10 @@ fn last_words(messages: &[Arc<Message>]) -> (String, Option<String>) {
 }
 
 /// The model that the words mean, else the first there is.
-fn chosen(providers: &Providers, words: Option<&str>) -> Result<(Model, Option<ThinkingLevel>), ModelError> {
+fn chosen(
+    providers: &ProviderRegistry,
+    words: Option<&str>,
+) -> Result<(Model, Option<ThinkingLevel>), ModelError> {
     match (words, providers.models().into_iter().next()) {
         (None, Some(model)) => Ok((model, None)),
         (words, _) => providers.find(words.unwrap_or_default()).map(|found| (found.model, found.thinking)),

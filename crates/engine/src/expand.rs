@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tiller_core::skill_message::skill_message;
-use tiller_core::spelling;
+use tiller_core::suggest;
 
 use super::resources::Resources;
 use crate::skill::Skill;
@@ -46,7 +46,7 @@ fn name_and_arguments(text: &str) -> (&str, &str) {
 
 fn unknown(name: &str, resources: &Resources) -> UnknownSkill {
     let names = resources.skills().iter().map(|skill| skill.name.as_str());
-    UnknownSkill { name: name.to_owned(), nearest: spelling::nearest(name, names).map(str::to_owned) }
+    UnknownSkill { name: name.to_owned(), nearest: suggest::nearest(name, names).map(str::to_owned) }
 }
 
 #[cfg(test)]
@@ -54,21 +54,21 @@ mod tests {
     use std::fs;
 
     use tempfile::TempDir;
-    use tiller_files::resource::{Origin, Place};
+    use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
     use super::*;
-    use crate::resources::Sources;
+    use crate::resources::ResourcePaths;
 
     fn resources(folder: &TempDir) -> Resources {
         fs::write(folder.path().join("tidy.md"), "---\nname: tidy\ndescription: d\n---\n\nTidy up.\n")
             .unwrap();
         fs::create_dir(folder.path().join("prompts")).unwrap();
         fs::write(folder.path().join("prompts/ask.md"), "Ask $1 about ${@:2}.").unwrap();
-        let place = |path| vec![Place { path, origin: Origin::User, bounds: None }];
-        Resources::load(Sources {
+        let place = |path| vec![SearchPath { path, origin: ResourceOrigin::User, bounds: None }];
+        Resources::load(ResourcePaths {
             skills: place(folder.path().to_owned()),
             templates: place(folder.path().join("prompts")),
-            ..Sources::default()
+            ..ResourcePaths::default()
         })
     }
 

@@ -24,9 +24,9 @@ use tiller_core::message::{Message, ModelRef, ToolCall, UserBlock};
 use tiller_tools::tool::{Tool, ToolOutput};
 
 pub use crew::Extensions;
-pub(super) use crew::{Crew, Moment};
-pub(super) use judging::{Judged, Opinion};
-pub(super) use listening::Listeners;
+pub(super) use crew::{ExtensionHost, Moment};
+pub(super) use judging::{CallOpinion, ReviewedCall};
+pub(super) use listening::EventForwarder;
 
 /// Something that takes part in a session. Every method has a default that does nothing, so an extension is as small as what it
 /// is for.
@@ -37,14 +37,14 @@ pub trait Extension: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The first request of a run is about to be sent. What is changed holds for this one request.
-    fn before_agent_start<'a>(&'a self, _opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
-        Box::pin(ready(Ok(OpeningChange::default())))
+    fn before_agent_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
+        Box::pin(ready(Ok(RequestChange::default())))
     }
 
     /// A request is about to be sent, the first of a run included. What is changed holds for this one request, and for trying
     /// it again.
-    fn turn_start<'a>(&'a self, _opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
-        Box::pin(ready(Ok(OpeningChange::default())))
+    fn turn_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
+        Box::pin(ready(Ok(RequestChange::default())))
     }
 
     /// An answer and the results of its calls are complete and in the log. The run goes on meanwhile.
@@ -132,7 +132,7 @@ impl HookError {
 
 /// What a request is about to be made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct RequestContext {
     /// The session.
     pub session: SessionId,
     /// Who will be asked.
@@ -147,7 +147,7 @@ pub struct Opening {
 
 /// What an extension wants otherwise in a request; `None` leaves things as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OpeningChange {
+pub struct RequestChange {
     /// What the model is to read instead of what the user said last. The log keeps both, and it stays so in later requests.
     pub prompt: Option<String>,
     /// Another system prompt.

@@ -20,20 +20,22 @@ use tiller_core::id::{CallId, QueueId};
 use tiller_session::Reader;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::approvals::Audience;
+use super::approvals::Approver;
 use super::attachment::FileToAttach;
-use super::extension::Listeners;
+use super::extension::EventForwarder;
 use super::queue::QueueEdit;
 use super::turn::QueueFate;
 
-pub(super) use command::{AttachCommand, Change, Command, Elsewhere, PermissionCommand, Reply, Target};
-pub use command::{Beside, Moved};
+pub(super) use command::{
+    AttachCommand, Change, OtherSessionOp, PermissionCommand, Reply, SessionCommand, SwitchTarget,
+};
+pub use command::{ForkedSession, SessionSwitched};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
 pub use prompt::{BashContext, Expansion, Length, PromptOptions, StreamingBehavior};
-pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
+pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use tools::{OfferedTool, ToolStanding};
 
@@ -46,11 +48,11 @@ pub(super) const EVENTS: usize = 8_192;
 /// A handle on a session with an agent. Clones are the same session; when the last one is gone, the session closes.
 #[derive(Clone)]
 pub struct AgentSession {
-    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) commands: mpsc::Sender<SessionCommand>,
     pub(super) events: broadcast::WeakSender<Arc<Event>>,
     pub(super) reader: watch::Receiver<Reader>,
     pub(super) notices: Arc<[String]>,
-    pub(super) listeners: Arc<Listeners>,
+    pub(super) listeners: Arc<EventForwarder>,
 }
 
 impl AgentSession {
@@ -62,7 +64,7 @@ impl AgentSession {
     /// [`AgentError::Busy`] while it works without a `streaming_behavior`; the log's error when the message could not be kept.
     pub async fn prompt(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = text.into();
-        self.ask(|reply| Command::Prompt { text, options, reply }).await
+        self.ask(|reply| SessionCommand::Prompt { text, options, reply }).await
     }
 
     /// Says something that is delivered at the next gap between tool calls; begins a run when idle.
@@ -99,16 +101,16 @@ impl AgentSession {
     /// When the message could not be kept.
     pub async fn steer_now(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = Some(text.into());
-        self.ask(|reply| Command::SteerNow { text, options, reply }).await
+        self.ask(|reply| SessionCommand::SteerNow { text, options, reply }).await
     }
 
     /// As [`AgentSession::steer_now`], with what steers and waits already.
     ///
     /// # Errors
     /// When no steering message waits.
-    pub async fn hurry(&self) -> Result<(), AgentError> {
+    pub async fn deliver_steering_now(&self) -> Result<(), AgentError> {
         let options = PromptOptions::default();
-        self.ask(|reply| Command::SteerNow { text: None, options, reply }).await
+        self.ask(|reply| SessionCommand::SteerNow { text: None, options, reply }).await
     }
 
     /// Reads files and folders as the blocks of text that go with a message, cut to the session's limits on outputs; for
@@ -120,7 +122,7 @@ impl AgentSession {
         &self,
         files: Vec<FileToAttach>,
     ) -> Result<Vec<Result<String, String>>, AgentError> {
-        self.ask(|reply| Command::Attach(AttachCommand::Read { files, reply })).await
+        self.ask(|reply| SessionCommand::Attach(AttachCommand::Read { files, reply })).await
     }
 
     /// Writes a long message to a private file that the model's tools may read. Returns the block of text that names it and shows
@@ -130,7 +132,7 @@ impl AgentSession {
     /// [`AgentError::Store`] when it can't be written.
     pub async fn attach_text(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
-        self.ask(|reply| Command::Attach(AttachCommand::Text { text, reply })).await
+        self.ask(|reply| SessionCommand::Attach(AttachCommand::Text { text, reply })).await
     }
 
     /// Gives up waiting for another try of a failed request; the run ends as failed. Nothing happens if none is waited for.
@@ -138,7 +140,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort_retry(&self) -> Result<(), AgentError> {
-        self.ask(|reply| Command::AbortRetry { reply }).await
+        self.ask(|reply| SessionCommand::AbortRetry { reply }).await
     }
 
     /// Stops what runs, `!` commands too, keeps what was said so far, and hands back the messages that waited. Those that are held
@@ -147,7 +149,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort(&self) -> Result<Vec<QueueItem>, AgentError> {
-        self.ask(|reply| Command::Abort { queue: QueueFate::HandBack, reply }).await
+        self.ask(|reply| SessionCommand::Abort { queue: QueueFate::HandBack, reply }).await
     }
 
     /// As [`AgentSession::abort`], but what waits goes on waiting, held: for whoever stops without anybody to hand it to.
@@ -155,7 +157,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Abort { queue: QueueFate::Hold, reply }).await.map(|_| ())
+        self.ask(|reply| SessionCommand::Abort { queue: QueueFate::Hold, reply }).await.map(|_| ())
     }
 
     /// Changes a waiting message: its text, its images, when it is delivered, or how many stand before it. Answers with how it
@@ -164,7 +166,7 @@ impl AgentSession {
     /// # Errors
     /// When it no longer waits, or the change could not be kept.
     pub async fn edit_queued(&self, id: QueueId, edit: QueueEdit) -> Result<QueueItem, AgentError> {
-        self.ask(|reply| Command::EditQueued { id, edit, reply }).await
+        self.ask(|reply| SessionCommand::EditQueued { id, edit, reply }).await
     }
 
     /// Keeps a waiting message from being delivered until it is released, as while somebody edits it. The log knows nothing of
@@ -173,7 +175,7 @@ impl AgentSession {
     /// # Errors
     /// When it no longer waits.
     pub async fn hold_queued(&self, id: QueueId) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Hold { id, reply }).await
+        self.ask(|reply| SessionCommand::Hold { id, reply }).await
     }
 
     /// Lets a held message go in after all: at its time while the agent works, else now, as the beginning of a run.
@@ -181,7 +183,7 @@ impl AgentSession {
     /// # Errors
     /// When it no longer waits.
     pub async fn release_queued(&self, id: QueueId) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Release { id, reply }).await
+        self.ask(|reply| SessionCommand::Release { id, reply }).await
     }
 
     /// Takes every waiting message of a kind, or all of them, out of the queue; answers with what it took.
@@ -189,7 +191,7 @@ impl AgentSession {
     /// # Errors
     /// When the removal could not be kept.
     pub async fn clear_queue(&self, kind: Option<QueueKind>) -> Result<Vec<QueueItem>, AgentError> {
-        self.ask(|reply| Command::ClearQueue { kind, reply }).await
+        self.ask(|reply| SessionCommand::ClearQueue { kind, reply }).await
     }
 
     /// Takes one waiting message out of its queue.
@@ -197,7 +199,7 @@ impl AgentSession {
     /// # Errors
     /// When it no longer waits.
     pub async fn remove_queued(&self, id: QueueId) -> Result<QueueItem, AgentError> {
-        self.ask(|reply| Command::RemoveQueued { id, reply }).await
+        self.ask(|reply| SessionCommand::RemoveQueued { id, reply }).await
     }
 
     /// Lets a message wait again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] took out, with so many before
@@ -206,7 +208,7 @@ impl AgentSession {
     /// # Errors
     /// When that could not be kept.
     pub async fn put_back(&self, item: QueueItem, place: usize) -> Result<(), AgentError> {
-        self.ask(|reply| Command::PutBack { item, place, reply }).await
+        self.ask(|reply| SessionCommand::PutBack { item, place, reply }).await
     }
 
     /// Says whether somebody answers questions from now on; without anybody a call that would ask is denied, and so is one that
@@ -214,8 +216,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_audience(&self, audience: Audience) -> Result<(), AgentError> {
-        self.ask(|reply| Command::SetAudience { audience, reply }).await
+    pub async fn set_audience(&self, audience: Approver) -> Result<(), AgentError> {
+        self.ask(|reply| SessionCommand::SetAudience { audience, reply }).await
     }
 
     /// Answers a call that asks.
@@ -223,7 +225,7 @@ impl AgentSession {
     /// # Errors
     /// When it no longer waits.
     pub async fn decide(&self, call: CallId, decision: Decision) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Decide { call, decision, reply }).await
+        self.ask(|reply| SessionCommand::Decide { call, decision, reply }).await
     }
 
     /// Everything a front end needs to go on from here: take it after subscribing, then pass over events up to its `seq`.
@@ -231,7 +233,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn snapshot(&self) -> Result<Box<Snapshot>, AgentError> {
-        self.ask(|reply| Command::Snapshot { reply }).await
+        self.ask(|reply| SessionCommand::Snapshot { reply }).await
     }
 
     /// Events from now on; none when the session is closed.
@@ -262,12 +264,12 @@ impl AgentSession {
     /// # Errors
     /// When it is closed already.
     pub async fn close(&self) -> Result<(), AgentError> {
-        let closed = self.ask(|reply| Command::Close { reply }).await;
+        let closed = self.ask(|reply| SessionCommand::Close { reply }).await;
         self.listeners.end().await;
         closed
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, AgentError> {
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> SessionCommand) -> Result<T, AgentError> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
         answer.await.map_err(|_| AgentError::Closed)?

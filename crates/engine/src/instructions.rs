@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tiller_files::resource::{self, Origin, Place, Problem};
+use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
 /// File names in the order they are looked for.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
@@ -26,23 +26,23 @@ pub struct Instructions {
     /// Its text, at most [`MAX_BYTES`] of it and a notice that there was more.
     pub text: String,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 /// What was found in the folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LoadedInstructions {
     /// In the order of the folders.
     pub instructions: Vec<Instructions>,
     /// Files that can't be used, or not as a whole.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ResourceProblem>,
 }
 
 /// Looks for instructions in folders. A file that can't be used is told of, and the next name is tried, unless it is among
 /// `earlier` and can go on as it was. A file that is reached by two ways counts once.
 #[must_use]
-pub fn load(folders: &[Place], earlier: &[Instructions]) -> Found {
-    let mut found = Found::default();
+pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
+    let mut found = LoadedInstructions::default();
     let mut seen = HashSet::new();
     for folder in folders {
         for name in NAMES {
@@ -68,10 +68,16 @@ enum Took {
     Instructions(Instructions),
 }
 
-fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec<Problem>) -> Took {
+fn take(
+    path: &Path,
+    place: &SearchPath,
+    earlier: &[Instructions],
+    problems: &mut Vec<ResourceProblem>,
+) -> Took {
     let origin = place.origin;
     let bytes = place.read(path, MAX_BYTES);
-    let mut tell = |what: String, state| problems.push(Problem { path: path.to_owned(), what, state });
+    let mut tell =
+        |what: String, state| problems.push(ResourceProblem { path: path.to_owned(), what, state });
     let (why, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
             Some((text, Extent::Whole)) => {
@@ -82,7 +88,7 @@ fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec
                 text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
                 return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
-            None => ("not UTF-8 text".to_owned(), resource::state(&bytes)),
+            None => ("not UTF-8 text".to_owned(), search_path::state(&bytes)),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Took::Nothing,
         Err(error) => (error.to_string(), 0),
@@ -100,9 +106,9 @@ fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec
 }
 
 /// Cuts what is more than all files together may have, beginning with the first, which is the farthest from the work.
-fn limit(found: &mut Found) {
+fn limit(found: &mut LoadedInstructions) {
     let mut left = MAX_TOTAL;
-    let Found { instructions, problems } = found;
+    let LoadedInstructions { instructions, problems } = found;
     instructions.reverse();
     instructions.retain_mut(|instructions| {
         if instructions.text.len() <= left {
@@ -116,7 +122,7 @@ fn limit(found: &mut Found) {
             0 => "not used: there are 192 KiB of instructions without it".to_owned(),
             end => format!("only its first {end} bytes are used: there are 192 KiB of instructions"),
         };
-        problems.push(Problem::new(&instructions.path, what));
+        problems.push(ResourceProblem::new(&instructions.path, what));
         if end > 0 {
             instructions.text.push_str("\n[the file goes on; there is no room for the rest of it]\n");
         }
@@ -156,27 +162,27 @@ mod tests {
 
     use super::*;
 
-    fn place(folder: &Path) -> Place {
-        Place { path: folder.to_owned(), origin: Origin::Project, bounds: None }
+    fn place(folder: &Path) -> SearchPath {
+        SearchPath { path: folder.to_owned(), origin: ResourceOrigin::Project, bounds: None }
     }
 
-    fn load_one(folder: &TempDir) -> Found {
+    fn load_one(folder: &TempDir) -> LoadedInstructions {
         load(&[place(folder.path())], &[])
     }
 
-    fn told(found: &Found) -> Vec<String> {
+    fn told(found: &LoadedInstructions) -> Vec<String> {
         found.problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn the_first_name_that_is_there_counts() {
         let folder = TempDir::new().unwrap();
-        assert_eq!(load_one(&folder), Found::default());
+        assert_eq!(load_one(&folder), LoadedInstructions::default());
         fs::write(folder.path().join("AGENT.md"), "c").unwrap();
         fs::write(folder.path().join("CLAUDE.md"), "\u{feff}b").unwrap();
         let path = folder.path().join("CLAUDE.md");
-        let expected = Instructions { path, text: "b".into(), origin: Origin::Project };
-        assert_eq!(load_one(&folder), Found { instructions: vec![expected], problems: vec![] });
+        let expected = Instructions { path, text: "b".into(), origin: ResourceOrigin::Project };
+        assert_eq!(load_one(&folder), LoadedInstructions { instructions: vec![expected], problems: vec![] });
     }
 
     #[test]
@@ -222,7 +228,7 @@ mod tests {
         assert_eq!(broken.instructions, good.instructions);
         assert!(told(&broken)[0].ends_with("not UTF-8 text; what it said before still counts"), "{broken:?}");
         fs::remove_file(path).unwrap();
-        assert_eq!(load(&[place(folder.path())], &good.instructions), Found::default());
+        assert_eq!(load(&[place(folder.path())], &good.instructions), LoadedInstructions::default());
     }
 
     #[test]
@@ -242,7 +248,7 @@ mod tests {
     #[test]
     fn of_too_much_in_all_the_nearest_counts_first() {
         let folder = TempDir::new().unwrap();
-        let folders: Vec<Place> = (0..5)
+        let folders: Vec<SearchPath> = (0..5)
             .map(|at| {
                 let inner = folder.path().join(at.to_string());
                 fs::create_dir(&inner).unwrap();

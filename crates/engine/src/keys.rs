@@ -12,22 +12,22 @@ use super::{AgentError, AgentSession, ProviderChange};
 /// What went wrong, and what to do about it.
 type Trouble = (String, Option<String>);
 
-type List = dyn Fn() -> Result<Vec<KeyHolder>, Trouble> + Send + Sync;
-type Keep = dyn Fn(&str, &SecretString) -> Result<KeyChange, Trouble> + Send + Sync;
-type Forget = dyn Fn(&str) -> Result<KeyChange, Trouble> + Send + Sync;
+type List = dyn Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync;
+type Keep = dyn Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync;
+type Forget = dyn Fn(&str) -> Result<CredentialChange, Trouble> + Send + Sync;
 
 /// A provider, and where its key comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyHolder {
+pub struct ProviderCredential {
     /// The provider's name.
     pub provider: String,
     /// Where its key comes from.
-    pub from: KeyOrigin,
+    pub from: CredentialOrigin,
 }
 
 /// Where a key comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyOrigin {
+pub enum CredentialOrigin {
     /// There is none.
     Nowhere,
     /// It is kept in `auth.json`.
@@ -38,7 +38,7 @@ pub enum KeyOrigin {
 
 /// Who answers after a key was kept or taken away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answers {
+pub enum KeyChangeOutcome {
     /// Who answered before, and it is the key's provider, which can be asked.
     ItsModel,
     /// Who answered before; a model of the key's provider could be chosen.
@@ -55,7 +55,7 @@ pub enum Answers {
 
 /// What the keeping or the loss of a key comes to.
 #[derive(Clone, Debug)]
-pub struct KeyChange {
+pub struct CredentialChange {
     /// What the agent is to be told.
     pub change: ProviderChange,
     /// What the user is told.
@@ -66,19 +66,19 @@ pub struct KeyChange {
 
 /// Lists the providers, keeps keys of theirs and takes them away.
 #[derive(Clone)]
-pub struct KeyDesk {
+pub struct CredentialStore {
     list: Arc<List>,
     keep: Arc<Keep>,
     forget: Arc<Forget>,
     last_resort: Option<Model>,
 }
 
-impl KeyDesk {
+impl CredentialStore {
     /// Keys as `list` finds them at that moment. `keep` gets a provider's name and its key, `forget` a name as it was typed.
     pub fn new(
-        list: impl Fn() -> Result<Vec<KeyHolder>, Trouble> + Send + Sync + 'static,
-        keep: impl Fn(&str, &SecretString) -> Result<KeyChange, Trouble> + Send + Sync + 'static,
-        forget: impl Fn(&str) -> Result<KeyChange, Trouble> + Send + Sync + 'static,
+        list: impl Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync + 'static,
+        keep: impl Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync + 'static,
+        forget: impl Fn(&str) -> Result<CredentialChange, Trouble> + Send + Sync + 'static,
     ) -> Self {
         Self { list: Arc::new(list), keep: Arc::new(keep), forget: Arc::new(forget), last_resort: None }
     }
@@ -93,7 +93,7 @@ impl KeyDesk {
     ///
     /// # Errors
     /// When the configuration can't be read; what to do about it stands beside.
-    pub fn list(&self) -> Result<Vec<KeyHolder>, Trouble> {
+    pub fn list(&self) -> Result<Vec<ProviderCredential>, Trouble> {
         (self.list)()
     }
 
@@ -101,7 +101,7 @@ impl KeyDesk {
     ///
     /// # Errors
     /// When there is no such provider, that is no key, or it can't be written.
-    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<KeyChange, Trouble> {
+    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, Trouble> {
         (self.keep)(provider, key)
     }
 
@@ -109,12 +109,12 @@ impl KeyDesk {
     ///
     /// # Errors
     /// When there is no such provider, none is kept of it, or that can't be written.
-    pub fn forget(&self, provider: &str) -> Result<KeyChange, Trouble> {
+    pub fn forget(&self, provider: &str) -> Result<CredentialChange, Trouble> {
         (self.forget)(provider)
     }
 }
 
-impl std::fmt::Debug for KeyDesk {
+impl std::fmt::Debug for CredentialStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("KeyDesk")
     }
@@ -127,39 +127,43 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed, or the choice could not be kept.
-    pub async fn change_key(&self, desk: &KeyDesk, change: ProviderChange) -> Result<Answers, AgentError> {
+    pub async fn change_key(
+        &self,
+        desk: &CredentialStore,
+        change: ProviderChange,
+    ) -> Result<KeyChangeOutcome, AgentError> {
         let is_shut = matches!(change, ProviderChange::Shut { .. });
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;
         let answers = self.state().await?.state.model.provider;
         match (is_shut, answers == provider) {
-            (false, true) => return Ok(Answers::ItsModel),
+            (false, true) => return Ok(KeyChangeOutcome::ItsModel),
             (false, false) => return self.leave_last_resort(desk, &answers, &provider).await,
-            (true, false) => return Ok(Answers::AsBefore),
+            (true, false) => return Ok(KeyChangeOutcome::AsBefore),
             (true, true) => {}
         }
-        let Some(last) = desk.last_resort.clone() else { return Ok(Answers::Nobody) };
+        let Some(last) = desk.last_resort.clone() else { return Ok(KeyChangeOutcome::Nobody) };
         let others = self.models().await?;
         if others.iter().any(|model| model.facts.provider != last.facts.provider) {
-            return Ok(Answers::Nobody);
+            return Ok(KeyChangeOutcome::Nobody);
         }
         let name = last.reference().to_string();
         self.change_provider(ProviderChange::Open(last.provider, vec![(*last.facts).clone()])).await?;
-        Ok(Answers::LastResort(self.set_model(name).await?))
+        Ok(KeyChangeOutcome::LastResort(self.set_model(name).await?))
     }
 
     /// Goes over to the first model of a provider if the last resort answers: whoever gives a key wants it to be used.
     async fn leave_last_resort(
         &self,
-        desk: &KeyDesk,
+        desk: &CredentialStore,
         answers: &str,
         provider: &str,
-    ) -> Result<Answers, AgentError> {
+    ) -> Result<KeyChangeOutcome, AgentError> {
         let is_last_resort = desk.last_resort.as_ref().is_some_and(|last| last.facts.provider == answers);
         let models = self.models().await?;
         match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_last_resort) {
-            Some(first) => Ok(Answers::First(self.set_model(first.reference().to_string()).await?)),
-            None => Ok(Answers::Another),
+            Some(first) => Ok(KeyChangeOutcome::First(self.set_model(first.reference().to_string()).await?)),
+            None => Ok(KeyChangeOutcome::Another),
         }
     }
 }

@@ -29,21 +29,23 @@ pub mod template;
 pub mod turn;
 pub mod watch;
 
-pub use approvals::Audience;
+pub use approvals::Approver;
 pub use attachment::{FileToAttach, LARGEST_FILE, attachment_labels, read_attachment};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
-pub use driver::{AgentOptions, AnswerOptions, Choice, FirstModel, Offer, OutputOptions, Parts, SyncPolicy};
-pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
+pub use driver::{
+    AgentOptions, AnswerOptions, FirstModel, ModelChoice, OutputOptions, SessionParts, SyncPolicy, ToolOffer,
+};
+pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
-    Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,
-    CycleScope, EventStream, Expansion, Lagged, Length, Live, LockedModel, Moved, OfferedTool, PromptOptions,
-    ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status,
-    StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
+    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
+    EventStream, Expansion, ForkedSession, InFlight, Lagged, Length, LockedModel, OfferedTool, PromptOptions,
+    ProviderChange, QueueStatus, RunningBash, RunningCall, SessionState, SessionStats, SessionSwitched,
+    Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
 pub use interactive::{Unrunnable, unrunnable};
-pub use keys::{Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
-pub use listener::{Buffered, Heard, Listener};
-pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
+pub use keys::{CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential};
+pub use listener::{BufferedSubscription, Received, Subscription};
+pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
 pub use system_prompt::SystemPrompt;
 pub use tiller_provider::Direction;
-pub use tiller_tools::policy::{FolderAccess, Mode as ApprovalMode, Rule as Permission};
+pub use tiller_tools::policy::{ApprovalMode, FolderAccess, PermissionRule as Permission};

@@ -24,21 +24,21 @@ use super::handle::{AgentSession, EventStream, Lagged};
 const BUFFERED: usize = 65_536;
 
 /// Hears a session.
-pub struct Listener {
+pub struct Subscription {
     events: EventStream,
     reader: watch::Receiver<Reader>,
     ledger: Ledger,
 }
 
 /// Takes what is heard off the session as it comes, so that a burst doesn't outrun whoever passes it on.
-pub struct Buffered {
-    heard: mpsc::Receiver<Heard>,
+pub struct BufferedSubscription {
+    heard: mpsc::Receiver<Received>,
     _forwarder: JoinSet<()>,
 }
 
 /// What a listener hears.
 #[derive(Clone, Debug)]
-pub enum Heard {
+pub enum Received {
     /// Something happened.
     Event(Arc<Event>),
     /// Events were lost because nobody took them.
@@ -50,7 +50,7 @@ pub enum Heard {
     },
 }
 
-impl Heard {
+impl Received {
     /// Writes it as JSON lines: an event is one; a gap is a `trace` named `lagged`, and a `message_end` for each message.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-impl Listener {
+impl Subscription {
     /// Listens from now on.
     #[must_use]
     pub fn new(agent: &AgentSession) -> Self {
@@ -84,7 +84,7 @@ impl Listener {
     }
 
     /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.next().await?;
             if let Some(heard) = self.hear(received) {
@@ -94,7 +94,7 @@ impl Listener {
     }
 
     /// What was heard already, if there is something.
-    pub fn try_next(&mut self) -> Option<Heard> {
+    pub fn try_next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.try_next()?;
             if let Some(heard) = self.hear(received) {
@@ -105,7 +105,7 @@ impl Listener {
 
     /// Goes on listening in a task of its own, on the tokio runtime this is called in.
     #[must_use]
-    pub fn buffered(mut self) -> Buffered {
+    pub fn buffered(mut self) -> BufferedSubscription {
         let (sender, heard) = mpsc::channel(BUFFERED);
         let mut forwarder = JoinSet::new();
         forwarder.spawn(async move {
@@ -115,26 +115,26 @@ impl Listener {
                 }
             }
         });
-        Buffered { heard, _forwarder: forwarder }
+        BufferedSubscription { heard, _forwarder: forwarder }
     }
 
-    fn hear(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Heard> {
+    fn hear(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Received> {
         let reader = self.reader.borrow();
         match received {
-            Ok(event) => self.ledger.is_news(&event.kind, &reader).then_some(Heard::Event(event)),
-            Err(Lagged(events)) => Some(Heard::Missed { events, messages: self.ledger.catch_up(&reader) }),
+            Ok(event) => self.ledger.is_news(&event.kind, &reader).then_some(Received::Event(event)),
+            Err(Lagged(events)) => Some(Received::Missed { events, messages: self.ledger.catch_up(&reader) }),
         }
     }
 }
 
-impl Buffered {
+impl BufferedSubscription {
     /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<Received> {
         self.heard.recv().await
     }
 
     /// What was heard already, if there is something.
-    pub fn try_next(&mut self) -> Option<Heard> {
+    pub fn try_next(&mut self) -> Option<Received> {
         self.heard.try_recv().ok()
     }
 }

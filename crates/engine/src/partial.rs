@@ -4,11 +4,11 @@ use serde_json::Value;
 use tiller_core::event::AssistantDelta;
 use tiller_core::id::CallId;
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, ToolCall, Usage};
-use tiller_provider::Part;
+use tiller_provider::StreamEvent;
 
 /// An answer as it grows.
 #[derive(Clone, Debug, Default)]
-pub struct Partial {
+pub struct MessageBuilder {
     /// Everything but the content.
     head: AssistantMessage,
     blocks: Vec<Growing>,
@@ -31,7 +31,7 @@ enum Kind {
 
 /// What a piece of the stream means for whoever watches.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Growth {
+pub enum MessageUpdate {
     /// The answer grew.
     Delta(AssistantDelta),
     /// The answer is complete.
@@ -40,7 +40,7 @@ pub enum Growth {
     Trace(&'static str, Value),
 }
 
-impl Partial {
+impl MessageBuilder {
     /// An empty answer; `head` says who answers and when.
     #[must_use]
     pub fn new(head: AssistantMessage) -> Self {
@@ -54,28 +54,28 @@ impl Partial {
     }
 
     /// Takes a piece.
-    pub fn take(&mut self, part: Part) -> Vec<Growth> {
+    pub fn take(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
         match part {
-            Part::Text { block, text } => self.grow(block, Kind::Text(String::new()), text),
-            Part::Thinking { block, text } => self.grow(block, thinking(), text),
-            Part::Signature { block, text } => self.sign(block, &text),
-            Part::Call { block, id, name } => {
+            StreamEvent::Text { block, text } => self.grow(block, Kind::Text(String::new()), text),
+            StreamEvent::Thinking { block, text } => self.grow(block, thinking(), text),
+            StreamEvent::Signature { block, text } => self.sign(block, &text),
+            StreamEvent::Call { block, id, name } => {
                 let id = self.unused(block, id);
                 let kind = Kind::Call { id, name, arguments: String::new() };
-                self.find_or_open(block, kind).1.into_iter().map(Growth::Delta).collect()
+                self.find_or_open(block, kind).1.into_iter().map(MessageUpdate::Delta).collect()
             }
-            Part::Arguments { block, json } => self.grow(block, unnamed_call(block), json),
-            Part::End { block } => self.end(block).into_iter().collect(),
-            Part::Usage(usage) => {
+            StreamEvent::Arguments { block, json } => self.grow(block, unnamed_call(block), json),
+            StreamEvent::End { block } => self.end(block).into_iter().collect(),
+            StreamEvent::Usage(usage) => {
                 self.head.usage = usage;
                 Vec::new()
             }
-            Part::Finished(reason) => {
+            StreamEvent::Finished(reason) => {
                 let mut growth = self.end_all();
-                growth.push(Growth::Finished(reason));
+                growth.push(MessageUpdate::Finished(reason));
                 growth
             }
-            Part::Trace { name, data } => vec![Growth::Trace(name, data)],
+            StreamEvent::Trace { name, data } => vec![MessageUpdate::Trace(name, data)],
         }
     }
 
@@ -86,7 +86,7 @@ impl Partial {
         AssistantMessage { content, ..self.head.clone() }
     }
 
-    fn grow(&mut self, number: usize, kind: Kind, piece: String) -> Vec<Growth> {
+    fn grow(&mut self, number: usize, kind: Kind, piece: String) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, kind);
         let delta = match &mut self.blocks[at].kind {
             Kind::Text(text) => {
@@ -102,15 +102,15 @@ impl Partial {
                 AssistantDelta::ToolcallDelta { content_index: at, delta: piece }
             }
         };
-        started.into_iter().chain([delta]).map(Growth::Delta).collect()
+        started.into_iter().chain([delta]).map(MessageUpdate::Delta).collect()
     }
 
-    fn sign(&mut self, number: usize, piece: &str) -> Vec<Growth> {
+    fn sign(&mut self, number: usize, piece: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
         if let Kind::Thinking { signature, .. } = &mut self.blocks[at].kind {
             signature.push_str(piece);
         }
-        started.into_iter().map(Growth::Delta).collect()
+        started.into_iter().map(MessageUpdate::Delta).collect()
     }
 
     /// Some servers give several calls of an answer the same id; results could not be told apart.
@@ -138,16 +138,16 @@ impl Partial {
         (content_index, Some(started))
     }
 
-    fn end(&mut self, number: usize) -> Option<Growth> {
+    fn end(&mut self, number: usize) -> Option<MessageUpdate> {
         let at = self.blocks.iter().rposition(|block| block.number == number && block.open)?;
         self.close(at)
     }
 
-    fn end_all(&mut self) -> Vec<Growth> {
+    fn end_all(&mut self) -> Vec<MessageUpdate> {
         (0..self.blocks.len()).filter_map(|at| self.close(at)).collect()
     }
 
-    fn close(&mut self, content_index: usize) -> Option<Growth> {
+    fn close(&mut self, content_index: usize) -> Option<MessageUpdate> {
         let block = &mut self.blocks[content_index];
         if !std::mem::take(&mut block.open) {
             return None;
@@ -162,7 +162,7 @@ impl Partial {
                 tool_call: ToolCall::from_streamed(id.clone(), name.clone(), arguments),
             },
         };
-        Some(Growth::Delta(ended))
+        Some(MessageUpdate::Delta(ended))
     }
 }
 
@@ -199,19 +199,19 @@ fn unnamed_call(block: usize) -> Kind {
 mod tests {
     use super::*;
 
-    fn feed(partial: &mut Partial, parts: Vec<Part>) -> Vec<Growth> {
+    fn feed(partial: &mut MessageBuilder, parts: Vec<StreamEvent>) -> Vec<MessageUpdate> {
         parts.into_iter().flat_map(|part| partial.take(part)).collect()
     }
 
-    fn text(block: usize, text: &str) -> Part {
-        Part::Text { block, text: text.into() }
+    fn text(block: usize, text: &str) -> StreamEvent {
+        StreamEvent::Text { block, text: text.into() }
     }
 
     #[test]
     fn interleaved_blocks_are_gathered_each_on_its_own() {
-        let mut partial = Partial::default();
-        let call = |block, id: &str| Part::Call { block, id: id.into(), name: "bash".into() };
-        let arguments = |block, json: &str| Part::Arguments { block, json: json.into() };
+        let mut partial = MessageBuilder::default();
+        let call = |block, id: &str| StreamEvent::Call { block, id: id.into(), name: "bash".into() };
+        let arguments = |block, json: &str| StreamEvent::Arguments { block, json: json.into() };
         feed(
             &mut partial,
             vec![
@@ -231,23 +231,23 @@ mod tests {
 
     #[test]
     fn a_block_starts_with_its_first_piece_and_the_end_closes_what_is_open() {
-        let mut partial = Partial::default();
+        let mut partial = MessageBuilder::default();
         assert_eq!(
-            feed(&mut partial, vec![text(7, "a"), text(7, "b"), Part::Finished(StopReason::Stop)]),
+            feed(&mut partial, vec![text(7, "a"), text(7, "b"), StreamEvent::Finished(StopReason::Stop)]),
             [
-                Growth::Delta(AssistantDelta::TextStart { content_index: 0 }),
-                Growth::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "a".into() }),
-                Growth::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "b".into() }),
-                Growth::Delta(AssistantDelta::TextEnd { content_index: 0, content: "ab".into() }),
-                Growth::Finished(StopReason::Stop),
+                MessageUpdate::Delta(AssistantDelta::TextStart { content_index: 0 }),
+                MessageUpdate::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "a".into() }),
+                MessageUpdate::Delta(AssistantDelta::TextDelta { content_index: 0, delta: "b".into() }),
+                MessageUpdate::Delta(AssistantDelta::TextEnd { content_index: 0, content: "ab".into() }),
+                MessageUpdate::Finished(StopReason::Stop),
             ]
         );
     }
 
     #[test]
     fn calls_that_share_an_id_are_told_apart() {
-        let mut partial = Partial::default();
-        let call = |block| Part::Call { block, id: "same".into(), name: "bash".into() };
+        let mut partial = MessageBuilder::default();
+        let call = |block| StreamEvent::Call { block, id: "same".into(), name: "bash".into() };
         feed(&mut partial, vec![call(0), call(1)]);
         let message = partial.message();
         let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
@@ -256,13 +256,13 @@ mod tests {
 
     #[test]
     fn thinking_keeps_its_seal() {
-        let mut partial = Partial::default();
+        let mut partial = MessageBuilder::default();
         feed(
             &mut partial,
             vec![
-                Part::Thinking { block: 0, text: "hm".into() },
-                Part::Signature { block: 0, text: "se".into() },
-                Part::Signature { block: 0, text: "al".into() },
+                StreamEvent::Thinking { block: 0, text: "hm".into() },
+                StreamEvent::Signature { block: 0, text: "se".into() },
+                StreamEvent::Signature { block: 0, text: "al".into() },
             ],
         );
         let expected =

@@ -8,7 +8,7 @@ use tiller_core::id::QueueId;
 use tiller_core::message::Image;
 use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
-use tiller_session::entry::{Entry, OwnFact, QueueChange, Waited};
+use tiller_session::entry::{Entry, QueueChange, TillerEntry, Waited};
 
 /// Most messages that may wait: far more than a person queues, and few enough to be told of and kept in memory.
 pub const MAX_WAITING: usize = 1_000;
@@ -68,16 +68,21 @@ impl Queue {
         let mut queue = Self::default();
         for entry in entries {
             match (&entry.body, entry.body.as_own()) {
-                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, typed, images }))) => {
+                (
+                    _,
+                    Some(TillerEntry::Queue(QueueChange::Add { queue_id: id, kind, text, typed, images })),
+                ) => {
                     let item = QueueItem { id, kind, text, typed, images: images.into(), held: true };
                     queue.add(item, entry.timestamp);
                 }
-                (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
+                (_, Some(TillerEntry::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
                     let edit =
                         QueueEdit { text: Some(text), images: Some(images), kind: Some(kind), place: order };
                     queue.edit(&queue_id, edit);
                 }
-                (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => drop(queue.remove(&queue_id)),
+                (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => {
+                    drop(queue.remove(&queue_id))
+                }
                 (EntryBody::Message(message), None) => {
                     if let Some(delivered) = &message.tiller_queue_id {
                         drop(queue.remove(delivered));
@@ -135,7 +140,7 @@ impl Queue {
             order: place,
         };
         self.items.insert(place.unwrap_or(at).min(self.items.len()), Arc::new(item));
-        Some(EntryBody::own(&OwnFact::Queue(change)))
+        Some(EntryBody::own(&TillerEntry::Queue(change)))
     }
 
     /// Holds one message for as long as somebody is at it; its receipt says nothing of that.
@@ -227,13 +232,13 @@ impl Queue {
 pub fn added(item: &QueueItem) -> EntryBody {
     let QueueItem { id, kind, text, typed, images, .. } = item.clone();
     let change = QueueChange::Add { queue_id: id, kind, text, typed, images: images.to_vec() };
-    EntryBody::own(&OwnFact::Queue(change))
+    EntryBody::own(&TillerEntry::Queue(change))
 }
 
 /// The entry that says that a message no longer waits.
 #[must_use]
 pub fn removed(id: &QueueId) -> EntryBody {
-    EntryBody::own(&OwnFact::Queue(QueueChange::Remove { queue_id: id.clone() }))
+    EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id: id.clone() }))
 }
 
 /// The text of an edited item, `None` where it stays, and what was typed for it. Files that are attached stay; what a template made

@@ -11,39 +11,39 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
-use tiller_files::resource::{Place, Problem};
+use tiller_files::search_path::{ResourceProblem, SearchPath};
 
 use crate::instructions::{self, Instructions};
 use crate::skill::{self, Skill};
-use crate::template::{self, BuiltIn, Taken, Template};
+use crate::template::{self, BuiltIn, ReservedNames, Template};
 
-pub(super) use keeper::{Keeper, Order, Read};
+pub(super) use keeper::{Read, ReloadRequest, ResourceReloader};
 
 /// Where skills, templates and context files are looked for. The default is nowhere.
 ///
 /// Places are taken in the order of their [`Origin`](tiller_files::resource::Origin), and within one in the order they stand here, so more
 /// of them can be added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct ResourcePaths {
     /// Folders of skills, skills, and files of skills.
-    pub skills: Vec<Place>,
+    pub skills: Vec<SearchPath>,
     /// The folder that the built-in skills are written to; `None` leaves them out.
     pub built_in_skills: Option<PathBuf>,
     /// Folders and files of templates.
-    pub templates: Vec<Place>,
+    pub templates: Vec<SearchPath>,
     /// Whether the built-in templates are there.
     pub built_in_templates: BuiltIn,
     /// Names that templates may not have, because they mean something else.
     pub taken: Vec<String>,
     /// Folders of context files; what comes last is read last by the model, and counts most.
-    pub instructions: Vec<Place>,
+    pub instructions: Vec<SearchPath>,
     /// Whether changes are noticed by themselves.
-    pub watching: Watching,
+    pub watching: WatchMode,
 }
 
 /// Whether changes of files are noticed by themselves, or only when somebody asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Watching {
+pub enum WatchMode {
     /// They are.
     On,
     /// Only when asked.
@@ -54,11 +54,11 @@ pub enum Watching {
 /// What was found, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    sources: Arc<Sources>,
+    sources: Arc<ResourcePaths>,
     skills: Vec<Skill>,
     templates: Vec<Template>,
     instructions: Vec<Instructions>,
-    problems: Vec<Problem>,
+    problems: Vec<ResourceProblem>,
     /// Files and folders whose change may change the rest.
     watched: BTreeSet<PathBuf>,
 }
@@ -109,7 +109,7 @@ pub enum CommandSource {
 impl Resources {
     /// Reads what the sources hold. It reads files: use it where that may take its time.
     #[must_use]
-    pub fn load(sources: Sources) -> Self {
+    pub fn load(sources: ResourcePaths) -> Self {
         Self { sources: Arc::new(sources), ..Self::default() }.reloaded()
     }
 
@@ -122,7 +122,7 @@ impl Resources {
             skills.add_built_in(skill::built_in(folder));
         }
         let places = in_order(&sources.templates);
-        let taken = Taken { names: &sources.taken };
+        let taken = ReservedNames { names: &sources.taken };
         let templates = template::load(&places, sources.built_in_templates, taken, &self.templates);
         let instructions = instructions::load(&sources.instructions, &self.instructions);
         let paths = sources.skills.iter().chain(&sources.templates).map(|place| place.path.clone());
@@ -163,7 +163,7 @@ impl Resources {
 
     /// What is wrong with files.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems
     }
 
@@ -199,7 +199,10 @@ impl Resources {
     }
 
     /// Problems that weren't there before.
-    pub(super) fn problems_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Problem> {
+    pub(super) fn problems_since<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> impl Iterator<Item = &'a ResourceProblem> {
         self.problems.iter().filter(|problem| !before.problems.contains(problem))
     }
 
@@ -212,14 +215,14 @@ impl Resources {
 }
 
 /// The places in the order of precedence.
-fn in_order(places: &[Place]) -> Vec<Place> {
+fn in_order(places: &[SearchPath]) -> Vec<SearchPath> {
     let mut places = places.to_vec();
     places.sort_by_key(|place| place.origin);
     places
 }
 
 /// The files that may hold instructions in a folder.
-fn context_files(folder: &Place) -> impl Iterator<Item = PathBuf> {
+fn context_files(folder: &SearchPath) -> impl Iterator<Item = PathBuf> {
     instructions::NAMES.map(|name| folder.path.join(name)).into_iter()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tiller_core::message::{AssistantMessage, StopReason};
 use tiller_core::unit::Tokens;
-use tiller_provider::Failure;
+use tiller_provider::FailureKind;
 
 use super::turn::AfterFailure;
 
@@ -57,19 +57,19 @@ pub struct Tried {
 /// What is to be done about a failed request, and what the user should know beside the failure itself. `seed` decides on the jitter.
 #[must_use]
 pub fn after(
-    failure: Failure,
+    failure: FailureKind,
     tried: Tried,
     options: &RetryOptions,
     seed: u64,
 ) -> (AfterFailure, Option<String>) {
     let asked = match failure {
-        Failure::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
-        Failure::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
-        Failure::Auth | Failure::Quota | Failure::Fatal => {
+        FailureKind::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
+        FailureKind::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
+        FailureKind::Auth | FailureKind::Quota | FailureKind::Fatal => {
             return (AfterFailure::GiveUp, None);
         }
-        Failure::Transient { retry_after } => retry_after,
-        Failure::Interrupted => None,
+        FailureKind::Transient { retry_after } => retry_after,
+        FailureKind::Interrupted => None,
     };
     if options.mode == RetryMode::Off || tried.times >= options.max {
         return (AfterFailure::GiveUp, None);
@@ -111,13 +111,13 @@ mod tests {
 
     use super::*;
 
-    const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+    const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
     fn tried(times: u32) -> Tried {
         Tried { times, has_compacted: false }
     }
 
-    fn delay(failure: Failure, times: u32, seed: u64) -> Option<Duration> {
+    fn delay(failure: FailureKind, times: u32, seed: u64) -> Option<Duration> {
         match after(failure, tried(times), &RetryOptions::default(), seed).0 {
             AfterFailure::Retry { delay, most: 5 } => Some(delay),
             _ => None,
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_the_provider_asks_for_is_waited_unless_it_is_too_long() {
-        let asks = |s| Failure::Transient { retry_after: Some(Duration::from_secs(s)) };
+        let asks = |s| FailureKind::Transient { retry_after: Some(Duration::from_secs(s)) };
         assert_eq!(delay(asks(200), 0, 0), Some(Duration::from_secs(200)));
         assert!(delay(asks(0), 0, 0).unwrap() >= Duration::from_secs(2));
         let (then, note) = after(asks(301), tried(0), &RetryOptions::default(), 0);
@@ -165,12 +165,12 @@ mod tests {
 
     #[test]
     fn only_what_may_succeed_is_tried_again_and_an_overflow_compacts_once() {
-        assert!(delay(Failure::Interrupted, 0, 0).is_some());
-        for failure in [Failure::Auth, Failure::Quota, Failure::Fatal] {
+        assert!(delay(FailureKind::Interrupted, 0, 0).is_some());
+        for failure in [FailureKind::Auth, FailureKind::Quota, FailureKind::Fatal] {
             assert_eq!(after(failure, tried(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
         }
         let overflow = |has_compacted| {
-            after(Failure::Overflow, Tried { times: 0, has_compacted }, &RetryOptions::default(), 0).0
+            after(FailureKind::Overflow, Tried { times: 0, has_compacted }, &RetryOptions::default(), 0).0
         };
         assert_eq!((overflow(false), overflow(true)), (AfterFailure::Compact, AfterFailure::GiveUp));
         let off = RetryOptions { mode: RetryMode::Off, ..RetryOptions::default() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tiller_core::message::{Content, Message, ToolResultMessage, UserBlock, UserMessage};
 
 /// The messages with a line of text in the place of every image; those without images are the same ones.
-pub(super) fn unseen(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+pub(super) fn strip_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     messages.into_iter().map(|message| told(&message).map_or(message, Arc::new)).collect()
 }
 
@@ -58,7 +58,7 @@ mod tests {
             timestamp: UnixMs(3),
         };
         let result = Arc::new(Message::ToolResult(result));
-        let sent = unseen(vec![seen, Arc::clone(&plain), result]);
+        let sent = strip_images(vec![seen, Arc::clone(&plain), result]);
         let texts = |message: &Message| match message {
             Message::User(user) => user.content.joined_text(),
             Message::ToolResult(result) => tiller_core::message::joined_text(&result.content),

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tiller_files::resource::{self, Origin, Place, Problem};
+use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
 pub use built_in::built_in;
 
@@ -36,14 +36,14 @@ pub struct Skill {
     /// The file, absolute.
     pub path: PathBuf,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
     /// Who may call for it.
-    pub invocation: Invocation,
+    pub invocation: SkillInvocation,
 }
 
 /// Who may call for a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Invocation {
+pub enum SkillInvocation {
     /// The user, and the model where it sees fit.
     #[default]
     Anyone,
@@ -53,11 +53,11 @@ pub enum Invocation {
 
 /// The skills of some places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LoadedSkills {
     /// In the order of precedence; no two have the same name.
     pub skills: Vec<Skill>,
     /// What is wrong with files, none of it a failure.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ResourceProblem>,
     /// The folders that were looked into: a change in one of them may change the rest.
     pub folders: Vec<PathBuf>,
 }
@@ -70,7 +70,7 @@ impl Skill {
     }
 }
 
-impl Found {
+impl LoadedSkills {
     /// Adds the skills of tiller's own. Whoever writes one of a built-in one's name wants theirs.
     pub fn add_built_in(&mut self, built_in: Self) {
         for skill in built_in.skills {
@@ -84,8 +84,9 @@ impl Found {
 
 /// Loads the skills of places in the order of precedence. A file that is wrong now and is among `earlier` stays as it was.
 #[must_use]
-pub fn load(places: &[Place], earlier: &[Skill]) -> Found {
-    let mut loader = Loader { found: Found::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
+pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
+    let mut loader =
+        Loader { found: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
     for place in places {
         loader.take_place(place);
     }
@@ -93,7 +94,7 @@ pub fn load(places: &[Place], earlier: &[Skill]) -> Found {
 }
 
 struct Loader<'a> {
-    found: Found,
+    found: LoadedSkills,
     /// Where the skill of a name stands.
     names: HashMap<String, usize>,
     /// Files without links, so that one that is reached by two ways is no collision with itself.
@@ -102,7 +103,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn take_place(&mut self, place: &Place) {
+    fn take_place(&mut self, place: &SearchPath) {
         let walked = walk::walk(place);
         self.found.problems.extend(walked.problems);
         self.found.folders.extend(walked.folders);
@@ -114,7 +115,7 @@ impl Loader<'_> {
         }
     }
 
-    fn take_file(&mut self, file: &walk::SkillFile, place: &Place) {
+    fn take_file(&mut self, file: &walk::SkillFile, place: &SearchPath) {
         let read = place.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
@@ -122,10 +123,10 @@ impl Loader<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
-        let state = resource::state(&bytes);
+        let state = search_path::state(&bytes);
         match parse::skill(&bytes, file, place.origin) {
             Ok(parsed) => {
-                let remark = |what| Problem { path: file.path.clone(), what, state };
+                let remark = |what| ResourceProblem { path: file.path.clone(), what, state };
                 self.found.problems.extend(parsed.remarks.into_iter().map(remark));
                 self.add(parsed.skill);
             }
@@ -140,7 +141,7 @@ impl Loader<'_> {
             Some(_) => format!("{why}; the skill stays as it was"),
             None => format!("skill not used: {why}"),
         };
-        self.found.problems.push(Problem { path: path.to_owned(), what, state });
+        self.found.problems.push(ResourceProblem { path: path.to_owned(), what, state });
         if let Some(skill) = earlier {
             self.add(skill);
         }
@@ -150,11 +151,11 @@ impl Loader<'_> {
         if let Some(at) = self.names.get(&skill.name) {
             let first = self.found.skills[*at].path.display();
             let what = format!("skill `{}` not used: {first} has that name already", skill.name);
-            return self.found.problems.push(Problem::new(skill.path, what));
+            return self.found.problems.push(ResourceProblem::new(skill.path, what));
         }
         if self.found.skills.len() >= MAX_SKILLS {
             let what = format!("skill not used: there are {MAX_SKILLS} already");
-            return self.found.problems.push(Problem::new(skill.path, what));
+            return self.found.problems.push(ResourceProblem::new(skill.path, what));
         }
         self.names.insert(skill.name.clone(), self.found.skills.len());
         self.found.skills.push(skill);

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use tiller_core::skill_message::{escape_invisible, escape_xml};
-use tiller_files::resource::Origin;
+use tiller_files::search_path::ResourceOrigin;
 
 use crate::instructions::Instructions;
-use crate::skill::{Invocation, Skill};
+use crate::skill::{Skill, SkillInvocation};
 
 /// The part that is the same everywhere.
 const AGENT: &str = include_str!("../../../prompts/system/agent.md");
@@ -43,7 +43,7 @@ impl SystemPrompt {
             self.date
         ));
         let (user, project): (Vec<_>, Vec<_>) =
-            instructions.iter().partition(|instructions| instructions.origin == Origin::User);
+            instructions.iter().partition(|instructions| instructions.origin == ResourceOrigin::User);
         text.push_str(&section("User Instructions", &user));
         text.push_str(&section("Repository Instructions", &project));
         text.push_str(&listing(skills));
@@ -71,7 +71,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
 pub(super) fn listing(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;
-    for skill in skills.iter().filter(|skill| skill.invocation == Invocation::Anyone) {
+    for skill in skills.iter().filter(|skill| skill.invocation == SkillInvocation::Anyone) {
         let row = format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
             escape_xml(&escape_invisible(&skill.name)),
@@ -95,7 +95,7 @@ pub(super) fn listing(skills: &[Skill]) -> String {
 mod tests {
     use super::*;
 
-    fn instructions(path: &str, text: &str, origin: Origin) -> Instructions {
+    fn instructions(path: &str, text: &str, origin: ResourceOrigin) -> Instructions {
         Instructions { path: path.into(), text: text.into(), origin }
     }
 
@@ -105,8 +105,8 @@ mod tests {
             description: description.into(),
             body: "never here".into(),
             path: format!("/s/{name}/SKILL.md").into(),
-            origin: Origin::User,
-            invocation: Invocation::Anyone,
+            origin: ResourceOrigin::User,
+            invocation: SkillInvocation::Anyone,
         }
     }
 
@@ -114,9 +114,9 @@ mod tests {
     fn context_files_stand_under_their_headings_with_their_paths() {
         let prompt = SystemPrompt { date: "2026-11-21".into(), ..SystemPrompt::default() };
         let files = [
-            instructions("/c/AGENTS.md", "Be kind.\n", Origin::User),
-            instructions("/p/AGENTS.md", "Use tabs.\n", Origin::Project),
-            instructions("/p/a/CLAUDE.md", "Not here.", Origin::Project),
+            instructions("/c/AGENTS.md", "Be kind.\n", ResourceOrigin::User),
+            instructions("/p/AGENTS.md", "Use tabs.\n", ResourceOrigin::Project),
+            instructions("/p/a/CLAUDE.md", "Not here.", ResourceOrigin::Project),
         ];
         let text = prompt.text(Path::new("/p"), &files, &[]);
         let expected = "\n## User Instructions\nFrom `/c/AGENTS.md`:\n\nBe kind.\n\
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn skills_are_listed_by_name_description_and_location_unless_they_are_the_users_alone() {
-        let own = Skill { invocation: Invocation::UserOnly, ..skill("own", "x") };
+        let own = Skill { invocation: SkillInvocation::UserOnly, ..skill("own", "x") };
         let text = SystemPrompt::default().text(Path::new("/p"), &[], &[skill("a", "if x < 3 & y"), own]);
         let row = "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>if x &lt; 3 &amp; y</description>\n    \
             <location>/s/a/SKILL.md</location>\n  </skill>\n</available_skills>\n";

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tiller_core::front_matter;
-use tiller_files::resource::{self, Origin, Place, Problem};
+use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
 /// Most bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -40,16 +40,16 @@ pub struct Template {
     /// The file; for a built-in one a name in angle brackets.
     pub path: PathBuf,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 /// The templates of some places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LoadedTemplates {
     /// In the order of precedence; no two have the same name.
     pub templates: Vec<Template>,
     /// What is wrong with files, none of it a failure.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ResourceProblem>,
     /// The folders that were looked into.
     pub folders: Vec<PathBuf>,
 }
@@ -66,7 +66,7 @@ pub enum BuiltIn {
 
 /// What a template may not be called.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taken<'a> {
+pub struct ReservedNames<'a> {
     /// Names that mean something else already.
     pub names: &'a [String],
 }
@@ -74,8 +74,13 @@ pub struct Taken<'a> {
 /// Loads the templates of places in the order of precedence, then the built-in ones. A file that is wrong now and is among
 /// `earlier` stays as it was.
 #[must_use]
-pub fn load(places: &[Place], built_in: BuiltIn, taken: Taken<'_>, earlier: &[Template]) -> Found {
-    let mut loader = Loader { found: Found::default(), names: HashMap::new(), taken, earlier };
+pub fn load(
+    places: &[SearchPath],
+    built_in: BuiltIn,
+    taken: ReservedNames<'_>,
+    earlier: &[Template],
+) -> LoadedTemplates {
+    let mut loader = Loader { found: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
     for place in places {
         loader.take_place(place);
     }
@@ -86,27 +91,28 @@ pub fn load(places: &[Place], built_in: BuiltIn, taken: Taken<'_>, earlier: &[Te
 }
 
 struct Loader<'a> {
-    found: Found,
+    found: LoadedTemplates,
     /// Where the template of a name stands.
     names: HashMap<String, usize>,
-    taken: Taken<'a>,
+    taken: ReservedNames<'a>,
     earlier: &'a [Template],
 }
 
 impl Loader<'_> {
-    fn take_place(&mut self, place: &Place) {
+    fn take_place(&mut self, place: &SearchPath) {
         match fs::metadata(&place.path) {
             Ok(found) if found.is_dir() => self.take_folder(place),
             Ok(_) => {
                 self.found.folders.extend(place.path.parent().map(Path::to_owned));
                 self.take_file(&place.path, place);
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != Origin::Given => {}
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
             Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
         }
     }
 
-    fn take_folder(&mut self, place: &Place) {
+    fn take_folder(&mut self, place: &SearchPath) {
         self.found.folders.push(place.path.clone());
         match files(&place.path) {
             Ok(files) => files.iter().for_each(|file| self.take_file(file, place)),
@@ -114,7 +120,7 @@ impl Loader<'_> {
         }
     }
 
-    fn take_file(&mut self, path: &Path, place: &Place) {
+    fn take_file(&mut self, path: &Path, place: &SearchPath) {
         let read = place.read(path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
@@ -123,7 +129,7 @@ impl Loader<'_> {
         };
         match parse(&bytes, path, place.origin) {
             Ok(template) => self.add(template),
-            Err(why) => self.keep_earlier(path, &why, resource::state(&bytes)),
+            Err(why) => self.keep_earlier(path, &why, search_path::state(&bytes)),
         }
     }
 
@@ -153,7 +159,7 @@ impl Loader<'_> {
         };
         match why {
             // Whoever writes a template of a built-in one's name wants theirs.
-            Some(_) if template.origin == Origin::BuiltIn => {}
+            Some(_) if template.origin == ResourceOrigin::BuiltIn => {}
             Some(why) => {
                 let what = format!("template `{name}` not used: {why}");
                 self.problem(&template.path, what, 0);
@@ -166,7 +172,7 @@ impl Loader<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: String, state: u64) {
-        self.found.problems.push(Problem { path: path.to_owned(), what, state });
+        self.found.problems.push(ResourceProblem { path: path.to_owned(), what, state });
     }
 }
 
@@ -195,7 +201,7 @@ impl Hint {
     }
 }
 
-fn parse(bytes: &[u8], path: &Path, origin: Origin) -> Result<Template, String> {
+fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Template, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
     }

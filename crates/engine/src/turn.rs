@@ -32,15 +32,16 @@ use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, MessageEntry};
 
 use super::queue::{DeliveryMode, Queue};
-use again::Again;
-use effect::Out;
-use step::Working;
+use again::RetryState;
+use effect::Effects;
+use step::ToolPhase;
 
 pub use effect::Effect;
 pub use input::{
-    AfterFailure, Denied, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, SoFar, StoreFailed,
+    AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueFate,
+    StoreFailed, TurnPrompt,
 };
-pub use told::{Retry, Told};
+pub use told::{AnnouncedRetry, OpenEvents};
 
 /// Most reading calls that run side by side.
 pub const LARGEST_GROUP: usize = 8;
@@ -104,7 +105,7 @@ pub struct Turn {
     turn: TurnNumber,
     /// Requests since the last prompt or follow-up went in.
     requests: u64,
-    again: Again,
+    again: RetryState,
     /// Whether the run's end was told with the promise that it goes on.
     is_paused: bool,
     /// Messages this run has added, for its end.
@@ -120,9 +121,9 @@ enum Phase {
     /// A request is out.
     Streaming(ToolChoice),
     /// The answer is there, and what is to become of its calls isn't known yet.
-    Planning(Box<Working>),
+    Planning(Box<ToolPhase>),
     /// The answer's calls are being worked off.
-    Working(Box<Working>),
+    Working(Box<ToolPhase>),
     /// A request failed and goes out again after a while.
     Sleeping,
     /// A request was longer than the model's window and goes out again when the context is smaller.
@@ -232,7 +233,7 @@ impl Turn {
 
     /// Takes an input and says what is to be done about it.
     pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
-        let mut out = Out { effects: Vec::new(), now };
+        let mut out = Effects { effects: Vec::new(), now };
         let to = &mut out;
         match input {
             Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
@@ -270,7 +271,7 @@ impl Turn {
         out.effects
     }
 
-    fn begin_run(&mut self, prompt: Prompt, out: &mut Out) {
+    fn begin_run(&mut self, prompt: TurnPrompt, out: &mut Effects) {
         let said = UserMessage::with_images(prompt.text, &prompt.images, out.now).typed_as(prompt.typed);
         let message = Arc::new(Message::User(said));
         let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
@@ -278,17 +279,17 @@ impl Turn {
     }
 
     /// Begins a run with something that the user says.
-    fn begin(&mut self, said: MessageEntry, out: &mut Out) {
+    fn begin(&mut self, said: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
         out.effects.push(Effect::Mend);
         self.requests = 0;
-        self.again = Again::default();
+        self.again = RetryState::default();
         self.say(said, out);
         self.request(out);
     }
 
     /// Appends a message, then tells of it.
-    fn say(&mut self, entry: MessageEntry, out: &mut Out) {
+    fn say(&mut self, entry: MessageEntry, out: &mut Effects) {
         let message = Arc::clone(&entry.message);
         out.append(EntryBody::Message(entry));
         if !matches!(*message, Message::Assistant(_)) {
@@ -299,7 +300,7 @@ impl Turn {
     }
 
     /// Appends an answer. Its calls wait to be planned; those of a failed or stopped one never run, and sending leaves them out.
-    fn say_answer(&mut self, answer: AssistantMessage, out: &mut Out) -> Box<Working> {
+    fn say_answer(&mut self, answer: AssistantMessage, out: &mut Effects) -> Box<ToolPhase> {
         let calls = match answer.stop_reason {
             StopReason::Error | StopReason::Aborted => Vec::new(),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
@@ -310,14 +311,14 @@ impl Turn {
         let entry =
             MessageEntry { message: Arc::clone(&message), tiller_queue_id: None, tiller_receipt: None };
         self.say(entry, out);
-        Box::new(Working::new(message, calls))
+        Box::new(ToolPhase::new(message, calls))
     }
 
-    fn request(&mut self, out: &mut Out) {
+    fn request(&mut self, out: &mut Effects) {
         let over = self.options.max_turns.is_some_and(|most| self.requests >= most);
         let tool_choice = if over { ToolChoice::None } else { ToolChoice::Auto };
         // Another try is no other request.
-        if over && self.again == Again::default() {
+        if over && self.again == RetryState::default() {
             out.emit(EventKind::Warning {
                 message: match self.requests {
                     1 => "max_turns reached after 1 request: asking for a final answer".to_owned(),
@@ -333,7 +334,7 @@ impl Turn {
         out.effects.push(Effect::Request { turn: self.turn, tool_choice });
     }
 
-    fn answered(&mut self, answer: AssistantMessage, out: &mut Out) {
+    fn answered(&mut self, answer: AssistantMessage, out: &mut Effects) {
         let last = matches!(self.phase, Phase::Streaming(ToolChoice::None));
         let is_cut_off = answer.stop_reason == StopReason::Length;
         let mut working = self.say_answer(answer, out);
@@ -352,7 +353,7 @@ impl Turn {
     }
 
     /// All calls are done: the turn is over, and something follows or nothing does.
-    fn end_turn(&mut self, working: Box<Working>, out: &mut Out) {
+    fn end_turn(&mut self, working: Box<ToolPhase>, out: &mut Effects) {
         let had_calls = working.had_calls();
         let receipt = working.receipt();
         self.close_turn(working, out);
@@ -370,26 +371,26 @@ impl Turn {
         }
     }
 
-    fn close_turn(&mut self, working: Box<Working>, out: &mut Out) {
+    fn close_turn(&mut self, working: Box<ToolPhase>, out: &mut Effects) {
         self.flush_records(out);
         let (message, tool_results) = working.into_parts();
         out.emit(EventKind::TurnEnd { message, tool_results });
         self.flush_compaction(false, out);
     }
 
-    fn flush_records(&mut self, out: &mut Out) {
+    fn flush_records(&mut self, out: &mut Effects) {
         for record in self.deferred.records.drain(..) {
             out.append_message(Message::BashExecution(record));
         }
     }
 
     /// The run ends here, whatever waits; what waits is held.
-    fn end_run(&mut self, working: Box<Working>, outcome: RunOutcome, out: &mut Out) {
+    fn end_run(&mut self, working: Box<ToolPhase>, outcome: RunOutcome, out: &mut Effects) {
         self.close_turn(working, out);
         self.settle(outcome, out);
     }
 
-    fn settle(&mut self, outcome: RunOutcome, out: &mut Out) {
+    fn settle(&mut self, outcome: RunOutcome, out: &mut Effects) {
         self.phase = Phase::Idle;
         self.flush_records(out);
         self.flush_compaction(false, out);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use tiller_files::resource::Problem;
+use tiller_files::search_path::ResourceProblem;
 
 /// A watch can't be set up: too many are, or the system has none.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ use tiller_files::resource::Problem;
 pub struct WatchError(#[from] notify::Error);
 
 /// A watch over files and folders; it ends when dropped.
-pub struct Watch {
+pub struct FileWatcher {
     watcher: RecommendedWatcher,
     /// The folders that are watched.
     folders: BTreeSet<PathBuf>,
@@ -37,7 +37,7 @@ impl Followed {
     }
 }
 
-impl Watch {
+impl FileWatcher {
     /// Begins to watch nothing; `changed` is called on a thread of the watch's own, and must not wait.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Watch {
     }
 
     /// Watches these absolute paths from now on, and nothing else. Answers with what can't be watched.
-    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Problem> {
+    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<ResourceProblem> {
         let mut followed = BTreeSet::new();
         for path in paths {
             // Changes of what a link leads to are told by its real name.
@@ -71,7 +71,7 @@ impl Watch {
         // A folder that was replaced by another of its name is a new one, so that even known ones are asked for again.
         for folder in &folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
-                problems.push(Problem::new(folder, format!("changes in it aren't noticed: {error}")));
+                problems.push(ResourceProblem::new(folder, format!("changes in it aren't noticed: {error}")));
             }
         }
         self.folders = folders;
@@ -109,9 +109,9 @@ mod tests {
     /// Longest wait for a change to be told.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    fn watch(paths: &[&Path]) -> (Watch, Receiver<()>) {
+    fn watch(paths: &[&Path]) -> (FileWatcher, Receiver<()>) {
         let (sender, changes) = channel();
-        let mut watch = Watch::start(move || _ = sender.send(())).unwrap();
+        let mut watch = FileWatcher::start(move || _ = sender.send(())).unwrap();
         let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
         assert_eq!(watch.follow(&paths), []);
         (watch, changes)

@@ -25,7 +25,7 @@ use nix::sys::stat::FileStat;
 
 pub mod git;
 pub mod open_beneath;
-pub mod resource;
+pub mod search_path;
 pub mod walk;
 
 /// Largest configuration or ignore file that is read, in bytes.

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::error::Fault;
+use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
-use super::{PartStream, Provider, ProviderError, Request};
+use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::Decoder;
 
 /// The name of the protocol in logs.
@@ -41,7 +41,7 @@ impl Anthropic {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
     }
 
-    fn post(&self, request: &Request) -> Result<Post, Fault> {
+    fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
         let mut headers = headers([("anthropic-version", "2023-06-01")]);
         if let Some(key) = self.wire.key_header("")? {
             headers.insert(HeaderName::from_static("x-api-key"), key);
@@ -64,7 +64,7 @@ impl Provider for Anthropic {
         API
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         self.wire.stream(self.post(&request), Decoder::default())
     }
 }

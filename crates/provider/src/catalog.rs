@@ -31,21 +31,21 @@ pub struct ModelFacts {
     /// or not the way tiller asks.
     pub least_thinking: Option<ThinkingLevel>,
     /// Whether it takes images.
-    pub sight: Sight,
+    pub sight: ImageInput,
     /// Its prices, when known.
     pub price: Option<Price>,
 }
 
 /// Whether a model takes images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sight {
+pub enum ImageInput {
     /// Nobody knows; it is sent images.
     #[default]
     Unknown,
     /// It does.
-    Sees,
+    Supported,
     /// It takes text alone, and gets a line of it in an image's place.
-    Blind,
+    Unsupported,
 }
 
 impl ModelFacts {
@@ -139,7 +139,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
         least_thinking: is_claude.then_some(ThinkingLevel::Off),
-        sight: if is_claude { Sight::Sees } else { Sight::Unknown },
+        sight: if is_claude { ImageInput::Supported } else { ImageInput::Unknown },
         price: None,
     }
 }

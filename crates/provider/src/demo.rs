@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
 use tiller_core::unit::Tokens;
 
-use super::catalog::{ModelFacts, Sight};
-use super::scripted::{Answer, End, ScriptedCall, answers_in, facts, play, said};
-use super::{PartStream, Provider, Request};
+use super::catalog::{ImageInput, ModelFacts};
+use super::scripted::{End, ScriptedAnswer, ScriptedCall, answers_in, facts, play, said};
+use super::{Provider, ProviderStream, Request};
 
 /// The name of the provider.
 pub const NAME: &str = "demo";
@@ -52,7 +52,7 @@ impl Demo {
     /// What is known of its model: it costs nothing, and doesn't look at images.
     #[must_use]
     pub fn facts() -> ModelFacts {
-        ModelFacts { sight: Sight::Blind, ..facts(NAME, MODEL) }
+        ModelFacts { sight: ImageInput::Unsupported, ..facts(NAME, MODEL) }
     }
 }
 
@@ -65,7 +65,7 @@ impl Provider for Demo {
         "demo"
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         let number = answers_in(&request).count();
         let mut answer = next(&request);
         let read: usize = request.messages.iter().map(|message| said(message).len()).sum();
@@ -95,7 +95,7 @@ enum Station {
 }
 
 /// What the demo says to a conversation.
-fn next(request: &Request) -> Answer {
+fn next(request: &Request) -> ScriptedAnswer {
     let (results, user) = since_last_answer(request);
     if user.starts_with(SUMMARY_WANTED) {
         return answer(SUMMARY.to_owned(), Vec::new());
@@ -117,7 +117,7 @@ fn next(request: &Request) -> Answer {
         Station::FollowUp => {
             let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
             let pieces = answer.text.chars().count().div_ceil(CHUNK) as u64;
-            Answer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
+            ScriptedAnswer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
         }
         Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
         Station::Free if !results.is_empty() => answer(
@@ -200,8 +200,8 @@ fn quoted(text: &str) -> String {
     if short.len() < line.len() { format!("{short}…") } else { short }
 }
 
-fn answer(text: String, calls: Vec<ScriptedCall>) -> Answer {
-    Answer { text: text.trim_end().to_owned(), calls, ..Answer::default() }
+fn answer(text: String, calls: Vec<ScriptedCall>) -> ScriptedAnswer {
+    ScriptedAnswer { text: text.trim_end().to_owned(), calls, ..ScriptedAnswer::default() }
 }
 
 fn call(name: &str, arguments: &Value) -> ScriptedCall {

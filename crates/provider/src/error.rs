@@ -3,20 +3,20 @@
 //! Providers report a `Fault`; `http` makes it a [`ProviderError`], which names the provider and has the secrets
 //! taken out. Which answer is which kind of failure is decided in `classify`, from status and text alone.
 
-pub(super) mod advice;
 mod classify;
 mod connection;
+mod context_limit_text;
+pub(super) mod hints;
+mod redact;
 mod retry_after;
-mod secrets;
-mod spoken_wait;
-mod spoken_window;
+mod retry_delay_text;
 
 use std::time::Duration;
 
 pub(super) use classify::{Refusal, classify, refusal_in};
 pub(super) use connection::{ConnectionFailure, Stage};
+pub(super) use redact::without_secrets;
 pub(super) use retry_after::retry_after;
-pub(super) use secrets::without_secrets;
 
 use tiller_core::message::ADVICE;
 use tiller_core::unit::Tokens;
@@ -31,7 +31,7 @@ pub struct ProviderError {
     /// The provider's name.
     pub provider: String,
     /// What kind of failure.
-    pub failure: Failure,
+    pub failure: FailureKind,
     /// What happened, in one line.
     pub message: String,
     /// What to do about it.
@@ -51,13 +51,15 @@ impl ProviderError {
     /// The model's window, where a refusal of what doesn't fit into it names it.
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
-        (self.failure == Failure::Overflow).then(|| spoken_window::spoken_window(&self.message)).flatten()
+        (self.failure == FailureKind::Overflow)
+            .then(|| context_limit_text::spoken_window(&self.message))
+            .flatten()
     }
 }
 
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum FailureKind {
     /// Too many requests, overloaded, 5xx, no connection: another try may help, not before `retry_after` if given.
     Transient {
         /// What the provider asked to wait.
@@ -77,17 +79,17 @@ pub enum Failure {
 
 /// A failure as a protocol sees it, before it is known whose it was.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct ProviderFault {
     /// What kind of failure.
-    pub failure: Failure,
+    pub failure: FailureKind,
     /// What happened, in the provider's words.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
 }
 
-impl Fault {
-    pub(super) fn new(failure: Failure, message: impl Into<String>) -> Self {
+impl ProviderFault {
+    pub(super) fn new(failure: FailureKind, message: impl Into<String>) -> Self {
         Self { failure, message: message.into(), hint: None }
     }
 

@@ -3,9 +3,9 @@
 //! A protocol brings the request's body and a [`Decode`] for the events; this module brings timeouts, statuses and
 //! the removal of secrets. It doesn't retry: that is the agent's, which tells people about it.
 
-mod answer;
 mod endpoint;
-mod reader;
+mod network_thread;
+mod response;
 
 use std::error::Error as _;
 use std::sync::{Arc, Once};
@@ -21,12 +21,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::{
-    ConnectionFailure, Fault, Refusal, Stage, advice, classify, refusal_in, retry_after, without_secrets,
+    ConnectionFailure, ProviderFault, Refusal, Stage, classify, hints, refusal_in, retry_after,
+    without_secrets,
 };
-use super::sse::Event;
-use super::{Failure, Part, PartStream, ProviderError};
-use answer::Answer;
+use super::sse::SseEvent;
+use super::{FailureKind, ProviderError, ProviderStream, StreamEvent};
 pub use endpoint::{Endpoint, Timeouts};
+use response::ResponseStream;
 
 /// Longest wait for the text of an error.
 const ERROR_BODY: Duration = Duration::from_secs(10);
@@ -50,10 +51,10 @@ pub fn ensure_crypto() {
 /// What turns a protocol's events into parts.
 pub(super) trait Decode: Send {
     /// Decodes an event. An event of an unknown type is traced; one that doesn't fit the protocol ends the answer.
-    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault>;
+    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 
     /// Takes the end of the stream: the parts that complete the answer, or an error when it isn't complete.
-    fn end(&mut self, parts: &mut Vec<Part>) -> Result<(), Fault>;
+    fn end(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 }
 
 /// A violation of the protocol within an answer. What came before it can't be trusted to be whole, so the answer
@@ -70,16 +71,17 @@ pub(super) enum Damage {
 
 impl Damage {
     /// Traces the damaged event and returns the error that ends the answer.
-    pub(super) fn report(self, event: &Event, parts: &mut Vec<Part>) -> Fault {
+    pub(super) fn report(self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> ProviderFault {
         parts.push(trace("damaged_event", event));
-        Fault::new(Failure::Interrupted, format!("the answer is damaged: {self}"))
-            .with_hint(advice::BROKEN_OFF)
+        ProviderFault::new(FailureKind::Interrupted, format!("the answer is damaged: {self}"))
+            .with_hint(hints::BROKEN_OFF)
     }
 }
 
 /// The error of an answer that ended too early.
-pub(super) fn incomplete() -> Fault {
-    Fault::new(Failure::Interrupted, "the answer ended before it was complete").with_hint(advice::BROKEN_OFF)
+pub(super) fn incomplete() -> ProviderFault {
+    ProviderFault::new(FailureKind::Interrupted, "the answer ended before it was complete")
+        .with_hint(hints::BROKEN_OFF)
 }
 
 /// A request in a protocol's own words.
@@ -109,15 +111,15 @@ impl Wire {
             .redirect(Policy::none())
             .build();
         let client = client.map_err(|error| {
-            let fault = Fault::new(Failure::Fatal, format!("no HTTP client: {}", causes(&error)));
+            let fault = ProviderFault::new(FailureKind::Fatal, format!("no HTTP client: {}", causes(&error)));
             explain(&endpoint, fault)
         })?;
         match base_url_fault(&endpoint.base_url) {
             None => Ok(Self { endpoint, client }),
             Some(fault) => {
-                let setting = advice::server_setting(&endpoint.name);
+                let setting = hints::server_setting(&endpoint.name);
                 let message = format!("{setting} is `{}`: {fault}", endpoint.base_url);
-                Err(explain(&endpoint, Fault::new(Failure::Fatal, message)))
+                Err(explain(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
             }
         }
     }
@@ -132,10 +134,10 @@ impl Wire {
     }
 
     /// The header that carries the key, behind `prefix`; none without a key.
-    pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, Fault> {
+    pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderFault> {
         let Some(key) = &self.endpoint.key else { return Ok(None) };
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret().trim()))
-            .map_err(|_| Fault::new(Failure::Auth, "the key holds characters that no key has"))?;
+            .map_err(|_| ProviderFault::new(FailureKind::Auth, "the key holds characters that no key has"))?;
         value.set_sensitive(true);
         Ok(Some(value))
     }
@@ -143,9 +145,9 @@ impl Wire {
     /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
     pub(super) fn stream(
         self: &Arc<Self>,
-        post: Result<Post, Fault>,
+        post: Result<Post, ProviderFault>,
         decoder: impl Decode + 'static,
-    ) -> PartStream {
+    ) -> ProviderStream {
         let wire = Arc::clone(self);
         let opened = async move {
             let deadline = Instant::now() + wire.endpoint.timeouts.first_byte;
@@ -154,17 +156,18 @@ impl Wire {
                 Err(fault) => Err(fault),
             };
             match response {
-                Ok(response) => Ok(Answer::new(wire, response, decoder, deadline).into_parts()),
+                Ok(response) => Ok(ResponseStream::new(wire, response, decoder, deadline).into_parts()),
                 Err(fault) => Err(explain(&wire.endpoint, fault)),
             }
         };
-        reader::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
-            let fault = Fault::new(Failure::Fatal, format!("no thread to read answers on: {error}"));
+        network_thread::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
+            let fault =
+                ProviderFault::new(FailureKind::Fatal, format!("no thread to read answers on: {error}"));
             Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
         })
     }
 
-    async fn open(&self, post: Post, deadline: Instant) -> Result<Response, Fault> {
+    async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
         let request = self.client.post(url).headers(post.headers).json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
@@ -194,25 +197,28 @@ impl Wire {
         }
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> Fault {
+    fn unreachable(&self, error: reqwest::Error) -> ProviderFault {
         let error = error.without_url();
         if error.is_builder() {
-            return Fault::new(Failure::Fatal, format!("the request can't be sent: {}", causes(&error)));
+            return ProviderFault::new(
+                FailureKind::Fatal,
+                format!("the request can't be sent: {}", causes(&error)),
+            );
         }
         self.connection_fault(&error, Stage::BeforeAnswer)
     }
 
     /// The fault of a connection that failed; the libraries' own words go to the log.
-    fn connection_fault(&self, error: &reqwest::Error, stage: Stage) -> Fault {
+    fn connection_fault(&self, error: &reqwest::Error, stage: Stage) -> ProviderFault {
         let (provider, host) = (self.name(), self.host());
         tracing::debug!(provider, host, error = causes(error), "connection failed");
         let cause = ConnectionFailure::of(error);
-        let advice = advice::of_connection(&cause, &advice::server_setting(provider));
+        let advice = hints::of_connection(&cause, &hints::server_setting(provider));
         let failure = match stage {
-            Stage::BeforeAnswer => Failure::Transient { retry_after: None },
-            Stage::WithinAnswer => Failure::Interrupted,
+            Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },
+            Stage::WithinAnswer => FailureKind::Interrupted,
         };
-        Fault::new(failure, cause.message(&host, stage)).with_hint(advice)
+        ProviderFault::new(failure, cause.message(&host, stage)).with_hint(advice)
     }
 }
 
@@ -233,21 +239,22 @@ fn is_stream(headers: &HeaderMap) -> bool {
     !kind.starts_with("text/html") && !kind.starts_with("application/json")
 }
 
-async fn refused(response: Response) -> Fault {
+async fn refused(response: Response) -> ProviderFault {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = error_text(response).await;
     let said = refusal_in(status, &body);
     match status {
-        200..=299 if said.message.is_empty() || body.starts_with('<') => {
-            Fault::new(Failure::Fatal, format!("the answer is no event stream but {}", start_of(&body)))
-                .with_hint("check the base URL")
-        }
+        200..=299 if said.message.is_empty() || body.starts_with('<') => ProviderFault::new(
+            FailureKind::Fatal,
+            format!("the answer is no event stream but {}", start_of(&body)),
+        )
+        .with_hint("check the base URL"),
         // An error sent with a success status: only its text tells.
         200..=299 => classify(&Refusal { status: 0, ..said }),
         300..=399 => {
             let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
-            Fault::new(Failure::Fatal, format!("redirected to {to} (HTTP status {status})"))
+            ProviderFault::new(FailureKind::Fatal, format!("redirected to {to} (HTTP status {status})"))
                 .with_hint("set the base URL to where the server is")
         }
         _ => classify(&Refusal { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..said }),
@@ -289,7 +296,7 @@ enum Silence {
 }
 
 impl Silence {
-    fn fault(self, timeouts: Timeouts) -> Fault {
+    fn fault(self, timeouts: Timeouts) -> ProviderFault {
         let (what, limit, setting) = match self {
             Self::Unanswered => ("no answer", timeouts.first_byte, "request.first_byte_s"),
             Self::Stalled => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
@@ -297,8 +304,8 @@ impl Silence {
                 ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")
             }
         };
-        Fault::new(Failure::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
-            .with_hint(advice::of_silence(setting))
+        ProviderFault::new(FailureKind::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
+            .with_hint(hints::of_silence(setting))
     }
 }
 
@@ -317,12 +324,12 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 /// Says whose fault it was, without secrets.
-fn explain(endpoint: &Endpoint, fault: Fault) -> ProviderError {
+fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
     let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
     let hint = fault.hint.or_else(|| {
         let is_there = endpoint.key.is_some();
-        let advice = || advice::of_key(&endpoint.name, &endpoint.key_name, is_there);
-        (fault.failure == Failure::Auth).then(advice)
+        let advice = || hints::of_key(&endpoint.name, &endpoint.key_name, is_there);
+        (fault.failure == FailureKind::Auth).then(advice)
     });
     ProviderError {
         provider: endpoint.name.clone(),
@@ -333,9 +340,9 @@ fn explain(endpoint: &Endpoint, fault: Fault) -> ProviderError {
 }
 
 /// Shows an event that nobody understood.
-pub(super) fn trace(name: &'static str, event: &Event) -> Part {
+pub(super) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
     let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();
-    Part::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
+    StreamEvent::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
 }
 
 /// Builds headers from names and values known in advance.
@@ -354,7 +361,7 @@ mod tests {
     fn a_base_url_that_is_none_is_refused() {
         for url in ["", "api.openai.com/v1", "file:///etc/passwd"] {
             let error = Wire::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
-            assert_eq!(error.failure, Failure::Fatal, "{url}");
+            assert_eq!(error.failure, FailureKind::Fatal, "{url}");
         }
         let error = Wire::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
         let message = "OPENAI_BASE_URL is `htp://localhost`: the scheme is `htp`, not http or https";
@@ -364,11 +371,11 @@ mod tests {
     #[test]
     fn a_hint_names_where_the_key_comes_from() {
         let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
-        let error = explain(&endpoint, Fault::new(Failure::Auth, "no"));
+        let error = explain(&endpoint, ProviderFault::new(FailureKind::Auth, "no"));
         assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));
         let error = explain(
             &endpoint.with_key("hush-hush-key".into()),
-            Fault::new(Failure::Auth, "hush-hush-key refused"),
+            ProviderFault::new(FailureKind::Auth, "hush-hush-key refused"),
         );
         assert_eq!((error.hint.as_deref(), error.message.as_str()), (Some("check X_KEY"), "[key] refused"));
     }

@@ -9,12 +9,12 @@ pub mod catalog;
 pub mod demo;
 pub mod error;
 mod http;
-mod keyless;
 pub mod openai_chat;
-pub mod roster;
+mod placeholders;
+pub mod registry;
 pub mod scripted;
 pub mod sse;
-mod wording;
+mod unavailable;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use tiller_core::message::{Message, StopReason, ThinkingLevel, ToolSpec, Usage};
 use tiller_core::unit::Tokens;
 
 pub use anthropic::Anthropic;
-pub use catalog::{ModelFacts, Sight};
-pub use error::{Failure, ProviderError};
+pub use catalog::{ImageInput, ModelFacts};
+pub use error::{FailureKind, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
-pub use keyless::Keyless;
 pub use openai_chat::OpenAiChat;
-pub use roster::{Direction, Found, Known, Model, ModelError, Providers, ScopedModel};
+pub use registry::{Direction, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel};
+pub use unavailable::UnavailableProvider;
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
 pub trait Provider: Send + Sync {
@@ -45,11 +45,11 @@ pub trait Provider: Send + Sync {
     ///
     /// The stream ends after [`Part::Finished`] or after an error; one that ends without either is an error of
     /// the provider's, and it reports it as [`Failure::Interrupted`].
-    fn stream(&self, request: Request) -> PartStream;
+    fn stream(&self, request: Request) -> ProviderStream;
 }
 
 /// An answer as it arrives.
-pub type PartStream = Pin<Box<dyn Stream<Item = Result<Part, ProviderError>> + Send>>;
+pub type ProviderStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;
 
 /// One question to a model.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ pub enum ToolChoice {
 /// A piece of an answer. `block` counts the answer's blocks from 0; pieces of several blocks may interleave, and a
 /// block begins with its first piece.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum StreamEvent {
     /// More text.
     Text {
         /// The block.

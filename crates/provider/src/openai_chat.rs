@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use reqwest::header::AUTHORIZATION;
 
-use super::error::Fault;
+use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
-use super::{PartStream, Provider, ProviderError, Request};
+use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::Decoder;
 use encode::Dialect;
 
@@ -42,7 +42,7 @@ impl OpenAiChat {
         Ok(Self { wire: Arc::new(wire), dialect })
     }
 
-    fn post(&self, request: &Request) -> Result<Post, Fault> {
+    fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
         let mut headers = headers([]);
         if let Some(key) = self.wire.key_header("Bearer ")? {
             headers.insert(AUTHORIZATION, key);
@@ -60,7 +60,7 @@ impl Provider for OpenAiChat {
         API
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         // Calls that come without an id get one of ours, unique over all answers.
         let stamp = ulid::Ulid::generate().to_string();
         self.wire.stream(self.post(&request), Decoder::new(stamp))

@@ -19,8 +19,8 @@ use tiller_core::unit::Tokens;
 use tiller_files as files;
 use tokio::time::{Instant, sleep_until};
 
-use super::catalog::{ModelFacts, Sight};
-use super::{Failure, Part, PartStream, Provider, ProviderError, Request};
+use super::catalog::{ImageInput, ModelFacts};
+use super::{FailureKind, Provider, ProviderError, ProviderStream, Request, StreamEvent};
 
 /// The name of the provider.
 pub const NAME: &str = "scripted";
@@ -34,7 +34,7 @@ const LARGEST_SCRIPT: u64 = 256 * 1024 * 1024;
 /// One line of a script.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Answer {
+pub struct ScriptedAnswer {
     /// Answers every request whose newest message contains this, whatever its number.
     pub when: Option<String>,
     /// Fails the request unless the newest message contains this.
@@ -102,16 +102,16 @@ pub enum ScriptedFailure {
 }
 
 impl ScriptedError {
-    fn failure(&self) -> Failure {
+    fn failure(&self) -> FailureKind {
         match self.failure {
             ScriptedFailure::Transient => {
-                Failure::Transient { retry_after: self.retry_after_s.map(Duration::from_secs) }
+                FailureKind::Transient { retry_after: self.retry_after_s.map(Duration::from_secs) }
             }
-            ScriptedFailure::Interrupted => Failure::Interrupted,
-            ScriptedFailure::Overflow => Failure::Overflow,
-            ScriptedFailure::Auth => Failure::Auth,
-            ScriptedFailure::Quota => Failure::Quota,
-            ScriptedFailure::Fatal => Failure::Fatal,
+            ScriptedFailure::Interrupted => FailureKind::Interrupted,
+            ScriptedFailure::Overflow => FailureKind::Overflow,
+            ScriptedFailure::Auth => FailureKind::Auth,
+            ScriptedFailure::Quota => FailureKind::Quota,
+            ScriptedFailure::Fatal => FailureKind::Fatal,
         }
     }
 }
@@ -142,9 +142,9 @@ pub enum ScriptError {
 /// A provider that plays a script.
 pub struct Scripted {
     path: PathBuf,
-    answers: Vec<Answer>,
+    answers: Vec<ScriptedAnswer>,
     /// The answers outside the count.
-    whenever: Vec<Answer>,
+    whenever: Vec<ScriptedAnswer>,
     /// How often each failure that ends has happened, by its message.
     failed: Mutex<HashMap<String, u32>>,
 }
@@ -163,19 +163,19 @@ impl Scripted {
             let wrong = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
             serde_json::from_str(line).map_err(wrong)
         };
-        let answers: Vec<Answer> = lines.map(answer).collect::<Result<_, _>>()?;
+        let answers: Vec<ScriptedAnswer> = lines.map(answer).collect::<Result<_, _>>()?;
         Ok(Self { path: path.to_owned(), ..Self::new(answers) })
     }
 
     /// A script that never was in a file.
     #[must_use]
-    pub fn new(answers: Vec<Answer>) -> Self {
+    pub fn new(answers: Vec<ScriptedAnswer>) -> Self {
         let (whenever, answers) = answers.into_iter().partition(|answer| answer.when.is_some());
         Self { path: PathBuf::from("(in memory)"), answers, whenever, failed: Mutex::default() }
     }
 
     /// The answer without its failure, once that has happened as often as it is to happen.
-    fn tried(&self, answer: &Answer) -> Answer {
+    fn tried(&self, answer: &ScriptedAnswer) -> ScriptedAnswer {
         let mut answer = answer.clone();
         if let Some((message, times)) =
             answer.error.as_ref().and_then(|e| Some((e.message.clone(), e.times?)))
@@ -203,7 +203,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         window: Tokens(200_000),
         max_output: Tokens(8_192),
         least_thinking: None,
-        sight: Sight::Unknown,
+        sight: ImageInput::Unknown,
         price: None,
     }
 }
@@ -217,14 +217,16 @@ impl Provider for Scripted {
         "scripted"
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         let number = answers_in(&request).count();
         let fail = |message: String| {
-            let error = ProviderError { provider: NAME.into(), failure: Failure::Fatal, message, hint: None };
+            let error =
+                ProviderError { provider: NAME.into(), failure: FailureKind::Fatal, message, hint: None };
             play(vec![Beat { delay_ms: 0, part: Err(error) }], End::Close)
         };
         let newest = request.messages.last().map(|message| said(message)).unwrap_or_default();
-        let is_meant = |answer: &&Answer| answer.when.as_ref().is_some_and(|words| newest.contains(words));
+        let is_meant =
+            |answer: &&ScriptedAnswer| answer.when.as_ref().is_some_and(|words| newest.contains(words));
         let found = self.whenever.iter().find(is_meant).or_else(|| self.answers.get(number));
         let Some(answer) = found.map(|answer| self.tried(answer)) else {
             return fail(format!("script {} has no answer number {}", self.path.display(), number + 1));
@@ -263,7 +265,7 @@ pub(super) fn said(message: &Message) -> String {
 /// A piece, and how long to wait before it.
 pub(super) struct Beat {
     delay_ms: u64,
-    part: Result<Part, ProviderError>,
+    part: Result<StreamEvent, ProviderError>,
 }
 
 /// What comes after the last piece.
@@ -273,28 +275,28 @@ pub(super) enum End {
     Hang,
 }
 
-impl Answer {
+impl ScriptedAnswer {
     /// The pieces of the answer with number `number`, counted from 0.
     pub(super) fn beats(&self, provider: &str, number: usize) -> Vec<Beat> {
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<StreamEvent> = Vec::new();
         let chunk = self.chunk.unwrap_or(CHUNK).max(1);
         let mut block = 0;
         if !self.think.is_empty() {
-            parts.extend(pieces(&self.think, chunk).map(|text| Part::Thinking { block, text }));
+            parts.extend(pieces(&self.think, chunk).map(|text| StreamEvent::Thinking { block, text }));
             block += 1;
         }
         if !self.text.is_empty() && self.repeat > 1 {
-            parts.extend((0..self.repeat).map(|_| Part::Text { block, text: self.text.clone() }));
+            parts.extend((0..self.repeat).map(|_| StreamEvent::Text { block, text: self.text.clone() }));
         } else if !self.text.is_empty() {
-            parts.extend(pieces(&self.text, chunk).map(|text| Part::Text { block, text }));
+            parts.extend(pieces(&self.text, chunk).map(|text| StreamEvent::Text { block, text }));
         }
         for (at, call) in self.calls.iter().enumerate() {
             block += 1;
             let made_up = || format!("call_{}_{}", number + 1, at + 1);
             let id = CallId::new(call.id.clone().unwrap_or_else(made_up));
-            parts.push(Part::Call { block, id, name: call.name.clone() });
+            parts.push(StreamEvent::Call { block, id, name: call.name.clone() });
             let json = Value::Object(call.arguments.clone()).to_string();
-            parts.extend(pieces(&json, chunk).map(|json| Part::Arguments { block, json }));
+            parts.extend(pieces(&json, chunk).map(|json| StreamEvent::Arguments { block, json }));
         }
         let delay_ms = self.delay_ms;
         let mut beats: Vec<Beat> = parts.into_iter().map(|part| Beat { delay_ms, part: Ok(part) }).collect();
@@ -302,7 +304,7 @@ impl Answer {
         beats
     }
 
-    fn ending(&self, provider: &str) -> Vec<Result<Part, ProviderError>> {
+    fn ending(&self, provider: &str) -> Vec<Result<StreamEvent, ProviderError>> {
         if let Some(error) = &self.error {
             let (failure, message) = (error.failure(), error.message.clone());
             return vec![Err(ProviderError { provider: provider.to_owned(), failure, message, hint: None })];
@@ -311,12 +313,15 @@ impl Answer {
             return Vec::new();
         }
         let natural = if self.calls.is_empty() { StopReason::Stop } else { StopReason::ToolUse };
-        vec![Ok(Part::Usage(self.usage.clone())), Ok(Part::Finished(self.stop.unwrap_or(natural)))]
+        vec![
+            Ok(StreamEvent::Usage(self.usage.clone())),
+            Ok(StreamEvent::Finished(self.stop.unwrap_or(natural))),
+        ]
     }
 }
 
 /// Streams pieces in their time, which goes on whether anybody takes them or not, as it does with a server.
-pub(super) fn play(beats: Vec<Beat>, end: End) -> PartStream {
+pub(super) fn play(beats: Vec<Beat>, end: End) -> ProviderStream {
     let mut due = None;
     let played = stream::iter(beats).then(move |beat| {
         let at = due.unwrap_or_else(Instant::now) + Duration::from_millis(beat.delay_ms);
@@ -365,7 +370,7 @@ mod tests {
         }
     }
 
-    async fn parts(script: &Scripted, messages: Vec<Message>) -> Vec<Result<Part, ProviderError>> {
+    async fn parts(script: &Scripted, messages: Vec<Message>) -> Vec<Result<StreamEvent, ProviderError>> {
         script.stream(request(messages)).collect().await
     }
 
@@ -375,12 +380,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_answer_is_the_one_whose_turn_it_is() {
-        let answer = |text: &str| Answer { text: text.into(), chunk: Some(99), ..Answer::default() };
+        let answer =
+            |text: &str| ScriptedAnswer { text: text.into(), chunk: Some(99), ..ScriptedAnswer::default() };
         let script = Scripted::new(vec![answer("one"), answer("two")]);
         let said_before = Message::Assistant(AssistantMessage::default());
         let second = parts(&script, vec![user("a"), said_before, user("b")]).await;
-        assert_eq!(second[0], Ok(Part::Text { block: 0, text: "two".into() }));
-        assert_eq!(second.last(), Some(&Ok(Part::Finished(StopReason::Stop))));
+        assert_eq!(second[0], Ok(StreamEvent::Text { block: 0, text: "two".into() }));
+        assert_eq!(second.last(), Some(&Ok(StreamEvent::Finished(StopReason::Stop))));
     }
 
     #[tokio::test]
@@ -395,7 +401,7 @@ mod tests {
             assert_eq!(parts.last().unwrap().is_err(), fails);
         }
         let aside = parts(&script, vec![user("sum it up")]).await;
-        assert_eq!(aside[0], Ok(Part::Text { block: 0, text: "aside".into() }));
+        assert_eq!(aside[0], Ok(StreamEvent::Text { block: 0, text: "aside".into() }));
     }
 
     #[tokio::test]
@@ -406,7 +412,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_expected_and_did_not_come_fails_the_request() {
-        let script = Scripted::new(vec![Answer { expect: Some("x".into()), ..Answer::default() }]);
+        let script =
+            Scripted::new(vec![ScriptedAnswer { expect: Some("x".into()), ..ScriptedAnswer::default() }]);
         let error = parts(&script, vec![user("a")]).await.remove(0).unwrap_err();
         assert!(error.message.contains("expects `x`"), "{error}");
     }

@@ -18,7 +18,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// Its `event:` field; empty when it had none.
     pub name: String,
     /// Its `data:` fields, joined by newlines.
@@ -36,21 +36,21 @@ pub struct EventTooLong;
 
 /// Decodes one stream. Every byte is looked at once, however it arrives.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct SseDecoder {
     line: Vec<u8>,
     after_carriage_return: bool,
     past_first_line: bool,
-    event: Option<Event>,
+    event: Option<SseEvent>,
     id: Option<String>,
     retry: Option<Duration>,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// Takes the next bytes and gives the events they complete.
     ///
     /// # Errors
     /// When an unfinished event is too long; the stream is then of no more use.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         if self.after_carriage_return && !bytes.is_empty() {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -75,7 +75,7 @@ impl Decoder {
     }
 
     /// Takes the end of the stream: whatever was waiting for its line end or blank line counts as complete.
-    pub fn finish(mut self) -> Option<Event> {
+    pub fn finish(mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line(b"");
         }
@@ -94,7 +94,7 @@ impl Decoder {
     }
 
     /// Ends the current line with `tail`, its last piece.
-    fn end_line(&mut self, tail: &[u8]) -> Option<Event> {
+    fn end_line(&mut self, tail: &[u8]) -> Option<SseEvent> {
         if self.line.is_empty() {
             return self.take_line(tail);
         }
@@ -106,7 +106,7 @@ impl Decoder {
         event
     }
 
-    fn take_line(&mut self, mut line: &[u8]) -> Option<Event> {
+    fn take_line(&mut self, mut line: &[u8]) -> Option<SseEvent> {
         if !self.past_first_line {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
             self.past_first_line = true;
@@ -141,7 +141,7 @@ impl Decoder {
     }
 
     /// An event without any `data:` line is none.
-    fn dispatch(&mut self) -> Option<Event> {
+    fn dispatch(&mut self) -> Option<SseEvent> {
         let mut event = self.event.take()?;
         event.data.pop()?;
         event.id.clone_from(&self.id);
@@ -155,8 +155,8 @@ mod tests {
 
     use super::*;
 
-    fn decode(pieces: &[&[u8]]) -> Vec<Event> {
-        let mut decoder = Decoder::default();
+    fn decode(pieces: &[&[u8]]) -> Vec<SseEvent> {
+        let mut decoder = SseDecoder::default();
         let mut events = Vec::new();
         for piece in pieces {
             events.extend(decoder.push(piece).unwrap());
@@ -165,8 +165,8 @@ mod tests {
         events
     }
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.into(), data: data.into(), ..Event::default() }
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent { name: name.into(), data: data.into(), ..SseEvent::default() }
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_id_stays_and_a_retry_is_remembered() {
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         let events = decoder
             .push(b"id: 7\nretry: 1500\ndata: a\n\ndata: b\n\nid: x\0\nretry: 1s\ndata: c\n\n")
             .unwrap();
@@ -219,13 +219,13 @@ mod tests {
 
     #[test]
     fn an_event_that_never_ends_is_an_error() {
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
         assert_eq!(decoder.push(&piece), Ok(vec![]));
         assert_eq!(decoder.push(&piece), Ok(vec![]));
         assert_eq!(decoder.push(b"x"), Err(EventTooLong));
 
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; 1024 * 1024], b"\n"].concat();
         let refused = (0..17).map(|_| decoder.push(&line)).find(Result::is_err);
         assert_eq!(refused, Some(Err(EventTooLong)));
@@ -235,7 +235,7 @@ mod tests {
     fn a_long_line_in_small_pieces_costs_no_more_than_its_length() {
         // 8 MiB in pieces of 64 bytes: a decoder that looks again at what it holds would need half a million million
         // steps here and never come back.
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         decoder.push(b"data: ").unwrap();
         for _ in 0..8 * 1024 * 1024 / 64 {
             assert_eq!(decoder.push(&[b'x'; 64]), Ok(vec![]));

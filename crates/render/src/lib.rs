@@ -33,7 +33,7 @@ pub use picture::{Picture, PictureRoom, PictureRow, picture};
 pub use printed::printed;
 pub use sanitizing_writer::SanitizingWriter;
 pub use stream::{MarkdownStream, glance};
-pub use tiller_core::ansi::{Ansi, Emphasis, columns};
+pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
 /// What a piece of text is; a theme says how that looks.
@@ -98,9 +98,9 @@ pub struct Style {
     /// The emphasis.
     pub emphasis: Emphasis,
     /// The colour of the text, if a command chose one.
-    pub fg: Option<Ansi>,
+    pub fg: Option<AnsiColor>,
     /// The colour of the ground, if a command chose one.
-    pub bg: Option<Ansi>,
+    pub bg: Option<AnsiColor>,
     /// The role whose ground it stands on, if that is another one: a keyword in an added line.
     pub ground: Option<Role>,
     /// What it stands for; this isn't to be seen.

@@ -2,14 +2,14 @@
 //!
 //! What carriage returns and escape sequences do was done before, by [`ansi`](tiller_core::ansi).
 
-use tiller_core::ansi::{Pen, Printed, Stroke, TAB};
+use tiller_core::ansi::{SgrState, StyleRun, StyledText, TAB};
 
 use super::clean::spelled;
 use super::{Line, Span, Stands, Style};
 
 /// The lines of what a command printed, in `style` where it chose nothing else; not wrapped.
 #[must_use]
-pub fn printed(printed: &Printed, style: impl Into<Style>) -> Vec<Line> {
+pub fn printed(printed: &StyledText, style: impl Into<Style>) -> Vec<Line> {
     let ground = style.into();
     let (mut strokes, mut at) = (printed.strokes.as_slice(), 0);
     let mut lines = Vec::new();
@@ -24,7 +24,8 @@ pub fn printed(printed: &Printed, style: impl Into<Style>) -> Vec<Line> {
 
 /// The same as one text without styles.
 pub(super) fn bare(text: &str) -> String {
-    let lines: Vec<String> = printed(&Printed::of(text), Style::default()).iter().map(Line::text).collect();
+    let lines: Vec<String> =
+        printed(&StyledText::of(text), Style::default()).iter().map(Line::text).collect();
     let mut out = lines.join("\n");
     if text.ends_with('\n') {
         out.push('\n');
@@ -33,12 +34,12 @@ pub(super) fn bare(text: &str) -> String {
 }
 
 /// The pieces of a line, whose first character is number `at`, in the colours of their strokes.
-fn coloured(pieces: Vec<Span>, strokes: &[Stroke], mut at: usize) -> Vec<Span> {
+fn coloured(pieces: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
     if strokes.is_empty() {
         return pieces;
     }
     let mut strokes = strokes.iter().peekable();
-    let (mut out, mut pen) = (Vec::new(), Pen::default());
+    let (mut out, mut pen) = (Vec::new(), SgrState::default());
     for piece in pieces {
         let mut rest = piece.text.as_str();
         while !rest.is_empty() {
@@ -51,7 +52,7 @@ fn coloured(pieces: Vec<Span>, strokes: &[Stroke], mut at: usize) -> Vec<Span> {
                         stroke.end() - at
                     }
                     next => {
-                        pen = Pen::default();
+                        pen = SgrState::default();
                         next.map_or(usize::MAX, |stroke| stroke.start - at)
                     }
                 },
@@ -69,8 +70,8 @@ fn coloured(pieces: Vec<Span>, strokes: &[Stroke], mut at: usize) -> Vec<Span> {
     out
 }
 
-fn inked(ground: Style, pen: Pen) -> Style {
-    let Pen { emphasis, fg, bg } = pen;
+fn inked(ground: Style, pen: SgrState) -> Style {
+    let SgrState { emphasis, fg, bg } = pen;
     Style { fg: fg.or(ground.fg), bg: bg.or(ground.bg), ..ground }.with(emphasis)
 }
 

@@ -28,7 +28,7 @@ pub use library::{Known, Library, Wish, is_path, placed};
 pub use look::Look;
 pub use role::{ALL as ROLES, name as role_name};
 
-use crate::{Ansi, Role};
+use crate::{AnsiColor, Role};
 
 /// What ground a theme is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -126,13 +126,15 @@ impl Theme {
 
     /// How a colour looks that a command chose for what it printed; `None` where there are no colours.
     #[must_use]
-    pub fn printed(&self, colour: Ansi, depth: Depth) -> Option<Colour> {
+    pub fn printed(&self, colour: AnsiColor, depth: Depth) -> Option<Colour> {
         let own = match colour {
-            Ansi::Basic(index) | Ansi::Indexed(index) => Colour::Indexed(index),
-            Ansi::Rgb(red, green, blue) => Colour::Rgb(Rgb(red, green, blue)),
+            AnsiColor::Basic(index) | AnsiColor::Indexed(index) => Colour::Indexed(index),
+            AnsiColor::Rgb(red, green, blue) => Colour::Rgb(Rgb(red, green, blue)),
         };
         let named = match (colour, &self.ansi) {
-            (Ansi::Basic(index), Some(colours)) => colours.get(usize::from(index)).copied().map(Colour::Rgb),
+            (AnsiColor::Basic(index), Some(colours)) => {
+                colours.get(usize::from(index)).copied().map(Colour::Rgb)
+            }
             _ => None,
         };
         match depth {

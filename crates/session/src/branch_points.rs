@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use tiller_core::id::EntryId;
 
-use super::head::Role;
+use super::annotations::Annotations;
 use super::index::EntryKind;
-use super::marks::Marks;
+use super::line_scan::LineRole;
 use super::reader::Reader;
-use super::tree::{Node, Tree};
+use super::tree::{Tree, TreeNode};
 
 /// The branch points of a path, with the number of branches other than it; those that are hidden don't count, but a point all of whose
 /// other branches are is still one, with none.
@@ -37,7 +37,7 @@ impl BranchPoints {
         if others.is_empty() {
             return Self::default();
         }
-        let hidden = Marks::of(reader, &tree).hidden_with(&tree, Some(leaf));
+        let hidden = Annotations::of(reader, &tree).hidden_with(&tree, Some(leaf));
         Self::count(&tree, &tree.path(leaf), others, |at| hidden[at].is_some())
     }
 
@@ -75,8 +75,8 @@ impl BranchPoints {
 }
 
 /// What the tree draws, where it draws no results of tools.
-fn has_row(node: &Node) -> bool {
-    node.is_said() && node.role != Some(Role::ToolResult)
+fn has_row(node: &TreeNode) -> bool {
+    node.is_said() && node.role != Some(LineRole::ToolResult)
 }
 
 fn others(tree: &Tree, leaf: &EntryId) -> Vec<Other> {
@@ -103,11 +103,11 @@ mod tests {
 
     /// Entries that follow others: said by the user or, where the kind is another one, noted.
     fn tree(entries: &[(Option<usize>, EntryKind)]) -> Tree {
-        let node = |(at, (parent, kind)): (usize, &(Option<usize>, EntryKind))| Node {
+        let node = |(at, (parent, kind)): (usize, &(Option<usize>, EntryKind))| TreeNode {
             id: EntryId::new(format!("n{at}")),
             parent: *parent,
             kind: *kind,
-            role: (*kind == EntryKind::Message).then_some(Role::User),
+            role: (*kind == EntryKind::Message).then_some(LineRole::User),
             timestamp: UnixMs(0),
         };
         Tree::new(entries.iter().enumerate().map(node).collect())

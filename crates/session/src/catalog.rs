@@ -5,28 +5,28 @@
 //! found and dated by `folder`, read by `digest` and `line`, kept by `database`, and searched through `query`; `backlog` reads many at
 //! once, and `choice` tells which one somebody means.
 
-mod backlog;
-mod choice;
 mod database;
-mod digest;
-mod folder;
-mod line;
+mod extract;
+mod index_queue;
+mod log_record;
 mod query;
+mod resolve;
+mod scan;
 mod summary;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use self::database::{Database, Each, Extent, Known, is_busy, is_damage};
-use self::digest::Digest;
-use self::folder::{File, Found, Stamp};
+use self::log_record::LogRecord;
+use self::scan::{File, Found, Stamp};
 use super::error::SessionError;
 use super::log::io_error;
-use super::manager::{Scope, SessionManager};
+use super::manager::{SessionManager, SessionScope};
 
-pub use self::backlog::{Backlog, Progress};
-pub use self::query::{Hit, Piece};
-pub use self::summary::{Listing, Page, SessionSummary};
+pub use self::index_queue::{IndexProgress, IndexQueue};
+pub use self::query::{SearchHit, Snippet};
+pub use self::summary::{PageRequest, SessionList, SessionSummary};
 
 /// Many logs.
 #[derive(Debug)]
@@ -86,9 +86,9 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder is there and can't be read.
-    pub fn page(&mut self, scope: Scope, page: Page) -> Result<Listing, SessionError> {
+    pub fn page(&mut self, scope: SessionScope, page: PageRequest) -> Result<SessionList, SessionError> {
         let mut survey = self.survey()?;
-        let (mut listing, mut skip) = (Listing::default(), page.offset);
+        let (mut listing, mut skip) = (SessionList::default(), page.offset);
         let closed = survey.closed.drain(..).map(|(_, error)| error);
         listing.unreadable.extend(closed);
         for file in &survey.files {
@@ -116,12 +116,12 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder is there and can't be read.
-    pub fn known(&mut self, scope: Scope) -> Result<Vec<SessionSummary>, SessionError> {
+    pub fn known(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
         let survey = self.survey()?;
         let mut sessions = Vec::new();
         for file in &survey.files {
             let Some(known) = survey.known.get(&file.path) else { continue };
-            if scope == Scope::ThisDirectory && known.cwd != self.cwd {
+            if scope == SessionScope::ThisDirectory && known.cwd != self.cwd {
                 continue;
             }
             if let Some((_, digest)) = self.ask(|database| database.digest(&file.path))?
@@ -147,7 +147,7 @@ impl Catalog {
                 // The header says where it began; it may have been gone on with elsewhere.
                 Standing::Unknown => {
                     self.may_be_here(file)
-                        && digest::header_cwd(&file.path).as_ref() == Some(&self.cwd)
+                        && log_record::header_cwd(&file.path).as_ref() == Some(&self.cwd)
                         && self.is_at_home(file)
                 }
             };
@@ -166,7 +166,12 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog can't be used.
-    pub fn search(&mut self, words: &str, scope: Scope, limit: usize) -> Result<Vec<Hit>, SessionError> {
+    pub fn search(
+        &mut self,
+        words: &str,
+        scope: SessionScope,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, SessionError> {
         self.search_each(Each::Entry, words, scope, limit)
     }
 
@@ -174,14 +179,14 @@ impl Catalog {
         &mut self,
         each: Each,
         words: &str,
-        scope: Scope,
+        scope: SessionScope,
         limit: usize,
-    ) -> Result<Vec<Hit>, SessionError> {
+    ) -> Result<Vec<SearchHit>, SessionError> {
         let (Some(words), Some(root)) = (query::expression(words), self.manager.root().map(Path::to_owned))
         else {
             return Ok(Vec::new());
         };
-        let cwd = (scope == Scope::ThisDirectory).then(|| self.cwd.clone());
+        let cwd = (scope == SessionScope::ThisDirectory).then(|| self.cwd.clone());
         let extent = Extent { root: &root, cwd: cwd.as_deref(), limit, each };
         let restarts = self.restarts;
         let hits = self.ask(|database| query::hits(database, &words, &extent))?;
@@ -200,35 +205,35 @@ impl Catalog {
     pub fn sessions_saying(
         &mut self,
         words: &str,
-        scope: Scope,
+        scope: SessionScope,
         limit: usize,
-    ) -> Result<Vec<Hit>, SessionError> {
+    ) -> Result<Vec<SearchHit>, SessionError> {
         self.search_each(Each::Session, words, scope, limit)
     }
 
     /// What a log of this scope says; `None` when it is of another.
     fn digest_in(
         &mut self,
-        scope: Scope,
+        scope: SessionScope,
         file: &File,
         survey: &Survey,
-    ) -> Result<Option<Digest>, SessionError> {
+    ) -> Result<Option<LogRecord>, SessionError> {
         let may_be_ours = match survey.standing(file) {
             Standing::Fresh(known) => known.cwd == self.cwd || known.cwd.is_empty() && self.may_be_here(file),
             Standing::Stale => true,
             Standing::Unknown => {
-                let header = || digest::header_cwd(&file.path);
+                let header = || log_record::header_cwd(&file.path);
                 self.may_be_here(file) && header().is_none_or(|cwd| cwd == self.cwd)
             }
         };
-        if scope == Scope::ThisDirectory && !may_be_ours {
+        if scope == SessionScope::ThisDirectory && !may_be_ours {
             return Ok(None);
         }
         let digest = match self.look_into(file) {
-            Err(_) if scope == Scope::ThisDirectory && !self.may_be_here(file) => return Ok(None),
+            Err(_) if scope == SessionScope::ThisDirectory && !self.may_be_here(file) => return Ok(None),
             digest => digest?,
         };
-        Ok((scope == Scope::Everywhere || digest.cwd == self.cwd).then_some(digest))
+        Ok((scope == SessionScope::Everywhere || digest.cwd == self.cwd).then_some(digest))
     }
 
     /// Whether a log that nothing is known of may be one of this directory, going by where it is.
@@ -242,13 +247,13 @@ impl Catalog {
     }
 
     /// What a log says, as it is known or read.
-    fn look_into(&mut self, file: &File) -> Result<Digest, SessionError> {
+    fn look_into(&mut self, file: &File) -> Result<LogRecord, SessionError> {
         let before = match self.ask(|database| database.digest(&file.path))? {
             Some((stamp, digest)) if stamp == file.stamp => return session_of(&file.path, digest),
             before => before.and_then(|before| grown(file, before)),
         };
         let from = before.as_ref().map_or(0, |digest| digest.extent.upto);
-        let look = digest::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
+        let look = log_record::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
         let digest = look.digest.clone();
         let looks = [(file.path.clone(), file.stamp, from, look)];
         self.keep(|database| database.store(&looks))?;
@@ -260,7 +265,7 @@ impl Catalog {
         let Some(root) = self.manager.root().map(Path::to_owned) else {
             return Ok(Survey { files: Vec::new(), known: HashMap::new(), closed: Vec::new() });
         };
-        let Found { files, closed } = folder::files(&self.manager.folders()?);
+        let Found { files, closed } = scan::files(&self.manager.folders()?);
         let mut known: HashMap<PathBuf, Known> =
             self.ask(|database| database.known(&root))?.into_iter().collect();
         let there: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
@@ -315,7 +320,7 @@ impl Catalog {
 }
 
 /// What was known of a log, if it holds for its beginning still.
-fn grown(file: &File, (stamp, digest): (Stamp, Digest)) -> Option<Digest> {
+fn grown(file: &File, (stamp, digest): (Stamp, LogRecord)) -> Option<LogRecord> {
     file.stamp.may_be_growth_of(&stamp).then_some(digest)
 }
 
@@ -323,7 +328,7 @@ fn unusable(error: rusqlite::Error) -> SessionError {
     SessionError::Catalog(Box::new(error))
 }
 
-fn session_of(path: &Path, digest: Digest) -> Result<Digest, SessionError> {
+fn session_of(path: &Path, digest: LogRecord) -> Result<LogRecord, SessionError> {
     match digest.problem {
         Some(what) => Err(SessionError::Header { path: path.to_owned(), what }),
         None => Ok(digest),
@@ -332,7 +337,7 @@ fn session_of(path: &Path, digest: Digest) -> Result<Digest, SessionError> {
 
 /// Every log in these folders.
 pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    let found = folder::files(folders);
+    let found = scan::files(folders);
     match found.closed.into_iter().next() {
         Some((_, error)) => Err(error),
         None => Ok(found.files.into_iter().map(|file| file.path).collect()),
@@ -341,6 +346,6 @@ pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError
 
 /// The folders in a folder.
 pub(super) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let entries = folder::entries(folder)?.into_iter();
+    let entries = scan::entries(folder)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }

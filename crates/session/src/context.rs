@@ -16,7 +16,7 @@ use tiller_core::message::{
 use tiller_core::unit::{Tokens, UnixMs};
 
 use super::entry::{Compaction, Entry, EntryBody, Replacement};
-use super::mint::can_go_on_after;
+use super::id_gen::can_go_on_after;
 
 /// What a call without a result gets: tiller, or the program that wrote the log, died or was stopped meanwhile.
 pub const INTERRUPTED: &str =
@@ -38,7 +38,7 @@ const IMAGE_UNITS: u64 = 4_800;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
     /// The messages, oldest first.
-    pub messages: Vec<Projected>,
+    pub messages: Vec<ProjectedMessage>,
     /// The model chosen last, or the one that answered last.
     pub model: Option<ModelRef>,
     /// The thinking level chosen last.
@@ -46,7 +46,7 @@ pub struct Projection {
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
     /// The part that is left on disk: it stands before the messages, but after a compaction's summary.
-    pub unloaded: Option<Unloaded>,
+    pub unloaded: Option<UnloadedContext>,
     /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
     measured_from: usize,
     estimated: Estimated,
@@ -54,14 +54,14 @@ pub struct Projection {
 
 /// The older part of a context that is longer than any model reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unloaded {
+pub struct UnloadedContext {
     /// Number of messages.
     pub messages: usize,
     /// Their size, estimated from the length of their lines in the log.
     pub tokens: Tokens,
 }
 
-impl Unloaded {
+impl UnloadedContext {
     /// Adds a message whose line in the log has this length in bytes.
     pub(super) fn add(&mut self, line: usize) {
         self.messages += 1;
@@ -86,7 +86,7 @@ impl PartialEq for Estimated {
 
 /// A message with the entry it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Projected {
+pub struct ProjectedMessage {
     /// The entry.
     pub entry: EntryId,
     /// The message.
@@ -160,7 +160,7 @@ impl Projection {
 
     /// Adds a message that was just appended after the path's end.
     pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
-        self.messages.push(Projected { entry, message });
+        self.messages.push(ProjectedMessage { entry, message });
     }
 
     /// What of it none of these entries says. A compaction's summary is part of that only if it stands for something else than
@@ -237,7 +237,7 @@ fn last_edits(path: &[Entry]) -> HashMap<&EntryId, Option<&Replacement>> {
         .collect()
 }
 
-fn summary_of(entry: &Entry, compaction: &Compaction) -> Projected {
+fn summary_of(entry: &Entry, compaction: &Compaction) -> ProjectedMessage {
     let text = format!(
         "The conversation before this point was compacted into this summary:\n\n<summary>\n{}\n</summary>",
         compaction.summary
@@ -245,14 +245,16 @@ fn summary_of(entry: &Entry, compaction: &Compaction) -> Projected {
     user_message(entry, Content::Text(text))
 }
 
-fn user_message(entry: &Entry, content: Content) -> Projected {
+fn user_message(entry: &Entry, content: Content) -> ProjectedMessage {
     let message = Message::User(UserMessage { content, timestamp: entry.timestamp, typed: None });
-    Projected { entry: entry.id.clone(), message: Arc::new(message) }
+    ProjectedMessage { entry: entry.id.clone(), message: Arc::new(message) }
 }
 
-fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) -> Option<Projected> {
+fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) -> Option<ProjectedMessage> {
     let mut projected = match &entry.body {
-        EntryBody::Message(said) => Projected { entry: entry.id.clone(), message: Arc::clone(&said.message) },
+        EntryBody::Message(said) => {
+            ProjectedMessage { entry: entry.id.clone(), message: Arc::clone(&said.message) }
+        }
         EntryBody::BranchSummary { summary, .. } => {
             let text = format!(
                 "Another branch of this conversation was left; this is what happened there:\n\n<summary>\n{summary}\n</summary>"
@@ -320,20 +322,20 @@ pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec
 
 /// [`sendable`] of a projection that only grows: what can't change any more isn't worked out again for every request.
 #[derive(Debug, Default)]
-pub struct Sending {
+pub struct RequestMessages {
     /// What the messages before the newest answer became: whatever follows, their calls are closed.
     settled: Vec<Arc<Message>>,
     /// How many messages that were.
     count: usize,
 }
 
-impl Sending {
+impl RequestMessages {
     /// What of these messages goes to a provider. They begin with those of the call before; else take a new [`Sending`].
     #[must_use]
-    pub fn of(&mut self, messages: &[Projected]) -> Vec<Arc<Message>> {
-        let message = |projected: &'_ Projected| Arc::clone(&projected.message);
+    pub fn of(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
+        let message = |projected: &'_ ProjectedMessage| Arc::clone(&projected.message);
         let new = messages.get(self.count..).unwrap_or_default();
-        let is_answer = |projected: &Projected| matches!(*projected.message, Message::Assistant(_));
+        let is_answer = |projected: &ProjectedMessage| matches!(*projected.message, Message::Assistant(_));
         let newest = new.iter().rposition(is_answer).unwrap_or(0);
         let (settled, rest) = new.split_at(newest);
         if !settled.is_empty() {
@@ -402,7 +404,7 @@ impl OpenCalls {
         for call in self.calls.drain(..) {
             let result = self.results.remove(&call.id);
             sent.push(result.unwrap_or_else(|| {
-                Arc::new(Message::ToolResult(CutOff::MayHaveRun.result(&call, self.since)))
+                Arc::new(Message::ToolResult(CutOffCall::MayHaveRun.result(&call, self.since)))
             }));
         }
         self.results.clear();
@@ -412,7 +414,7 @@ impl OpenCalls {
 
 /// What is known of a call that was left without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutOff {
+pub enum CutOffCall {
     /// It may have been at work.
     MayHaveRun,
     /// It certainly never began.
@@ -428,7 +430,7 @@ pub enum CutOff {
 pub fn cut_off<'a>(
     answer: &EntryId,
     calls: impl IntoIterator<Item = (&'a str, bool)>,
-) -> Vec<Option<CutOff>> {
+) -> Vec<Option<CutOffCall>> {
     let (mut is_in_order, mut fates) = (can_go_on_after(answer), Vec::new());
     // Whether one that runs alone is among those from the first without a result on; `None` before there is one.
     let mut alone: Option<bool> = None;
@@ -436,16 +438,20 @@ pub fn cut_off<'a>(
         let runs_alone = ALONE.contains(&name);
         let waited = alone.is_some_and(|alone| alone || runs_alone);
         is_in_order &= !(waited && has_result);
-        fates.push((!has_result).then_some(if waited { CutOff::Unbegun } else { CutOff::MayHaveRun }));
+        fates.push((!has_result).then_some(if waited {
+            CutOffCall::Unbegun
+        } else {
+            CutOffCall::MayHaveRun
+        }));
         alone = if has_result { alone } else { Some(waited || runs_alone) };
     }
     if !is_in_order {
-        fates.iter_mut().flatten().for_each(|fate| *fate = CutOff::MayHaveRun);
+        fates.iter_mut().flatten().for_each(|fate| *fate = CutOffCall::MayHaveRun);
     }
     fates
 }
 
-impl CutOff {
+impl CutOffCall {
     /// What the model reads of such a call.
     #[must_use]
     pub fn said(self) -> &'static str {
@@ -471,7 +477,7 @@ impl CutOff {
 
 /// Calls of the newest message's answer that have no result, with what is known of them: to be answered before the session goes on.
 #[must_use]
-pub fn unanswered(messages: &[Projected]) -> Vec<(ToolCall, CutOff)> {
+pub fn unanswered(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> {
     let results: HashSet<&CallId> = messages
         .iter()
         .rev()
@@ -587,7 +593,7 @@ mod tests {
 
     fn interrupted_result(id: &str) -> Message {
         let call = ToolCall::from_streamed(id.into(), "bash".into(), "");
-        Message::ToolResult(CutOff::MayHaveRun.result(&call, UnixMs(0)))
+        Message::ToolResult(CutOffCall::MayHaveRun.result(&call, UnixMs(0)))
     }
 
     #[test]
@@ -607,8 +613,8 @@ mod tests {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
             let told = cut_off(&answer.into(), calls).into_iter().map(|fate| match fate {
                 None => "-",
-                Some(CutOff::MayHaveRun) => "ran",
-                Some(CutOff::Unbegun) => "unbegun",
+                Some(CutOffCall::MayHaveRun) => "ran",
+                Some(CutOffCall::Unbegun) => "unbegun",
             });
             assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
@@ -712,7 +718,7 @@ mod tests {
         let (mut grown, mut all) = (Projection::default(), Vec::new());
         for (at, message) in messages.into_iter().enumerate() {
             let (id, message) = (EntryId::new(at.to_string()), Arc::new(message));
-            all.push(Projected { entry: id.clone(), message: Arc::clone(&message) });
+            all.push(ProjectedMessage { entry: id.clone(), message: Arc::clone(&message) });
             grown.push(id, message);
             let fresh = Projection { messages: all.clone(), ..Projection::default() };
             assert_eq!((grown.tokens(), grown.tokens()), (fresh.tokens(), fresh.tokens()), "after {at}");
@@ -739,7 +745,7 @@ mod tests {
         assert_eq!(counted(99).tokens(), Tokens(401));
         // Most of the text may not even be loaded.
         let mut long = counted(100);
-        long.unloaded = Some(Unloaded { messages: 9, tokens: Tokens(3_000) });
+        long.unloaded = Some(UnloadedContext { messages: 9, tokens: Tokens(3_000) });
         assert_eq!((long.tokens(), long.message_count()), (Tokens(3_401), 12));
     }
 
@@ -775,11 +781,11 @@ mod tests {
             pauses in prop::collection::vec(0..5_usize, 1..9),
         ) {
             let log = arcs(log);
-            let projected: Vec<Projected> = log
+            let projected: Vec<ProjectedMessage> = log
                 .iter()
-                .map(|message| Projected { entry: "e".into(), message: Arc::clone(message) })
+                .map(|message| ProjectedMessage { entry: "e".into(), message: Arc::clone(message) })
                 .collect();
-            let (mut sending, mut upto) = (Sending::default(), 0);
+            let (mut sending, mut upto) = (RequestMessages::default(), 0);
             for pause in pauses {
                 upto = (upto + pause).min(log.len());
                 prop_assert_eq!(sending.of(&projected[..upto]), sendable(&log[..upto]));

@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::head::Role;
+pub use super::delivery_receipt::{DeliveryReceipt, Waited};
+use super::id_gen::IdGenerator;
 use super::index::EntryKind;
-use super::mint::Mint;
-pub use super::receipt::{Receipt, Waited};
+use super::line_scan::LineRole;
 use tiller_core::event::QueueKind;
 use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
 use tiller_core::message::{Content, Image, Message, ModelRef, ThinkingLevel, Usage, lenient};
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::repair::repaired;
+use super::lossy::repaired;
 
 /// The version of the format that tiller writes.
 pub const VERSION: u64 = 3;
@@ -64,7 +64,7 @@ impl Header {
 
     /// The header of the log that goes on with the one of an older version at `path`.
     pub(super) fn succeeded(&self, path: &Path, now: UnixMs) -> Self {
-        let id = Mint::after(None).session(now);
+        let id = IdGenerator::after(None).session(now);
         Self::new(id, self.cwd.clone(), Some(whole_path(path)), now)
     }
 
@@ -150,7 +150,7 @@ pub enum EntryBody {
         usage: Option<Usage>,
         /// Who made it, where the entry says so.
         #[serde(flatten)]
-        made_by: Option<MadeBy>,
+        made_by: Option<SummaryModel>,
     },
     /// From here on another entry reads differently.
     ContextEdit {
@@ -222,7 +222,7 @@ pub struct MessageEntry {
     pub tiller_queue_id: Option<QueueId>,
     /// At which point it was delivered.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
-    pub tiller_receipt: Option<Receipt>,
+    pub tiller_receipt: Option<DeliveryReceipt>,
 }
 
 /// A summary that stands for what came before.
@@ -244,26 +244,26 @@ pub struct Compaction {
     pub usage: Option<Usage>,
     /// Who made it, where the entry says so.
     #[serde(flatten)]
-    pub made_by: Option<MadeBy>,
+    pub made_by: Option<SummaryModel>,
 }
 
 /// The model that made a summary: another one may have been chosen before it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeBy {
+pub struct SummaryModel {
     /// The provider's name.
     pub provider: String,
     /// The provider's id for the model.
     pub model: String,
 }
 
-impl From<ModelRef> for MadeBy {
+impl From<ModelRef> for SummaryModel {
     fn from(model: ModelRef) -> Self {
         Self { provider: model.provider, model: model.id }
     }
 }
 
-impl From<&MadeBy> for ModelRef {
-    fn from(made_by: &MadeBy) -> Self {
+impl From<&SummaryModel> for ModelRef {
+    fn from(made_by: &SummaryModel) -> Self {
         Self { provider: made_by.provider.clone(), id: made_by.model.clone() }
     }
 }
@@ -278,7 +278,7 @@ pub struct Replacement {
 /// Facts of tiller's own, which ride in `custom` entries so that other readers skip them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "customType", content = "data")]
-pub enum OwnFact {
+pub enum TillerEntry {
     /// Its parent is the entry that the user moved to.
     #[serde(rename = "tiller.leaf")]
     Leaf {},
@@ -395,14 +395,14 @@ impl EntryBody {
 
     /// One of tiller's own facts as a `custom` entry.
     #[must_use]
-    pub fn own(fact: &OwnFact) -> Self {
+    pub fn own(fact: &TillerEntry) -> Self {
         let value = serde_json::to_value(fact).expect("an own fact has only string keys");
         serde_json::from_value::<CustomParts>(value).expect("an own fact is a type with data").into()
     }
 
     /// The fact, if this is a `custom` entry of tiller's own that it understands.
     #[must_use]
-    pub fn as_own(&self) -> Option<OwnFact> {
+    pub fn as_own(&self) -> Option<TillerEntry> {
         let Self::Custom { custom_type, data } = self else { return None };
         if !custom_type.starts_with("tiller.") {
             return None;
@@ -455,21 +455,25 @@ impl From<CustomParts> for EntryBody {
 }
 
 /// Reads what a line says, its head being known. Characters that are broken read as U+FFFD.
-pub(super) fn parse_body(kind: EntryKind, role: Option<Role>, line: &[u8]) -> serde_json::Result<EntryBody> {
+pub(super) fn parse_body(
+    kind: EntryKind,
+    role: Option<LineRole>,
+    line: &[u8],
+) -> serde_json::Result<EntryBody> {
     parse_whole(kind, role, line).or_else(|error| match repaired(line) {
         Some(text) => parse_whole(kind, role, text.as_bytes()),
         None => Err(error),
     })
 }
 
-fn parse_whole(kind: EntryKind, role: Option<Role>, line: &[u8]) -> serde_json::Result<EntryBody> {
+fn parse_whole(kind: EntryKind, role: Option<LineRole>, line: &[u8]) -> serde_json::Result<EntryBody> {
     #[derive(Deserialize)]
     struct Wrapped {
         message: CustomMessage,
     }
     match (kind, role) {
         // Some programs write their own messages as a role instead of a type.
-        (EntryKind::Message, Some(Role::Custom)) => {
+        (EntryKind::Message, Some(LineRole::Custom)) => {
             let CustomMessage { custom_type, content, display } =
                 serde_json::from_slice::<Wrapped>(line)?.message;
             Ok(EntryBody::CustomMessage { custom_type, content, display })
@@ -533,7 +537,7 @@ mod tests {
 
     #[test]
     fn an_own_fact_rides_in_a_custom_entry_and_comes_back() {
-        let fact = OwnFact::Queue(QueueChange::Add {
+        let fact = TillerEntry::Queue(QueueChange::Add {
             queue_id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "t".into(),
@@ -547,7 +551,7 @@ mod tests {
                    "data": {"op": "add", "queueId": "q1", "kind": "followUp", "text": "t"}})
         );
         assert_eq!(body.as_own(), Some(fact));
-        assert_eq!(EntryBody::own(&OwnFact::Leaf {}).as_own(), Some(OwnFact::Leaf {}));
+        assert_eq!(EntryBody::own(&TillerEntry::Leaf {}).as_own(), Some(TillerEntry::Leaf {}));
     }
 
     #[test]

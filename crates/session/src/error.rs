@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::id::EntryId;
 
-use super::lock::Holder;
+use super::lock::LockHolder;
 
 /// A failed operation on a log or on the folder of logs.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ pub enum SessionError {
         /// The file.
         path: PathBuf,
         /// Who, if that can be told.
-        holder: Option<Holder>,
+        holder: Option<LockHolder>,
     },
     /// A log of another program can't be imported.
     #[error("{path}, line {line}: {what}")]
@@ -173,7 +173,7 @@ impl SessionError {
     }
 }
 
-fn by(holder: Option<&Holder>) -> String {
+fn by(holder: Option<&LockHolder>) -> String {
     holder.map(|holder| format!(" ({holder})")).unwrap_or_default()
 }
 

@@ -12,8 +12,8 @@ use tiller_files as files;
 
 use super::entry::{Header, HeaderKind, VERSION, whole_path};
 use super::error::SessionError;
+use super::id_gen::IdGenerator;
 use super::log::io_error;
-use super::mint::Mint;
 use super::reader::Reader;
 
 pub use transcript::{part, transcript};
@@ -67,7 +67,7 @@ pub fn branch(
     let header = Header {
         kind: HeaderKind::Session,
         version: VERSION.max(reader.header().version),
-        id: Mint::after(leaf).session(now),
+        id: IdGenerator::after(leaf).session(now),
         timestamp: now.to_iso(),
         cwd: reader.header().cwd.clone(),
         parent_session: reader.path().map(whole_path),

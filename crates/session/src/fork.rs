@@ -4,8 +4,8 @@
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::entry::{self, Entry, EntryBody, OwnFact, QueueChange};
-use super::mint::Mint;
+use super::entry::{self, Entry, EntryBody, QueueChange, TillerEntry};
+use super::id_gen::IdGenerator;
 use super::reader::{Reader, waiting};
 
 /// What stands behind the name of a session that was forked.
@@ -15,13 +15,13 @@ const MARK: &str = " (fork";
 pub(super) fn additions(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
     let removed = waiting(path)
         .into_iter()
-        .map(|queue_id| EntryBody::own(&OwnFact::Queue(QueueChange::Remove { queue_id })));
+        .map(|queue_id| EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id })));
     let name = from.name().map(|name| EntryBody::SessionInfo { name: Some(name_of_fork(&name)) });
     removed.chain(name).collect()
 }
 
 /// The lines of these entries, one after the other behind `leaf`.
-pub(super) fn lines(bodies: Vec<EntryBody>, leaf: &EntryId, mint: &mut Mint, now: UnixMs) -> String {
+pub(super) fn lines(bodies: Vec<EntryBody>, leaf: &EntryId, mint: &mut IdGenerator, now: UnixMs) -> String {
     let (mut lines, mut leaf) = (String::new(), leaf.clone());
     for body in bodies {
         let entry = Entry { id: mint.entry(now), parent: Some(leaf), timestamp: now, body };

@@ -8,13 +8,13 @@
 mod blocks;
 mod claude;
 mod codex;
-mod glance;
-mod note;
-mod origin;
+mod detect;
+mod entry_builder;
+mod output;
+mod peek;
 mod pi;
-mod sink;
 mod source;
-mod target;
+mod warning;
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,16 @@ use serde::Serialize;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::unit::UnixMs;
 
-use super::entry::{EntryBody, Header, HeaderKind, OwnFact, VERSION};
+use super::entry::{EntryBody, Header, HeaderKind, TillerEntry, VERSION};
 use super::error::SessionError;
 use super::manager::SessionManager;
 
-pub use glance::{Glance, glance};
-pub use note::Note;
-use note::Notes;
-pub use origin::{Beneath, Origin, logs_beneath};
-use sink::{Draft, Sink};
+pub use detect::{FoundLogs, SourceFormat, logs_beneath};
+use entry_builder::{Draft, Sink};
+pub use peek::{LogPeek, glance};
 use source::Source;
+pub use warning::ImportWarning;
+use warning::ImportWarnings;
 
 /// Imports foreign logs into the folder of a manager.
 #[derive(Debug)]
@@ -39,16 +39,16 @@ pub struct Importer<'a> {
     /// Whose folder.
     pub manager: &'a SessionManager,
     /// Take only logs of this program.
-    pub only: Option<Origin>,
+    pub only: Option<SourceFormat>,
     /// Whether anything is written.
-    pub mode: Mode,
+    pub mode: ImportMode,
     /// The present moment, for facts that tiller adds to a session that has been gone on with.
     pub now: UnixMs,
 }
 
 /// Whether anything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ImportMode {
     /// Sessions are made and updated.
     Write,
     /// It is only said what would be.
@@ -59,11 +59,11 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Imported {
     /// Which program wrote it, if that could be told.
-    pub from: Option<Origin>,
+    pub from: Option<SourceFormat>,
     /// The foreign log.
     pub source: PathBuf,
     /// What happened.
-    pub status: Status,
+    pub status: ImportStatus,
     /// The session's file.
     pub path: Option<PathBuf>,
     /// The session's id.
@@ -71,7 +71,7 @@ pub struct Imported {
     /// How many entries were written by this import.
     pub entries: usize,
     /// What could not be carried over as it was.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ImportWarning>,
     /// Why it failed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -80,7 +80,7 @@ pub struct Imported {
 /// What happened to a foreign log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ImportStatus {
     /// It became a new session.
     Imported,
     /// Its session got what the log has gained.
@@ -96,7 +96,7 @@ pub enum Status {
 /// What a source says of itself, before its entries.
 #[derive(Clone, Debug)]
 struct About {
-    origin: Origin,
+    origin: SourceFormat,
     /// The session's name in the program that wrote it.
     session: String,
     /// That program's version.
@@ -125,7 +125,7 @@ enum Plan {
 struct Work<'a, 'b> {
     source: &'a Source,
     sink: &'a mut Sink<'b>,
-    notes: &'a mut Notes,
+    notes: &'a mut ImportWarnings,
     /// What the source's roots follow.
     root: Option<EntryId>,
 }
@@ -133,7 +133,7 @@ struct Work<'a, 'b> {
 /// A look at a source: a plan, or the reason why there is nothing to import.
 enum Look {
     Plan(Plan),
-    Nothing(Option<Origin>, &'static str),
+    Nothing(Option<SourceFormat>, &'static str),
 }
 
 impl Importer<'_> {
@@ -143,7 +143,7 @@ impl Importer<'_> {
         let mut imported = Imported {
             from: None,
             source: path.to_owned(),
-            status: Status::Failed,
+            status: ImportStatus::Failed,
             path: None,
             id: None,
             entries: 0,
@@ -151,7 +151,7 @@ impl Importer<'_> {
             reason: None,
         };
         if let Err(error) = self.take(path, &mut imported) {
-            imported.status = Status::Failed;
+            imported.status = ImportStatus::Failed;
             imported.reason = Some(with_hint(&error));
         }
         imported
@@ -160,8 +160,8 @@ impl Importer<'_> {
     fn take(&self, path: &Path, imported: &mut Imported) -> Result<(), SessionError> {
         let source = Source::open(path)?;
         imported.source.clone_from(&source.path);
-        let mut notes = Notes::default();
-        let look = match origin::detect(&source)? {
+        let mut notes = ImportWarnings::default();
+        let look = match detect::detect(&source)? {
             None => Look::Nothing(None, "the file is empty"),
             Some(origin) if self.only.is_some_and(|only| only != origin) => {
                 Look::Nothing(Some(origin), "another program's log than the one asked for")
@@ -186,22 +186,22 @@ impl Importer<'_> {
         imported.id = Some(header.id.clone());
         let conversion = Conversion { plan: &plan, source: &source, header: &header };
         self.bring(&conversion, &target, notes, imported)?;
-        imported.path = (imported.status != Status::Skipped).then_some(target);
+        imported.path = (imported.status != ImportStatus::Skipped).then_some(target);
         Ok(())
     }
 }
 
 fn skip(imported: &mut Imported, reason: &str) -> Result<(), SessionError> {
-    imported.status = Status::Skipped;
+    imported.status = ImportStatus::Skipped;
     imported.reason = Some(reason.to_owned());
     Ok(())
 }
 
-fn look(origin: Origin, source: &Source, notes: &mut Notes) -> Result<Look, SessionError> {
+fn look(origin: SourceFormat, source: &Source, notes: &mut ImportWarnings) -> Result<Look, SessionError> {
     match origin {
-        Origin::Claude => claude::Plan::make(source, notes),
-        Origin::Codex => codex::Plan::make(source),
-        Origin::Pi => Ok(Look::Plan(Plan::Pi(pi::Plan::make(source)?))),
+        SourceFormat::Claude => claude::Plan::make(source, notes),
+        SourceFormat::Codex => codex::Plan::make(source),
+        SourceFormat::Pi => Ok(Look::Plan(Plan::Pi(pi::Plan::make(source)?))),
     }
 }
 
@@ -214,7 +214,7 @@ fn header(plan: &Plan, source: &Source) -> Header {
     Header {
         kind: HeaderKind::Session,
         version: VERSION,
-        id: sink::session_id(about),
+        id: entry_builder::session_id(about),
         timestamp: about.start.to_iso(),
         cwd: about.cwd.clone(),
         parent_session: parent,
@@ -241,7 +241,7 @@ struct Conversion<'a> {
 impl Conversion<'_> {
     /// Puts everything that the source says into the sink, between two facts that say where it is from. Whether the
     /// source says anything at all is the sink's to tell.
-    fn run(&self, sink: &mut Sink<'_>, notes: &mut Notes) -> Result<(), SessionError> {
+    fn run(&self, sink: &mut Sink<'_>, notes: &mut ImportWarnings) -> Result<(), SessionError> {
         let about = self.plan.about();
         let root = match self.plan {
             // The lines of a pi log stay as they are, roots among them.
@@ -261,7 +261,7 @@ impl Conversion<'_> {
 
     fn fact(&self) -> EntryBody {
         let about = self.plan.about();
-        EntryBody::own(&OwnFact::Import {
+        EntryBody::own(&TillerEntry::Import {
             from: about.origin.name().to_owned(),
             path: self.source.path.display().to_string(),
             session: about.session.clone(),

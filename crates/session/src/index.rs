@@ -4,7 +4,7 @@
 //! named in the findings, and the tree goes on around it. [`entries`] holds what is known of each, [`names`] finds them by id.
 
 mod entries;
-mod names;
+mod id_map;
 mod packed;
 #[cfg(test)]
 mod tests;
@@ -18,12 +18,12 @@ use tiller_core::unit::UnixMs;
 use ulid::Ulid;
 
 use super::error::SessionError;
-use super::head::{Head, Role};
+use super::id_gen;
+use super::line_scan::{LineHead, LineRole};
 use super::lines::Line;
-use super::mint;
 
 use entries::{Entries, Wanted};
-use names::Names;
+use id_map::Names;
 
 /// Something about a log that isn't as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -99,7 +99,7 @@ impl EntryKind {
 pub(super) struct Indexed {
     pub(super) parent: Option<u32>,
     pub(super) kind: EntryKind,
-    pub(super) role: Option<Role>,
+    pub(super) role: Option<LineRole>,
     pub(super) timestamp: UnixMs,
     pub(super) line: u64,
     /// Where the file has it.
@@ -199,7 +199,7 @@ impl Index {
 
     /// The newest ULID, after which new ones are minted.
     pub(super) fn greatest_id(&self) -> Option<EntryId> {
-        let greatest = self.entries.ulids().map(Ulid).filter(mint::has_time_left).max();
+        let greatest = self.entries.ulids().map(Ulid).filter(id_gen::has_time_left).max();
         greatest.map(|ulid| EntryId::new(ulid.to_string()))
     }
 
@@ -249,7 +249,7 @@ impl Index {
         if bytes.is_empty() {
             return;
         }
-        match Head::parse(bytes) {
+        match LineHead::parse(bytes) {
             // The end of a line that nobody closed may be missing; then its head alone proves nothing.
             Ok(_) if !line.closed && !is_json(bytes) => self.pass_over(line, "torn: it ends in the middle"),
             Ok(head) => self.take_head(head, line, is_whole),
@@ -268,7 +268,7 @@ impl Index {
         }
     }
 
-    fn take_head(&mut self, head: Head<'_>, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
+    fn take_head(&mut self, head: LineHead<'_>, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
         let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_whole));
         // The greatest number stands for no entry.
         let position = u32::try_from(self.entries.len()).ok().filter(|position| *position < u32::MAX);

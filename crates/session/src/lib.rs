@@ -4,49 +4,51 @@
 //! which there may be many, look things up by position without disturbing it. The pure parts are in [`entry`], [`tree`]
 //! and [`context`]. The format and its promises: docs/session-format.md.
 
+pub mod annotations;
 mod branch_points;
 mod catalog;
 pub mod context;
-mod disk;
+mod delete;
+mod delivery_receipt;
 pub mod entry;
 mod error;
 pub mod export;
 mod fork;
-mod head;
+mod fs;
+mod id_gen;
 pub mod import;
 mod index;
-mod landing;
+mod line_scan;
 mod lines;
 mod lock;
 mod log;
+mod lossy;
 mod manager;
-pub mod marks;
 mod migrate;
-mod mint;
+mod navigation;
+mod operations;
 mod raw;
 mod reader;
-mod receipt;
-mod repair;
-mod tally;
-mod trash;
+mod totals;
 pub mod tree;
-mod verbs;
 pub mod verify;
 mod writer;
 
 pub use branch_points::BranchPoints;
-pub use catalog::{Backlog, Catalog, Hit, Listing, Page, Piece, Progress, SessionSummary};
-pub use disk::{Disk, DiskFile, Facts, FileSystem, Identity};
+pub use catalog::{
+    Catalog, IndexProgress, IndexQueue, PageRequest, SearchHit, SessionList, SessionSummary, Snippet,
+};
+pub use delete::{DeleteMode, PendingDelete, take_back};
 pub use entry::{Entry, EntryBody};
 pub use error::{SessionError, chain};
-pub use head::Role;
+pub use fs::{FileFacts, FileIdentity, Fs, FsFile, OsFs};
+pub use id_gen::IdGenerator;
 pub use index::{EntryKind, Finding};
-pub use landing::Landing;
-pub use lock::{Holder, is_held};
-pub use manager::{Placement, Scope, SessionManager};
-pub use mint::Mint;
+pub use line_scan::LineRole;
+pub use lock::{LockHolder, is_held};
+pub use manager::{Placement, SessionManager, SessionScope};
+pub use navigation::NavigationTarget;
+pub use operations::{BranchSummaryText, Visibility};
 pub use reader::{Reader, Section};
-pub use tally::{ModelUsage, Tally};
-pub use trash::{Doomed, Farewell, take_back};
-pub use verbs::{Summed, Visibility};
-pub use writer::{Appended, Disturbance, Writer, sync};
+pub use totals::{ModelUsage, Totals};
+pub use writer::{Appended, ExternalChange, Writer, sync};

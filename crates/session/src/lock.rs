@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
-use super::disk::{Disk, DiskFile};
 use super::error::SessionError;
+use super::fs::{Fs, FsFile};
 use super::log::io_error;
 
 /// More than any note is long, in bytes.
@@ -25,7 +25,7 @@ const LONGEST_NOTE: usize = 4_096;
 
 /// Who has a log open for writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct LockHolder {
     /// The process.
     pub pid: i32,
     /// The machine it runs on.
@@ -34,7 +34,7 @@ pub struct Holder {
     pub since: String,
 }
 
-impl Holder {
+impl LockHolder {
     fn this_process() -> Self {
         let since = UnixMs::from(SystemTime::now()).to_iso();
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
@@ -46,7 +46,7 @@ impl Holder {
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "pid {} on {}, since {}", self.pid, self.host, self.since)
     }
@@ -59,8 +59,8 @@ fn this_host() -> String {
 /// The right to write to a log; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    file: Arc<dyn DiskFile>,
-    disk: Arc<dyn Disk>,
+    file: Arc<dyn FsFile>,
+    disk: Arc<dyn Fs>,
     /// `None` once the note tells of another lock on a file of the same name.
     note: Option<PathBuf>,
 }
@@ -68,9 +68,9 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock on the file at `path` and says so in the note; `None` where the file system has no locks.
     pub(super) fn take(
-        disk: &Arc<dyn Disk>,
+        disk: &Arc<dyn Fs>,
         path: &Path,
-        file: &Arc<dyn DiskFile>,
+        file: &Arc<dyn FsFile>,
     ) -> Result<Option<Self>, SessionError> {
         match file.lock() {
             Ok(()) => {}
@@ -115,7 +115,7 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 /// The refusal that names who has the log at `path`.
-pub(super) fn held(disk: &dyn Disk, path: &Path) -> SessionError {
+pub(super) fn held(disk: &dyn Fs, path: &Path) -> SessionError {
     let holder = read_note(disk, &note_of(path)).filter(|holder| !holder.is_over());
     SessionError::Held { path: path.to_owned(), holder }
 }
@@ -126,8 +126,8 @@ fn note_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_note(disk: &dyn Disk, path: &Path) -> io::Result<()> {
-    let note = serde_json::to_vec(&Holder::this_process())?;
+fn write_note(disk: &dyn Fs, path: &Path) -> io::Result<()> {
+    let note = serde_json::to_vec(&LockHolder::this_process())?;
     let file = match disk.create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(path)?;
@@ -138,7 +138,7 @@ fn write_note(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     file.append(&note).map(drop)
 }
 
-fn read_note(disk: &dyn Disk, path: &Path) -> Option<Holder> {
+fn read_note(disk: &dyn Fs, path: &Path) -> Option<LockHolder> {
     let mut note = vec![0; LONGEST_NOTE];
     let length = disk.open_to_read(path).and_then(|file| file.read_at(&mut note, 0)).ok()?;
     serde_json::from_slice(&note[..length]).ok()

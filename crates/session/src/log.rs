@@ -3,24 +3,24 @@
 //! It knows lines, not entries. One line is one `write(2)` on a descriptor opened for appending; what is written in part
 //! stays as it is. Whether the file is still the one at its path: [`place`].
 
-mod place;
+mod path_check;
 
 use std::io::{self, Read, Write};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::disk::{Disk, DiskFile, FileSystem, Identity};
 use super::error::SessionError;
+use super::fs::{FileIdentity, Fs, FsFile, OsFs};
 use super::lines::{self, Line};
 use super::lock::Lock;
 
-pub(super) use place::Place;
+pub(super) use path_check::PathState;
 
 /// Where a log's bytes are.
 #[derive(Debug)]
 pub(super) struct Log {
-    disk: Arc<dyn Disk>,
+    disk: Arc<dyn Fs>,
     path: Option<PathBuf>,
     bytes: RwLock<Bytes>,
 }
@@ -38,14 +38,14 @@ enum Bytes {
 /// An open file.
 #[derive(Debug)]
 struct Open {
-    file: Arc<dyn DiskFile>,
-    identity: Identity,
+    file: Arc<dyn FsFile>,
+    identity: FileIdentity,
     /// `None` for who only reads, and where the file system has no locks.
     lock: Option<Lock>,
 }
 
 impl Open {
-    fn new(path: &Path, file: Arc<dyn DiskFile>, lock: Option<Lock>) -> Result<Self, SessionError> {
+    fn new(path: &Path, file: Arc<dyn FsFile>, lock: Option<Lock>) -> Result<Self, SessionError> {
         let identity = file.facts().map_err(io_error(path, "be measured"))?.identity;
         Ok(Self { file, identity, lock })
     }
@@ -54,24 +54,24 @@ impl Open {
 impl Log {
     /// A log that lives in memory and dies with its last reader.
     pub(super) fn in_memory() -> Self {
-        Self { disk: Arc::new(FileSystem), path: None, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
+        Self { disk: Arc::new(OsFs), path: None, bytes: RwLock::new(Bytes::Memory(Vec::new())) }
     }
 
     /// A log whose file is made by the first write.
-    pub(super) fn planned(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+    pub(super) fn planned(disk: Arc<dyn Fs>, path: PathBuf) -> Self {
         Self { disk, path: Some(path), bytes: RwLock::new(Bytes::Nowhere) }
     }
 
     /// Opens a file to look at it; nothing is changed.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, SessionError> {
-        let disk: Arc<dyn Disk> = Arc::new(FileSystem);
+        let disk: Arc<dyn Fs> = Arc::new(OsFs);
         let file = disk.open_to_read(path).map_err(io_error(path, "be opened"))?;
         let open = Open::new(path, file, None)?;
         Ok(Self { disk, path: Some(path.to_owned()), bytes: RwLock::new(Bytes::Disk(open)) })
     }
 
     /// Opens a file to append to it, alone.
-    pub(super) fn open_to_write(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+    pub(super) fn open_to_write(disk: Arc<dyn Fs>, path: &Path) -> Result<Self, SessionError> {
         let file = disk.open_to_append(path).map_err(io_error(path, "be opened for writing"))?;
         let lock = Lock::take(&disk, path, &file)?;
         let open = Open::new(path, file, lock)?;
@@ -224,7 +224,7 @@ impl Log {
     }
 
     /// The file, for syncing it on another thread.
-    pub(super) fn file(&self) -> Option<Arc<dyn DiskFile>> {
+    pub(super) fn file(&self) -> Option<Arc<dyn FsFile>> {
         match &*self.bytes() {
             Bytes::Disk(open) => Some(Arc::clone(&open.file)),
             Bytes::Nowhere | Bytes::Memory(_) | Bytes::Staged(_) => None,
@@ -252,7 +252,7 @@ pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Err
 
 /// A file read from a position of its own, so that readers never disturb each other or the writer.
 struct Positioned<'a> {
-    file: &'a dyn DiskFile,
+    file: &'a dyn FsFile,
     at: u64,
 }
 
@@ -265,7 +265,7 @@ impl Read for Positioned<'_> {
 }
 
 /// One `write(2)`; what it leaves over is an error, never a second write.
-fn write_once(file: &dyn DiskFile, lines: &[u8]) -> io::Result<()> {
+fn write_once(file: &dyn FsFile, lines: &[u8]) -> io::Result<()> {
     let written = file.append(lines)?;
     if written == lines.len() {
         return Ok(());

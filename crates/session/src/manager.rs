@@ -7,13 +7,13 @@ use std::sync::Arc;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::catalog::{Catalog, Listing, Page, files_of, subfolders};
-use super::disk::{Disk, FileSystem};
+use super::catalog::{Catalog, PageRequest, SessionList, files_of, subfolders};
 use super::entry::{Header, VERSION, whole_path};
 use super::error::SessionError;
 use super::fork;
+use super::fs::{Fs, OsFs};
+use super::id_gen::IdGenerator;
 use super::log::Log;
-use super::mint::Mint;
 use super::reader::Reader;
 use super::writer::Writer;
 
@@ -36,7 +36,7 @@ pub enum Placement {
 pub struct SessionManager {
     placement: Placement,
     cwd: PathBuf,
-    disk: Arc<dyn Disk>,
+    disk: Arc<dyn Fs>,
     catalog_file: Option<PathBuf>,
 }
 
@@ -44,12 +44,12 @@ impl SessionManager {
     /// Manages the sessions of `cwd`, which should be a real path.
     #[must_use]
     pub fn new(placement: Placement, cwd: PathBuf) -> Self {
-        Self { placement, cwd, disk: Arc::new(FileSystem), catalog_file: None }
+        Self { placement, cwd, disk: Arc::new(OsFs), catalog_file: None }
     }
 
     /// Writes its logs to this disk instead of the machine's file system.
     #[must_use]
-    pub fn on_disk(self, disk: Arc<dyn Disk>) -> Self {
+    pub fn on_disk(self, disk: Arc<dyn Fs>) -> Self {
         Self { disk, ..self }
     }
 
@@ -103,7 +103,7 @@ impl SessionManager {
             Some(path) if from.exists() => Some(whole_path(path)),
             Some(_) | None => from.header().parent_session.clone(),
         };
-        let mut mint = Mint::after(upto);
+        let mut mint = IdGenerator::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
         let Some(leaf) = upto else {
             let mut writer = Writer::create(header, log, mint);
@@ -143,10 +143,10 @@ impl SessionManager {
     ///
     /// # Errors
     /// When the folder is there and can't be read.
-    pub fn logs(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {
+    pub fn logs(&self, scope: SessionScope) -> Result<Vec<PathBuf>, SessionError> {
         let folders = match scope {
-            Scope::ThisDirectory => self.folder().into_iter().collect(),
-            Scope::Everywhere => self.folders()?,
+            SessionScope::ThisDirectory => self.folder().into_iter().collect(),
+            SessionScope::Everywhere => self.folders()?,
         };
         let mut logs: Vec<PathBuf> = files_of(&folders)?;
         logs.sort();
@@ -165,8 +165,8 @@ impl SessionManager {
     ///
     /// # Errors
     /// When the folder is there and can't be read.
-    pub fn list(&self, scope: Scope) -> Result<Listing, SessionError> {
-        self.catalog()?.page(scope, Page::default())
+    pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
+        self.catalog()?.page(scope, PageRequest::default())
     }
 
     /// The log of the session of this working directory that was written to last.
@@ -208,12 +208,12 @@ impl SessionManager {
     }
 
     fn create_from(&self, parent: Option<String>, now: UnixMs) -> Writer {
-        let mut mint = Mint::after(None);
+        let mut mint = IdGenerator::after(None);
         let (header, log) = self.plan(&mut mint, parent, now);
         Writer::create(header, log, mint)
     }
 
-    fn plan(&self, mint: &mut Mint, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
+    fn plan(&self, mint: &mut IdGenerator, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
         let cwd = self.cwd.display().to_string();
         let header = Header::new(mint.session(now), cwd, parent_session, now);
         let log = match self.place(&self.cwd, &header) {
@@ -260,7 +260,7 @@ impl SessionManager {
 
 /// Which sessions to look through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SessionScope {
     /// Those of the working directory.
     ThisDirectory,
     /// All.

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::entry::Header;
 use super::index::{Indexed, is_json};
 use super::lines::Line;
-use super::repair::repaired;
+use super::lossy::repaired;
 
 /// Bytes of the digest that make an id: enough that no two of a session's entries share one.
 const ID_BYTES: usize = 8;

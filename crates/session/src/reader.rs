@@ -15,12 +15,12 @@ use tiller_core::message::Message;
 
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::{SessionError, chain};
-use super::head::Role;
 use super::index::{Finding, Index, Indexed, is_json};
+use super::line_scan::LineRole;
 use super::lines::Line;
 use super::log::Log;
 use super::migrate::Migration;
-use super::tree::{Node, Tree};
+use super::tree::{Tree, TreeNode};
 
 /// A view of one log that grows with it. Cheap to clone; positioned reads, so no reader waits for another.
 #[derive(Clone, Debug)]
@@ -286,7 +286,7 @@ impl Reader {
     #[must_use]
     pub fn tree(&self) -> Tree {
         let index = self.shared.index();
-        let node = |(id, entry): (EntryId, Indexed)| Node {
+        let node = |(id, entry): (EntryId, Indexed)| TreeNode {
             id,
             parent: entry.parent(),
             kind: entry.kind,
@@ -311,7 +311,7 @@ impl Reader {
         let prompts: Vec<usize> = {
             let index = self.shared.index();
             let said = index.entries().iter().enumerate();
-            said.filter(|(_, entry)| entry.role == Some(Role::User)).map(|(at, _)| at).collect()
+            said.filter(|(_, entry)| entry.role == Some(LineRole::User)).map(|(at, _)| at).collect()
         };
         prompts.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
             Message::User(user) => Some(user.as_typed()),

@@ -3,12 +3,12 @@
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::head::Role;
 use super::index::EntryKind;
+use super::line_scan::LineRole;
 
 /// One entry in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct TreeNode {
     /// The entry.
     pub id: EntryId,
     /// Position of the entry it follows.
@@ -16,17 +16,17 @@ pub struct Node {
     /// What kind of entry.
     pub kind: EntryKind,
     /// Who speaks, if it is a message.
-    pub role: Option<Role>,
+    pub role: Option<LineRole>,
     /// When it was written.
     pub timestamp: UnixMs,
 }
 
-impl Node {
+impl TreeNode {
     /// Whether it was said by somebody, rather than noted by tiller.
     #[must_use]
     pub fn is_said(&self) -> bool {
         match self.kind {
-            EntryKind::Message => self.role != Some(Role::System),
+            EntryKind::Message => self.role != Some(LineRole::System),
             EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage => true,
             EntryKind::ModelChange
             | EntryKind::ThinkingLevelChange
@@ -43,13 +43,13 @@ impl Node {
 /// All entries in the order of the file; a parent stands before its children.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    nodes: Vec<Node>,
-    links: Links,
+    nodes: Vec<TreeNode>,
+    links: TreeLinks,
 }
 
 /// One row of a drawn tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TreeRow {
     /// Position of the entry.
     pub node: usize,
     /// How many forks lie above it: the depth to draw it at.
@@ -74,14 +74,14 @@ pub enum BranchMark {
 impl Tree {
     /// Links nodes into a tree.
     #[must_use]
-    pub fn new(nodes: Vec<Node>) -> Self {
-        let links = Links::of(nodes.len(), |at| Some(nodes[at].parent));
+    pub fn new(nodes: Vec<TreeNode>) -> Self {
+        let links = TreeLinks::of(nodes.len(), |at| Some(nodes[at].parent));
         Self { nodes, links }
     }
 
     /// The entries, in the order of the file.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
     }
 
@@ -124,7 +124,7 @@ impl Tree {
     /// The rows of a drawing that shows only the entries that `shown`, asked with each position, accepts; those left out hand
     /// their children on.
     #[must_use]
-    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(usize, &Node) -> bool) -> Vec<Row> {
+    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(usize, &TreeNode) -> bool) -> Vec<TreeRow> {
         let visible = self.visible(&shown);
         let on_path = self.path_marks(leaf);
         let mut rows = Vec::new();
@@ -132,7 +132,7 @@ impl Tree {
         let mut stack: Vec<(usize, usize, BranchMark)> = Vec::new();
         push_branches(&mut stack, visible.roots(), 0);
         while let Some((node, depth, branch)) = stack.pop() {
-            rows.push(Row { node, depth, branch, on_path: on_path[node] });
+            rows.push(TreeRow { node, depth, branch, on_path: on_path[node] });
             push_branches(&mut stack, visible.children(node), depth);
         }
         rows
@@ -148,7 +148,7 @@ impl Tree {
         marks
     }
 
-    fn visible(&self, shown: &impl Fn(usize, &Node) -> bool) -> Links {
+    fn visible(&self, shown: &impl Fn(usize, &TreeNode) -> bool) -> TreeLinks {
         // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
         let mut follows = vec![None; self.nodes.len()];
@@ -158,19 +158,19 @@ impl Tree {
             follows[at] = is_shown.then_some(above);
             nearest.push(if is_shown { Some(at) } else { above });
         }
-        Links::of(self.nodes.len(), |at| follows[at])
+        TreeLinks::of(self.nodes.len(), |at| follows[at])
     }
 }
 
 /// Which entries follow each, one list after the other: two allocations for a tree of any size.
 #[derive(Clone, Debug, Default)]
-struct Links {
+struct TreeLinks {
     /// Where the list of each begins; that of the roots is the last.
     begins: Vec<usize>,
     lists: Vec<usize>,
 }
 
-impl Links {
+impl TreeLinks {
     /// Links `count` entries, each to the one that `follows` names, or to none; those for which it says nothing are left out.
     fn of(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
         let list = |at: usize| follows(at).map(|above| above.unwrap_or(count));
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn tree(parents: &[Option<usize>]) -> Tree {
-        let node = |(at, parent): (usize, &Option<usize>)| Node {
+        let node = |(at, parent): (usize, &Option<usize>)| TreeNode {
             id: EntryId::new(format!("n{at}")),
             parent: *parent,
             kind: if at % 2 == 0 { EntryKind::Message } else { EntryKind::Custom },
@@ -239,7 +239,7 @@ mod tests {
     fn drawn(
         tree: &Tree,
         leaf: &str,
-        shown: impl Fn(usize, &Node) -> bool,
+        shown: impl Fn(usize, &TreeNode) -> bool,
     ) -> Vec<(usize, usize, BranchMark, bool)> {
         let rows = tree.rows(Some(&leaf.into()), shown);
         rows.into_iter().map(|row| (row.node, row.depth, row.branch, row.on_path)).collect()

@@ -17,10 +17,10 @@ use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 
-use super::entry::{Compaction, EntryBody, Header, OwnFact, VERSION, without_mark};
+use super::entry::{Compaction, EntryBody, Header, TillerEntry, VERSION, without_mark};
 use super::error::SessionError;
-use super::head::Head;
 use super::index::EntryKind;
+use super::line_scan::LineHead;
 use super::lines::Line;
 use super::log::Log;
 use super::migrate::Migration;
@@ -51,7 +51,7 @@ impl Severity {
 
 /// Something about a log that isn't as it should be, with how much that matters.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Graded {
+pub struct GradedFinding {
     /// The line, from 1.
     pub line: u64,
     /// Byte offset of the line's beginning.
@@ -64,18 +64,18 @@ pub struct Graded {
 
 /// What a check came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct VerifyReport {
     /// How many entries could be read, at least their heads.
     pub entries: usize,
     /// What was found, in the order of the lines.
-    pub findings: Vec<Graded>,
+    pub findings: Vec<GradedFinding>,
 }
 
 /// Checks a log. Memory grows with the number of entries and their ids, not with what they say.
 ///
 /// # Errors
 /// When the file can't be opened or read. Whatever else is wrong with it is a finding.
-pub fn verify(path: &Path) -> Result<Checked, SessionError> {
+pub fn verify(path: &Path) -> Result<VerifyReport, SessionError> {
     let mut check = Check::default();
     Log::open_to_read(path)?.scan(|line| {
         check.take(line);
@@ -99,7 +99,7 @@ impl From<&Line<'_>> for Place {
 
 /// Findings as they are made.
 #[derive(Debug, Default)]
-struct Found(Vec<Graded>);
+struct Found(Vec<GradedFinding>);
 
 impl Found {
     fn error(&mut self, place: Place, what: impl Into<String>) {
@@ -111,7 +111,7 @@ impl Found {
     }
 
     fn add(&mut self, Place { line, byte }: Place, severity: Severity, what: String) {
-        self.0.push(Graded { line, byte, what, severity });
+        self.0.push(GradedFinding { line, byte, what, severity });
     }
 }
 
@@ -208,7 +208,7 @@ impl Check {
                     place,
                     format!("not the header of a session ({error}); tiller doesn't open this file"),
                 );
-                if Head::parse(bytes).is_ok() {
+                if LineHead::parse(bytes).is_ok() {
                     self.take_entry(line);
                 }
                 return;
@@ -267,7 +267,7 @@ impl Check {
         }
     }
 
-    fn take_head(&mut self, head: Head<'_>, line: &Line<'_>) {
+    fn take_head(&mut self, head: LineHead<'_>, line: &Line<'_>) {
         let (place, position) = (Place::from(line), self.entries.len());
         let id = EntryId::new(&head.id);
         let parent = self.parent(head.parent.as_deref().map(EntryId::new), place);
@@ -364,7 +364,7 @@ impl Check {
     }
 
     /// Reads the body; what it says of other entries.
-    fn says(&mut self, id: &EntryId, head: &Head<'_>, line: &Line<'_>) -> Says {
+    fn says(&mut self, id: &EntryId, head: &LineHead<'_>, line: &Line<'_>) -> Says {
         let place = Place::from(line);
         let read = body::read(head, line.bytes);
         self.broken = read.body.as_ref().is_err_and(|error| error.is_eof() || error.is_syntax());
@@ -445,8 +445,8 @@ impl Check {
 
     fn take_fact(&mut self, custom_type: &str, body: &EntryBody, place: Place) {
         match body.as_own() {
-            Some(OwnFact::Hide { target_id, .. }) => self.check_target("hiding", &target_id, place),
-            Some(OwnFact::Bash { command, .. }) => {
+            Some(TillerEntry::Hide { target_id, .. }) => self.check_target("hiding", &target_id, place),
+            Some(TillerEntry::Bash { command, .. }) => {
                 self.commands.entry(command).or_default().push_back(place);
             }
             Some(_) => {}
@@ -477,7 +477,7 @@ impl Check {
         }
     }
 
-    fn finish(mut self) -> Checked {
+    fn finish(mut self) -> VerifyReport {
         if !self.begun {
             let place = Place { line: 1, byte: 0 };
             self.found.error(place, "the file is empty; tiller doesn't open it");
@@ -502,17 +502,17 @@ impl Check {
         }
         let mut findings = self.found.0;
         findings.sort_by_key(|finding| finding.line);
-        Checked { entries: self.entries.len(), findings }
+        VerifyReport { entries: self.entries.len(), findings }
     }
 }
 
 /// The head of an entry, as a reader takes it: the end of a line that nobody closed must be there as well.
-fn head<'a>(line: &Line<'a>) -> serde_json::Result<Head<'a>> {
+fn head<'a>(line: &Line<'a>) -> serde_json::Result<LineHead<'a>> {
     let bytes = line.bytes.trim_ascii();
     if !line.closed {
         serde_json::from_slice::<IgnoredAny>(bytes)?;
     }
-    Head::parse(bytes)
+    LineHead::parse(bytes)
 }
 
 /// The calls of an answer. Those of a failed or stopped one were never run, and want no results.

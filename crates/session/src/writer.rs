@@ -4,7 +4,7 @@
 //! prompt, a `!` command), entries such as the choice of a model wait here, and no file is made. What other programs did
 //! to the file meanwhile is looked for before each append: [`upkeep`].
 
-mod upkeep;
+mod external_change;
 
 use std::io;
 use std::path::Path;
@@ -15,27 +15,27 @@ use serde_json::value::RawValue;
 use tiller_core::id::{EntryId, QueueId};
 use tiller_core::unit::UnixMs;
 
-use super::disk::{Disk, DiskFile, FileSystem};
-use super::entry::{self, Entry, EntryBody, Header, OwnFact};
+use super::entry::{self, Entry, EntryBody, Header, TillerEntry};
 use super::error::SessionError;
+use super::fs::{Fs, FsFile, OsFs};
+use super::id_gen::IdGenerator;
 use super::lines::Line;
 use super::log::Log;
-use super::mint::Mint;
 use super::reader::{Reader, Shared};
 
-pub use upkeep::Disturbance;
+pub use external_change::ExternalChange;
 
 /// Appends to one log, alone.
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
-    mint: Mint,
+    mint: IdGenerator,
     waiting: Vec<EntryBody>,
     /// How long the file is, as far as this writer knows; `None` when it must be read again first.
     length: Option<u64>,
     /// Whether the last line has no newline: it is closed before the next.
     torn: bool,
-    disturbances: Vec<Disturbance>,
+    disturbances: Vec<ExternalChange>,
 }
 
 /// An entry that is in the log now.
@@ -49,11 +49,11 @@ pub struct Appended {
 
 impl Writer {
     /// A new log. Nothing is written yet.
-    pub(super) fn create(header: Header, log: Log, mint: Mint) -> Self {
+    pub(super) fn create(header: Header, log: Log, mint: IdGenerator) -> Self {
         Self::of(Shared::new(header, log), mint, 0)
     }
 
-    fn of(shared: Shared, mint: Mint, length: u64) -> Self {
+    fn of(shared: Shared, mint: IdGenerator, length: u64) -> Self {
         let disturbances = Vec::new();
         Self {
             shared: Arc::new(shared),
@@ -71,10 +71,10 @@ impl Writer {
     /// # Errors
     /// When it can't be read or written, isn't a session, is of a newer version, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Self::open_on(Arc::new(FileSystem), path)
+        Self::open_on(Arc::new(OsFs), path)
     }
 
-    pub(super) fn open_on(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+    pub(super) fn open_on(disk: Arc<dyn Fs>, path: &Path) -> Result<Self, SessionError> {
         Self::adopt(Log::open_to_write(disk, path)?)
     }
 
@@ -91,7 +91,7 @@ impl Writer {
             let path = shared.log.path_shown();
             return Err(SessionError::Version { path, version, action: "written" });
         }
-        let mint = Mint::after(shared.index().greatest_id().as_ref());
+        let mint = IdGenerator::after(shared.index().greatest_id().as_ref());
         if let Some(header) = successor {
             return Self::succeed(shared.succeeded(header), mint);
         }
@@ -105,7 +105,7 @@ impl Writer {
     }
 
     /// Goes on with a log of an older version, in a file that isn't made yet.
-    fn succeed(shared: Shared, mint: Mint) -> Result<Self, SessionError> {
+    fn succeed(shared: Shared, mint: IdGenerator) -> Result<Self, SessionError> {
         let length = shared.log.length()?;
         let mut writer = Self::of(shared, mint, length);
         writer.torn = !writer.ends_closed(length)?;
@@ -158,7 +158,7 @@ impl Writer {
             // Nothing is written yet, so the leaf is before the first entry already.
             return Ok(Vec::new());
         }
-        self.append_to(to, EntryBody::own(&OwnFact::Leaf {}), now)
+        self.append_to(to, EntryBody::own(&TillerEntry::Leaf {}), now)
     }
 
     /// Appends an entry after an earlier one, or as a root, and makes it the leaf.
@@ -188,12 +188,12 @@ impl Writer {
 
     /// The file, for syncing it on another thread; `None` while there is none.
     #[must_use]
-    pub fn file(&self) -> Option<Arc<dyn DiskFile>> {
+    pub fn file(&self) -> Option<Arc<dyn FsFile>> {
         self.shared.log.file()
     }
 
     /// What other programs did to the log, as far as it was noticed since this was last asked.
-    pub fn take_disturbances(&mut self) -> Vec<Disturbance> {
+    pub fn take_disturbances(&mut self) -> Vec<ExternalChange> {
         std::mem::take(&mut self.disturbances)
     }
 
@@ -262,6 +262,6 @@ impl Drop for Writer {
 ///
 /// # Errors
 /// When the disk says no.
-pub fn sync(file: &dyn DiskFile) -> io::Result<()> {
+pub fn sync(file: &dyn FsFile) -> io::Result<()> {
     file.sync()
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use tiller_tools::process::helper;
+use tiller_tools::process::supervisor;
 
 fn main() -> ExitCode {
-    helper::main(std::env::args_os().skip(2))
+    supervisor::main(std::env::args_os().skip(2))
 }

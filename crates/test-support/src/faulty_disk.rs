@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
-use tiller_session::{Disk, DiskFile, Facts, FileSystem};
+use tiller_session::{FileFacts, Fs, FsFile, OsFs};
 
 /// What becomes of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,42 +79,40 @@ impl FaultyDisk {
         self.state.folder_syncs.load(Ordering::Relaxed)
     }
 
-    fn file(&self, path: &Path, real: io::Result<Arc<dyn DiskFile>>) -> io::Result<Arc<dyn DiskFile>> {
+    fn file(&self, path: &Path, real: io::Result<Arc<dyn FsFile>>) -> io::Result<Arc<dyn FsFile>> {
         let is_note = path.extension().is_some_and(|ending| ending == "lock");
         let state = Arc::clone(&self.state);
-        real.map(
-            |real| if is_note { real } else { Arc::new(FaultyFile { real, state }) as Arc<dyn DiskFile> },
-        )
+        real.map(|real| if is_note { real } else { Arc::new(FaultyFile { real, state }) as Arc<dyn FsFile> })
     }
 }
 
-impl Disk for FaultyDisk {
+impl Fs for FaultyDisk {
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
-        FileSystem.make_folder(folder)
+        OsFs.make_folder(folder)
     }
 
-    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        self.file(path, FileSystem.create(path))
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
+        self.file(path, OsFs.create(path))
     }
 
-    fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        self.file(path, FileSystem.open_to_read(path))
+    fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
+        self.file(path, OsFs.open_to_read(path))
     }
 
-    fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        self.file(path, FileSystem.open_to_append(path))
+    fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
+        self.file(path, OsFs.open_to_append(path))
     }
 
-    fn facts(&self, path: &Path) -> io::Result<Facts> {
-        FileSystem.facts(path)
+    fn facts(&self, path: &Path) -> io::Result<FileFacts> {
+        OsFs.facts(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        FileSystem.rename(from, to)
+        OsFs.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        FileSystem.remove(path)
+        OsFs.remove(path)
     }
 
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
@@ -125,11 +123,11 @@ impl Disk for FaultyDisk {
 
 #[derive(Debug)]
 struct FaultyFile {
-    real: Arc<dyn DiskFile>,
+    real: Arc<dyn FsFile>,
     state: Arc<State>,
 }
 
-impl DiskFile for FaultyFile {
+impl FsFile for FaultyFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let number = self.state.writes.fetch_add(1, Ordering::Relaxed);
         let fault = self.state.fault.lock().unwrap().take_if(|(at, _)| *at == number);
@@ -150,7 +148,7 @@ impl DiskFile for FaultyFile {
         self.real.read_at(buffer, offset)
     }
 
-    fn facts(&self) -> io::Result<Facts> {
+    fn facts(&self) -> io::Result<FileFacts> {
         self.real.facts()
     }
 

@@ -19,7 +19,7 @@ mod shell;
 
 pub use git_config::is_harmless as is_harmless_git_config;
 pub use pattern::{CommandPattern, CoveredCommand};
-pub use rule::{FolderAccess, Rule, SessionRules};
+pub use rule::{FolderAccess, PermissionRule, SessionRules};
 
 use risk::CommandFolders;
 
@@ -28,7 +28,7 @@ const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
 
 /// The mode: the calls that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum ApprovalMode {
     /// Commands ask, and writing to a [protected path](tiller_core::protected_path); reading, and writing elsewhere in the working
     /// directory and in folders that were added to it for that, don't.
     #[default]
@@ -39,7 +39,7 @@ pub enum Mode {
     ReadOnly,
 }
 
-impl Mode {
+impl ApprovalMode {
     /// All modes, in the order they are offered.
     pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
 
@@ -62,7 +62,7 @@ impl Mode {
 
 /// The answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asking {
+pub enum AskBehavior {
     /// The user is asked.
     #[default]
     User,
@@ -72,7 +72,7 @@ pub enum Asking {
 
 /// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// It may run.
     Allow,
     /// It may run, because a question about it was answered beforehand.
@@ -82,7 +82,7 @@ pub enum Verdict {
         /// The reason, for the user.
         reason: String,
         /// The calls that "always" allows for the rest of the session; its `Display` is the text to show.
-        rule: Rule,
+        rule: PermissionRule,
     },
     /// It may not run.
     Deny {
@@ -95,12 +95,12 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// A rule of the session covers the call.
-    Rule(Rule),
+    Rule(PermissionRule),
     /// `--yes`.
     Yes,
 }
 
-impl Verdict {
+impl PolicyVerdict {
     /// Checks whether the call runs without a question.
     #[must_use]
     pub const fn runs(&self) -> bool {
@@ -110,7 +110,7 @@ impl Verdict {
 
 /// What is known of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Repository {
+pub enum RepositoryState {
     /// There is none, nobody looked, or git may run something there: files that a tool wrote could pass for a repository, and git
     /// runs what its configuration names.
     #[default]
@@ -123,9 +123,9 @@ pub enum Repository {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The mode: the calls that ask.
-    pub mode: Mode,
+    pub mode: ApprovalMode,
     /// The answer where it would ask.
-    pub asking: Asking,
+    pub asking: AskBehavior,
     /// The working directory; deleting beneath it is less of a risk than elsewhere.
     pub root: PathBuf,
     /// The home directory and tiller's own folders; without them nothing is known to be a startup file or tiller's.
@@ -137,74 +137,84 @@ pub struct Policy {
 impl Policy {
     /// Decides on a call of the tool with that spec.
     #[must_use]
-    pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> Verdict {
+    pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         match (self.mode, spec.access) {
             (_, Access::Reads) => self.judge_named_read(&spec.name, arguments, rules),
-            (Mode::Ask | Mode::Auto, Access::Writes) => self.judge_writing(&spec.name, arguments, rules),
-            (Mode::ReadOnly, Access::Writes | Access::Executes) => Verdict::Deny {
+            (ApprovalMode::Ask | ApprovalMode::Auto, Access::Writes) => {
+                self.judge_writing(&spec.name, arguments, rules)
+            }
+            (ApprovalMode::ReadOnly, Access::Writes | Access::Executes) => PolicyVerdict::Deny {
                 reason: format!("{} may change things, and the mode is read-only", spec.name),
             },
-            (Mode::Ask | Mode::Auto, Access::Executes) => self.judge_execution(&spec.name, arguments, rules),
+            (ApprovalMode::Ask | ApprovalMode::Auto, Access::Executes) => {
+                self.judge_execution(&spec.name, arguments, rules)
+            }
         }
     }
 
     /// Decides on a call that reads, as far as its argument `path` tells where; tools that search begin in the working directory
     /// without one.
-    fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+    fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
         let path = path.or_else(|| SEARCHING_TOOLS.contains(&tool).then_some("."));
-        let Some(path) = path else { return Verdict::Allow };
+        let Some(path) = path else { return PolicyVerdict::Allow };
         let real = self.folders().resolve_path(path);
         self.judge_reading(tool, path, &real, rules)
     }
 
     /// Decides on a call that reads a path, and what is beneath it; `real` is where the path leads.
     #[must_use]
-    pub fn judge_reading(&self, tool: &str, path: &str, real: &Path, rules: &SessionRules) -> Verdict {
+    pub fn judge_reading(&self, tool: &str, path: &str, real: &Path, rules: &SessionRules) -> PolicyVerdict {
         if !self.protected.is_credential(real) && !self.protected.holds_credentials(real) {
-            return Verdict::Allow;
+            return PolicyVerdict::Allow;
         }
-        if self.mode == Mode::ReadOnly {
-            return Verdict::Deny { reason: format!("{tool} {}", risk::READS_CREDENTIALS) };
+        if self.mode == ApprovalMode::ReadOnly {
+            return PolicyVerdict::Deny { reason: format!("{tool} {}", risk::READS_CREDENTIALS) };
         }
         if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
-            return Verdict::Granted(grant);
+            return PolicyVerdict::Granted(grant);
         }
-        Verdict::Ask { reason: risk::READS_CREDENTIALS.into(), rule: Rule::for_call(tool, Some(path), None) }
+        PolicyVerdict::Ask {
+            reason: risk::READS_CREDENTIALS.into(),
+            rule: PermissionRule::for_call(tool, Some(path), None),
+        }
     }
 
     /// Decides on a call that writes, as far as its argument `path` tells where.
-    fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+    fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
         let protected = path.and_then(|path| Some((path, self.folders().protection(path)?)));
         // The workspace refuses tiller's own files, so there is nothing to ask.
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
-            return Verdict::Allow;
+            return PolicyVerdict::Allow;
         };
         if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
-            return Verdict::Granted(grant);
+            return PolicyVerdict::Granted(grant);
         }
-        Verdict::Ask { reason: protection.reason().into(), rule: Rule::for_call(tool, Some(path), None) }
+        PolicyVerdict::Ask {
+            reason: protection.reason().into(),
+            rule: PermissionRule::for_call(tool, Some(path), None),
+        }
     }
 
-    fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+    fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let command = arguments.get("command").and_then(Value::as_str);
         let risk = command.and_then(|line| risk::of(line, self.folders()));
-        let is_free = self.mode == Mode::Auto && risk.is_none();
+        let is_free = self.mode == ApprovalMode::Auto && risk.is_none();
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
         if is_free {
-            return Verdict::Allow;
+            return PolicyVerdict::Allow;
         }
         if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
-            return Verdict::Granted(grant);
+            return PolicyVerdict::Granted(grant);
         }
-        let rule = Rule::for_call(tool, command, pattern);
+        let rule = PermissionRule::for_call(tool, command, pattern);
         let reason = risk.unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
             None => format!("{tool} may do anything"),
         });
-        Verdict::Ask { reason, rule }
+        PolicyVerdict::Ask { reason, rule }
     }
 
     /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
@@ -213,15 +223,15 @@ impl Policy {
     pub fn list_read_paths(
         &self,
         line: &str,
-        repository: impl FnOnce() -> Repository,
+        repository: impl FnOnce() -> RepositoryState,
     ) -> Option<Vec<String>> {
         // Whatever lies there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
         (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()
     }
 
-    fn find_grant(&self, rule: Option<&Rule>) -> Option<Grant> {
-        let yes = (self.asking == Asking::Yes).then_some(Grant::Yes);
+    fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<Grant> {
+        let yes = (self.asking == AskBehavior::Yes).then_some(Grant::Yes);
         rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
     }
 
@@ -249,9 +259,9 @@ mod tests {
     /// `allow`, `deny` or `ask RULE: REASON`.
     fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
         match policy.judge(&spec(name, access), arguments, rules) {
-            Verdict::Allow | Verdict::Granted(_) => "allow".into(),
-            Verdict::Deny { .. } => "deny".into(),
-            Verdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
+            PolicyVerdict::Allow | PolicyVerdict::Granted(_) => "allow".into(),
+            PolicyVerdict::Deny { .. } => "deny".into(),
+            PolicyVerdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
         }
     }
 
@@ -260,18 +270,33 @@ mod tests {
         let (read, write) = (("read_file", Access::Reads, ""), ("edit_file", Access::Writes, ""));
         let (test, sudo) = (("bash", Access::Executes, "cargo test"), ("bash", Access::Executes, "sudo ls"));
         for (mode, asking, (name, access, command), expected) in [
-            (Mode::Ask, Asking::User, read, "allow"),
-            (Mode::Ask, Asking::User, write, "allow"),
-            (Mode::Ask, Asking::User, test, "ask cargo test [any arguments, safe options]: runs a command"),
-            (Mode::Ask, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
-            (Mode::Ask, Asking::Yes, sudo, "allow"),
-            (Mode::Auto, Asking::User, write, "allow"),
-            (Mode::Auto, Asking::User, test, "allow"),
-            (Mode::Auto, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
-            (Mode::Auto, Asking::Yes, sudo, "allow"),
-            (Mode::ReadOnly, Asking::User, read, "allow"),
-            (Mode::ReadOnly, Asking::User, write, "deny"),
-            (Mode::ReadOnly, Asking::Yes, test, "deny"),
+            (ApprovalMode::Ask, AskBehavior::User, read, "allow"),
+            (ApprovalMode::Ask, AskBehavior::User, write, "allow"),
+            (
+                ApprovalMode::Ask,
+                AskBehavior::User,
+                test,
+                "ask cargo test [any arguments, safe options]: runs a command",
+            ),
+            (
+                ApprovalMode::Ask,
+                AskBehavior::User,
+                sudo,
+                "ask exactly `sudo ls`: runs as another user (sudo)",
+            ),
+            (ApprovalMode::Ask, AskBehavior::Yes, sudo, "allow"),
+            (ApprovalMode::Auto, AskBehavior::User, write, "allow"),
+            (ApprovalMode::Auto, AskBehavior::User, test, "allow"),
+            (
+                ApprovalMode::Auto,
+                AskBehavior::User,
+                sudo,
+                "ask exactly `sudo ls`: runs as another user (sudo)",
+            ),
+            (ApprovalMode::Auto, AskBehavior::Yes, sudo, "allow"),
+            (ApprovalMode::ReadOnly, AskBehavior::User, read, "allow"),
+            (ApprovalMode::ReadOnly, AskBehavior::User, write, "deny"),
+            (ApprovalMode::ReadOnly, AskBehavior::Yes, test, "deny"),
         ] {
             let policy = Policy { mode, asking, root: "/work".into(), ..Policy::default() };
             let verdict =
@@ -288,21 +313,25 @@ mod tests {
             judge(&policy, "write_file", Access::Writes, &arguments, rules)
         };
         let mut rules = SessionRules::default();
-        for mode in [Mode::Ask, Mode::Auto] {
+        for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
                 let expected = format!("ask exactly `{path}`: writes in .git, and git runs what is there");
-                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), expected);
-                assert_eq!(asks(path, mode, Asking::Yes, "/work", &rules), "allow");
+                assert_eq!(asks(path, mode, AskBehavior::User, "/work", &rules), expected);
+                assert_eq!(asks(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
             }
             for path in [".gitignore", ".github/workflows/ci.yml", "src/git/hooks", ""] {
-                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), "allow", "{path}");
+                assert_eq!(asks(path, mode, AskBehavior::User, "/work", &rules), "allow", "{path}");
             }
-            assert!(asks("hooks/pre-commit", mode, Asking::User, "/work/.git", &rules).starts_with("ask"));
+            assert!(
+                asks("hooks/pre-commit", mode, AskBehavior::User, "/work/.git", &rules).starts_with("ask")
+            );
         }
-        assert_eq!(asks(".git/config", Mode::ReadOnly, Asking::User, "/work", &rules), "deny");
-        rules.add(Rule::for_call("write_file", Some(".git/config"), None));
-        assert_eq!(asks(".git/config", Mode::Ask, Asking::User, "/work", &rules), "allow");
-        assert!(asks(".git/hooks/x", Mode::Ask, Asking::User, "/work", &rules).starts_with("ask"));
+        assert_eq!(asks(".git/config", ApprovalMode::ReadOnly, AskBehavior::User, "/work", &rules), "deny");
+        rules.add(PermissionRule::for_call("write_file", Some(".git/config"), None));
+        assert_eq!(asks(".git/config", ApprovalMode::Ask, AskBehavior::User, "/work", &rules), "allow");
+        assert!(
+            asks(".git/hooks/x", ApprovalMode::Ask, AskBehavior::User, "/work", &rules).starts_with("ask")
+        );
     }
 
     #[test]
@@ -316,10 +345,10 @@ mod tests {
             ("init.lua", "/home/me/.config/nvim"),
         ] {
             for (mode, asking, expected) in [
-                (Mode::Ask, Asking::User, "ask"),
-                (Mode::Auto, Asking::User, "ask"),
-                (Mode::Auto, Asking::Yes, "allow"),
-                (Mode::ReadOnly, Asking::User, "deny"),
+                (ApprovalMode::Ask, AskBehavior::User, "ask"),
+                (ApprovalMode::Auto, AskBehavior::User, "ask"),
+                (ApprovalMode::Auto, AskBehavior::Yes, "allow"),
+                (ApprovalMode::ReadOnly, AskBehavior::User, "deny"),
             ] {
                 let policy =
                     Policy { mode, asking, root: root.into(), protected: at_home(), ..Policy::default() };
@@ -350,7 +379,7 @@ mod tests {
         };
         let asks =
             |path: &str| format!("ask exactly `{path}`: reaches keys or passwords in your home directory");
-        for mode in [Mode::Ask, Mode::Auto, Mode::ReadOnly] {
+        for mode in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::ReadOnly] {
             for (root, tool, path) in [
                 ("/home/me", "read_file", ".ssh/id_rsa"),
                 ("/home/me/work", "read_file", "../.ssh/id_rsa"),
@@ -360,7 +389,7 @@ mod tests {
                 ("/home/me/work", "grep", ".."),
                 ("/work", "grep", "/home/me/.config"),
             ] {
-                let expected = if mode == Mode::ReadOnly { "deny".to_owned() } else { asks(path) };
+                let expected = if mode == ApprovalMode::ReadOnly { "deny".to_owned() } else { asks(path) };
                 assert_eq!(
                     judge(mode, root, tool, json!({ "path": path })),
                     expected,
@@ -377,14 +406,14 @@ mod tests {
                 assert_eq!(judge(mode, root, "read_file", json!({ "path": path })), "allow", "{root} {path}");
             }
         }
-        assert_eq!(judge(Mode::Auto, "/home/me", "grep", json!({})), asks("."));
-        assert_eq!(judge(Mode::Auto, "/home/me/work", "grep", json!({})), "allow");
-        assert_eq!(judge(Mode::Auto, "/home/me", "web_search", json!({})), "allow");
+        assert_eq!(judge(ApprovalMode::Auto, "/home/me", "grep", json!({})), asks("."));
+        assert_eq!(judge(ApprovalMode::Auto, "/home/me/work", "grep", json!({})), "allow");
+        assert_eq!(judge(ApprovalMode::Auto, "/home/me", "web_search", json!({})), "allow");
     }
 
     #[test]
     fn command_that_writes_protected_paths_asks_in_every_mode() {
-        for mode in [Mode::Ask, Mode::Auto] {
+        for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for (line, protection) in [
                 ("x >| .git/config", Protection::Git),
                 ("git log -1 --output=.git/hooks/pre-commit", Protection::Git),
@@ -397,7 +426,7 @@ mod tests {
                 let expected = format!("ask exactly `{line}`: {}", protection.reason());
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
                 for other in ["git log -1", "echo x", "x"] {
-                    rules.add(Rule::for_call(
+                    rules.add(PermissionRule::for_call(
                         "bash",
                         Some(other),
                         CommandPattern::find(other, policy.folders()),
@@ -412,7 +441,8 @@ mod tests {
     fn a_tool_without_a_command_is_allowed_as_a_whole() {
         let policy = Policy::default();
         let mut rules = SessionRules::default();
-        let Verdict::Ask { rule, .. } = policy.judge(&spec("deploy", Access::Executes), &json!({}), &rules)
+        let PolicyVerdict::Ask { rule, .. } =
+            policy.judge(&spec("deploy", Access::Executes), &json!({}), &rules)
         else {
             panic!("it asks")
         };
@@ -451,7 +481,7 @@ mod tests {
         ] {
             let bash = spec("bash", Access::Executes);
             let mut rules = SessionRules::default();
-            let Verdict::Ask { rule, .. } = policy.judge(&bash, &json!({ "command": allowed }), &rules)
+            let PolicyVerdict::Ask { rule, .. } = policy.judge(&bash, &json!({ "command": allowed }), &rules)
             else {
                 panic!("{allowed} asks")
             };

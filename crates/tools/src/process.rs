@@ -18,16 +18,16 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::Instant;
 
-mod conversation;
-pub mod helper;
+mod exit_report;
+mod launcher;
 mod order;
-mod report;
-mod supervisor;
+mod piped_child;
+pub mod supervisor;
 
-pub use conversation::{Conversation, Program};
-use order::Order;
-use report::Report;
-use supervisor::{Launcher, Standby, Supervisor};
+use exit_report::ExitReport;
+use launcher::{Launcher, Standby, Supervisor};
+use order::CommandOrder;
+pub use piped_child::{PipedChild, Program};
 
 /// How long output is still read after the helper has ended. Then nothing of the command is left, and the pipe ends at
 /// once; only a process that the helper may not kill (another user's, through sudo) can hold it open longer.
@@ -85,7 +85,7 @@ pub struct Runner {
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct ShellCommand {
     /// A line for the shell.
     pub line: String,
     /// Where to run it.
@@ -122,7 +122,7 @@ impl ExitStatus {
 }
 
 impl Runner {
-    /// Runs commands with the running program as the helper; its `main` has to hand over to [`helper::main`].
+    /// Runs commands with the running program as the helper; its `main` has to hand over to [`supervisor::main`].
     ///
     /// # Errors
     /// When the system can't name the running program (never on Linux).
@@ -136,11 +136,11 @@ impl Runner {
         Self::with_helper(PathBuf::new())
     }
 
-    /// Runs commands with another program as the helper, one that hands over to [`helper::main`] when its first
-    /// argument is [`helper::NAME`]. The path has to be absolute.
+    /// Runs commands with another program as the helper, one that hands over to [`supervisor::main`] when its first
+    /// argument is [`supervisor::NAME`]. The path has to be absolute.
     #[must_use]
-    pub fn with_helper(helper: impl Into<PathBuf>) -> Self {
-        let launcher = Launcher { program: helper.into(), withheld: Arc::default() };
+    pub fn with_helper(supervisor: impl Into<PathBuf>) -> Self {
+        let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
         Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None }
     }
 
@@ -201,7 +201,7 @@ impl Runner {
     ///
     /// # Errors
     /// When the folder is missing or the helper can't be started.
-    pub fn start(&self, command: &Command) -> Result<Running, ProcessError> {
+    pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
         if self.launcher.program.as_os_str().is_empty() {
             return Err(ProcessError::NoHelper);
         }
@@ -209,7 +209,8 @@ impl Runner {
             return Err(ProcessError::NoFolder { path: command.cwd.clone() });
         }
         let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
-        let order = Order { cwd: &command.cwd, program: self.shell.as_os_str(), arguments: &arguments };
+        let order =
+            CommandOrder { cwd: &command.cwd, program: self.shell.as_os_str(), arguments: &arguments };
         let supervisor = match self.standby.take(&order) {
             Some(supervisor) => supervisor,
             None => self.start_supervisor(&order)?,
@@ -218,7 +219,7 @@ impl Runner {
         Ok(Running { lifeline: Some(lifeline), output, reports, helper: process, drain_until: None })
     }
 
-    fn start_supervisor(&self, order: &Order<'_>) -> Result<Supervisor, ProcessError> {
+    fn start_supervisor(&self, order: &CommandOrder<'_>) -> Result<Supervisor, ProcessError> {
         let arguments = [order.program].into_iter().chain(order.arguments.iter().map(OsString::as_os_str));
         self.launcher
             .start(arguments, order.cwd)
@@ -226,7 +227,7 @@ impl Runner {
     }
 
     /// What the shell is given.
-    fn line(&self, command: &Command) -> String {
+    fn line(&self, command: &ShellCommand) -> String {
         match &self.prefix {
             Some(prefix) => format!("{prefix}\n{}", command.line),
             None => command.line.clone(),
@@ -299,9 +300,9 @@ impl Running {
         let mut text = String::new();
         // The helper alone holds the other end, so this ends when the helper does.
         let _ = self.reports.read_to_string(&mut text).await;
-        match Report::parse(&text) {
-            Some(Report::Ended(exit)) => Ok(exit),
-            Some(Report::Failed(reason)) => Err(ProcessError::Shell { reason }),
+        match ExitReport::parse(&text) {
+            Some(ExitReport::Ended(exit)) => Ok(exit),
+            Some(ExitReport::Failed(reason)) => Err(ProcessError::Shell { reason }),
             None => Err(ProcessError::Lost),
         }
     }

@@ -12,32 +12,32 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use tiller_core::ansi::Printed;
+use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
 use tiller_core::message::{ToolSpec, UserBlock};
 
+mod atomic_write;
 mod bash;
 mod blocking;
 mod diff;
 mod edit_file;
-mod gathered;
 mod grep;
 mod image;
 mod list_files;
+mod output_capture;
 mod pattern;
 mod read_file;
 mod registry;
-mod replace;
 mod schema;
 mod truncation;
-mod typed;
+mod typed_tool;
 mod write_file;
 
 pub use bash::BashTimes;
-pub use gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput, glance, keep_text};
+pub use output_capture::{CapturedOutput, GLANCE_INTERVAL, OutputCapture, glance, keep_text};
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
-pub use truncation::{Extent, Kept, OutputLimits};
-pub use typed::{Typed, Work};
+pub use truncation::{OutputLimits, Truncated, TruncationExtent};
+pub use typed_tool::{TypedTool, TypedToolAdapter};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
 pub trait Tool: Send + Sync {
@@ -56,7 +56,7 @@ pub trait Tool: Send + Sync {
 
     /// Does the work. Dropping the future stops it, with every process it started; what there was of its result until then is
     /// what it gave to [`Progress::if_stopped`], or else what it showed last.
-    fn run(&self, invocation: Invocation) -> RunFuture<'_>;
+    fn run(&self, invocation: ToolInvocation) -> RunFuture<'_>;
 
     /// What a call with arguments that passed [`Tool::check`] would do, for whoever is asked about it; it changes nothing.
     /// `None`, unless a tool knows better: the arguments say it all.
@@ -73,17 +73,17 @@ pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 
 /// One call of a tool.
 #[derive(Clone)]
-pub struct Invocation {
+pub struct ToolInvocation {
     /// Arguments that passed [`Tool::check`].
     pub arguments: Value,
     /// Where to show what there is so far.
-    pub progress: Progress,
+    pub progress: ToolProgress,
 }
 
 /// Where a tool at work leaves what there is so far: to be shown, and to be kept if it is stopped.
 #[derive(Clone)]
-pub struct Progress {
-    show: Arc<dyn Fn(Printed) + Send + Sync>,
+pub struct ToolProgress {
+    show: Arc<dyn Fn(StyledText) + Send + Sync>,
     /// A lock because whoever stops the tool asks, on another thread, and nobody holds it for longer than a look.
     remains: Arc<Mutex<Option<Box<Remains>>>>,
 }
@@ -91,20 +91,20 @@ pub struct Progress {
 /// Says what a tool has at the moment.
 type Remains = dyn Fn() -> ToolOutput + Send;
 
-impl Progress {
+impl ToolProgress {
     /// Shows texts in this way.
-    pub fn new(show: impl Fn(Printed) + Send + Sync + 'static) -> Self {
+    pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show), remains: Arc::default() }
     }
 
     /// Shows the newest part of the output. Each text replaces the one before, so none has to arrive; call it a few times a
     /// second at most.
     pub fn show(&self, text: String) {
-        self.show_printed(Printed { text, strokes: Vec::new() });
+        self.show_printed(StyledText { text, strokes: Vec::new() });
     }
 
     /// The same of what a command prints, which is coloured.
-    pub fn show_printed(&self, printed: Printed) {
+    pub fn show_printed(&self, printed: StyledText) {
         (self.show)(printed);
     }
 

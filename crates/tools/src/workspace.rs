@@ -78,7 +78,7 @@ pub enum WorkspaceError {
 
 /// What a path is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum FileAccess {
     /// To look.
     Read,
     /// To change.
@@ -93,10 +93,10 @@ const READ_ONLY: &str = ":ro";
 ///
 /// # Errors
 /// When there is no such folder; of the kind [`io::ErrorKind::NotADirectory`] where something else is there.
-pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, Purpose)> {
+pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
     // Also where a folder is called so: what looks protected is. That folder is typed with a slash behind it.
     let (path, purpose) =
-        typed.strip_suffix(READ_ONLY).map_or((typed, Purpose::Write), |path| (path, Purpose::Read));
+        typed.strip_suffix(READ_ONLY).map_or((typed, FileAccess::Write), |path| (path, FileAccess::Read));
     let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
     if folder.is_dir() {
         Ok((folder, purpose))
@@ -107,10 +107,10 @@ pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<
 
 /// An added folder as the model is told of it.
 #[must_use]
-pub fn describe_folder(path: &Path, purpose: Purpose) -> String {
+pub fn describe_folder(path: &Path, purpose: FileAccess) -> String {
     match purpose {
-        Purpose::Read => format!("{} (to read only)", path.display()),
-        Purpose::Write => path.display().to_string(),
+        FileAccess::Read => format!("{} (to read only)", path.display()),
+        FileAccess::Write => path.display().to_string(),
     }
 }
 
@@ -130,7 +130,7 @@ pub struct Workspace {
     /// The working directory, without links.
     root: PathBuf,
     /// Other folders, as given: they may come to be later.
-    added: Vec<(PathBuf, Purpose)>,
+    added: Vec<(PathBuf, FileAccess)>,
     /// Folders that may be read whatever the others say, and take nothing from them.
     readable: Vec<PathBuf>,
     protected: ProtectedFolders,
@@ -145,17 +145,17 @@ pub struct Workspace {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFolders {
     /// Folders as [`Workspace::with_folder`] adds them.
-    pub added: Vec<(PathBuf, Purpose)>,
+    pub added: Vec<(PathBuf, FileAccess)>,
     /// Folders that may be read; where writing isn't allowed it can be asked for.
     pub readable: Vec<PathBuf>,
 }
 
 /// A file or folder that one call may reach.
-type Once = Option<(PathBuf, Purpose)>;
+type Once = Option<(PathBuf, FileAccess)>;
 
 /// A path that may be touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedPath {
     /// The root that it lies beneath, without links.
     root: PathBuf,
     /// The way from the root; empty for the root itself.
@@ -164,7 +164,7 @@ pub struct Resolved {
     shown: String,
 }
 
-impl Resolved {
+impl ResolvedPath {
     /// The whole path, without links as of when it was resolved.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -201,7 +201,7 @@ impl Workspace {
     /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to. Where folders lie in
     /// each other, or in the working directory, the deepest decides; of a folder that is added for both, it is the one to read.
     #[must_use]
-    pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: Purpose) -> Self {
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: FileAccess) -> Self {
         self.added.push((folder.into(), purpose));
         self
     }
@@ -240,17 +240,17 @@ impl Workspace {
     /// # Errors
     /// When it leads out of the workspace, or into a part that may only be read, or can't be followed; when it is to be written to and
     /// only a link tells that it is in a `.git`.
-    pub fn resolve(&self, path: &str, purpose: Purpose) -> Result<Resolved, WorkspaceError> {
+    pub fn resolve(&self, path: &str, purpose: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
         let meant = self.expand_home(path).ok_or_else(outside)?;
         let real = follow(&self.root, &meant)?;
         // Approvals go by the path that a call names.
         let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(&meant)));
-        if purpose == Purpose::Write && protection.is_some() && named != protection {
+        if purpose == FileAccess::Write && protection.is_some() && named != protection {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
         if self.protected.hold(&real)
-            && (purpose == Purpose::Write || !self.is_readable_though_protected(&real))
+            && (purpose == FileAccess::Write || !self.is_readable_though_protected(&real))
         {
             return Err(WorkspaceError::Protected { path: path.to_owned() });
         }
@@ -259,7 +259,7 @@ impl Workspace {
         }
         match (self.grant(&real, purpose), purpose) {
             (None, _) => Err(outside()),
-            (Some((_, Purpose::Read)), Purpose::Write) => {
+            (Some((_, FileAccess::Read)), FileAccess::Write) => {
                 Err(WorkspaceError::ReadOnly { path: path.to_owned() })
             }
             (Some((folder, _)), _) => Ok(self.beneath(folder, &real)),
@@ -268,7 +268,7 @@ impl Workspace {
 
     /// Finds out where a path leads that may not be touched only because it leads out of the workspace; `None` for any other.
     #[must_use]
-    pub fn find_outside(&self, path: &str, purpose: Purpose) -> Option<PathBuf> {
+    pub fn find_outside(&self, path: &str, purpose: FileAccess) -> Option<PathBuf> {
         match self.resolve(path, purpose) {
             Err(WorkspaceError::Outside { .. }) => follow(&self.root, &self.expand_home(path)?).ok(),
             Ok(_) | Err(_) => None,
@@ -276,7 +276,7 @@ impl Workspace {
     }
 
     /// Lets calls reach a path without links, and what is beneath it, until something else is allowed or nothing is.
-    pub fn allow_once(&self, path: Option<(PathBuf, Purpose)>) {
+    pub fn allow_once(&self, path: Option<(PathBuf, FileAccess)>) {
         self.session().1 = path;
     }
 
@@ -289,7 +289,7 @@ impl Workspace {
     #[must_use]
     pub fn list_writable(&self) -> Vec<PathBuf> {
         let added = self.session().0.added.clone();
-        let writable = self.added.iter().chain(&added).filter(|(_, purpose)| *purpose == Purpose::Write);
+        let writable = self.added.iter().chain(&added).filter(|(_, purpose)| *purpose == FileAccess::Write);
         writable.filter_map(|(folder, _)| folder.canonicalize().ok()).collect()
     }
 
@@ -297,9 +297,9 @@ impl Workspace {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_allowed_once(&self, real: &Path, wanted: Purpose) -> bool {
+    fn is_allowed_once(&self, real: &Path, wanted: FileAccess) -> bool {
         self.session().1.as_ref().is_some_and(|(path, purpose)| {
-            real.starts_with(path) && (wanted == Purpose::Read || *purpose == Purpose::Write)
+            real.starts_with(path) && (wanted == FileAccess::Read || *purpose == FileAccess::Write)
         })
     }
 
@@ -314,40 +314,42 @@ impl Workspace {
     }
 
     /// The folder that decides on a path, without links, and what it may be used for.
-    fn grant(&self, real: &Path, wanted: Purpose) -> Option<(PathBuf, Purpose)> {
+    fn grant(&self, real: &Path, wanted: FileAccess) -> Option<(PathBuf, FileAccess)> {
         let session = self.session().0.clone();
-        let holding = |(folder, purpose): (&PathBuf, Purpose)| {
+        let holding = |(folder, purpose): (&PathBuf, FileAccess)| {
             let folder = fs::canonicalize(folder).ok()?;
             real.starts_with(&folder).then_some((folder, purpose))
         };
-        let own = real.starts_with(&self.root).then(|| (self.root.clone(), Purpose::Write));
+        let own = real.starts_with(&self.root).then(|| (self.root.clone(), FileAccess::Write));
         let added = self
             .added
             .iter()
             .chain(&session.added)
             .filter_map(|(folder, purpose)| holding((folder, *purpose)));
-        let depth =
-            |(folder, purpose): &(PathBuf, Purpose)| (folder.components().count(), *purpose == Purpose::Read);
+        let depth = |(folder, purpose): &(PathBuf, FileAccess)| {
+            (folder.components().count(), *purpose == FileAccess::Read)
+        };
         let decides = own.into_iter().chain(added).max_by_key(depth);
-        let read = if wanted == Purpose::Read { session.readable.as_slice() } else { &[] };
-        decides
-            .or_else(|| self.readable.iter().chain(read).find_map(|folder| holding((folder, Purpose::Read))))
+        let read = if wanted == FileAccess::Read { session.readable.as_slice() } else { &[] };
+        decides.or_else(|| {
+            self.readable.iter().chain(read).find_map(|folder| holding((folder, FileAccess::Read)))
+        })
     }
 
     /// A path that lies in this folder, or is this file.
-    fn beneath(&self, folder: PathBuf, real: &Path) -> Resolved {
+    fn beneath(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
         if let Ok(below) = real.strip_prefix(&self.root) {
             let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
-            return Resolved { root: self.root.clone(), below: below.to_owned(), shown };
+            return ResolvedPath { root: self.root.clone(), below: below.to_owned(), shown };
         }
         let shown = real.display().to_string();
         let below = real.strip_prefix(&folder).unwrap_or(real);
         match (real.parent(), real.file_name()) {
             // A file that was added by itself.
             (Some(parent), Some(name)) if below.as_os_str().is_empty() && folder.is_file() => {
-                Resolved { root: parent.to_owned(), below: name.into(), shown }
+                ResolvedPath { root: parent.to_owned(), below: name.into(), shown }
             }
-            _ => Resolved { below: below.to_owned(), shown, root: folder },
+            _ => ResolvedPath { below: below.to_owned(), shown, root: folder },
         }
     }
 
@@ -355,25 +357,25 @@ impl Workspace {
     ///
     /// # Errors
     /// When it can't be opened, or the way to it became a link since it was resolved.
-    pub fn walk(&self, folder: &Resolved, options: WalkOptions) -> io::Result<FileWalk> {
+    pub fn walk(&self, folder: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
         let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
         Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
     }
 
     /// The path of an entry that [`Workspace::walk`] found.
     #[must_use]
-    pub fn found(&self, folder: &Resolved, entry: &WalkEntry) -> Resolved {
+    pub fn found(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
         let below = folder.below.join(&entry.below);
         let path = folder.root.join(&below);
         let shown = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
-        Resolved { root: folder.root.clone(), below, shown }
+        ResolvedPath { root: folder.root.clone(), below, shown }
     }
 
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
     ///
     /// # Errors
     /// When it can't be opened, or the way to it became a link since it was resolved.
-    pub fn open(&self, resolved: &Resolved) -> io::Result<File> {
+    pub fn open(&self, resolved: &ResolvedPath) -> io::Result<File> {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
@@ -382,7 +384,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When it can't be made or opened, or the way to it became a link since it was resolved.
-    pub fn folder_of(&self, resolved: &Resolved) -> io::Result<Folder> {
+    pub fn folder_of(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
         let handle = open_beneath::make_folder(&resolved.root, below)?;
@@ -477,7 +479,7 @@ mod tests {
     }
 
     fn shown(workspace: &Workspace, path: &str) -> Result<String, String> {
-        let resolved = workspace.resolve(path, Purpose::Write).map_err(|error| error.to_string())?;
+        let resolved = workspace.resolve(path, FileAccess::Write).map_err(|error| error.to_string())?;
         Ok(resolved.shown().to_owned())
     }
 
@@ -539,7 +541,7 @@ mod tests {
         );
         assert_eq!(shown(&workspace, "hooks/pre-commit"), Err(refusal));
         assert_eq!(shown(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
-        assert!(workspace.resolve("hooks/pre-commit", Purpose::Read).is_ok());
+        assert!(workspace.resolve("hooks/pre-commit", FileAccess::Read).is_ok());
     }
 
     #[test]
@@ -549,19 +551,19 @@ mod tests {
         fs::write(home.join(".bashrc"), "").unwrap();
         symlink("../.bashrc", home.join("inside/notes")).unwrap();
         let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
-        let workspace = workspace.with_folder(&home, Purpose::Write).with_approved_paths(paths);
+        let workspace = workspace.with_folder(&home, FileAccess::Write).with_approved_paths(paths);
         assert!(shown(&workspace, "notes").unwrap_err().contains("to where writing needs approval"));
         assert!(shown(&workspace, "../.bashrc").is_ok(), "the question has been asked");
-        assert!(workspace.resolve("notes", Purpose::Read).is_ok());
+        assert!(workspace.resolve("notes", FileAccess::Read).is_ok());
     }
 
     #[test]
     fn an_added_folder_is_reached_for_what_it_was_added_for() {
         let (folder, workspace) = folders();
         let outside = folder.path().join("outside");
-        let workspace = workspace.with_folder(&outside, Purpose::Read);
+        let workspace = workspace.with_folder(&outside, FileAccess::Read);
         let secret = outside.join("secret").display().to_string();
-        let resolved = workspace.resolve("way-out/secret", Purpose::Read).unwrap();
+        let resolved = workspace.resolve("way-out/secret", FileAccess::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
         assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
@@ -573,11 +575,11 @@ mod tests {
         fs::create_dir_all(outside.join("open/closed")).unwrap();
         fs::create_dir_all(inside.join("skills")).unwrap();
         let workspace = workspace
-            .with_folder(inside.join("sub"), Purpose::Read)
-            .with_folder(outside.join("open"), Purpose::Write)
-            .with_folder(&outside, Purpose::Read)
-            .with_folder(outside.join("open/closed"), Purpose::Read)
-            .with_folder(outside.join("open/closed"), Purpose::Write)
+            .with_folder(inside.join("sub"), FileAccess::Read)
+            .with_folder(outside.join("open"), FileAccess::Write)
+            .with_folder(&outside, FileAccess::Read)
+            .with_folder(outside.join("open/closed"), FileAccess::Read)
+            .with_folder(outside.join("open/closed"), FileAccess::Write)
             .with_readable(outside.join("open/skills"))
             .with_readable(inside.join("skills"));
         fs::create_dir_all(outside.join("open/skills")).unwrap();
@@ -592,12 +594,12 @@ mod tests {
             ("way-out/open/skills/one", true),
             ("way-out/open/closed/new", false),
         ] {
-            assert!(workspace.resolve(path, Purpose::Read).is_ok(), "{path}");
+            assert!(workspace.resolve(path, FileAccess::Read).is_ok(), "{path}");
             let refusal = format!("{path} may be read but not written");
             let expected = if is_writable { None } else { Some(refusal) };
             assert_eq!(shown(&workspace, path).err(), expected, "{path}");
         }
-        let file = workspace.resolve("sub/file", Purpose::Read).unwrap();
+        let file = workspace.resolve("sub/file", FileAccess::Read).unwrap();
         assert_eq!((file.shown(), file.path()), ("sub/file", workspace.root().join("sub/file")));
     }
 
@@ -606,7 +608,7 @@ mod tests {
         let (folder, workspace) = folders();
         let secret = folder.path().join("outside/secret").display().to_string();
         let workspace = workspace.with_readable(folder.path().join("outside"));
-        assert!(workspace.resolve(&secret, Purpose::Read).is_ok());
+        assert!(workspace.resolve(&secret, FileAccess::Read).is_ok());
         assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
 
@@ -616,13 +618,13 @@ mod tests {
         let outside = folder.path().canonicalize().unwrap().join("outside");
         fs::write(outside.join("one"), "1").unwrap();
         fs::write(outside.join("two"), "2").unwrap();
-        let workspace = workspace.with_folder(outside.join("one"), Purpose::Read);
-        let one = workspace.resolve(outside.join("one").to_str().unwrap(), Purpose::Read).unwrap();
+        let workspace = workspace.with_folder(outside.join("one"), FileAccess::Read);
+        let one = workspace.resolve(outside.join("one").to_str().unwrap(), FileAccess::Read).unwrap();
         let mut text = String::new();
         io::Read::read_to_string(&mut workspace.open(&one).unwrap(), &mut text).unwrap();
         assert_eq!((text.as_str(), one.path()), ("1", outside.join("one")));
-        assert!(workspace.resolve(outside.join("one").to_str().unwrap(), Purpose::Write).is_err());
-        assert!(workspace.resolve(outside.join("two").to_str().unwrap(), Purpose::Read).is_err());
+        assert!(workspace.resolve(outside.join("one").to_str().unwrap(), FileAccess::Write).is_err());
+        assert!(workspace.resolve(outside.join("two").to_str().unwrap(), FileAccess::Read).is_err());
     }
 
     #[test]
@@ -632,18 +634,18 @@ mod tests {
         let text = |name: &str| outside.join(name).display().to_string();
         let clone = workspace.clone();
         let reached = |path: &str, purpose| clone.resolve(path, purpose).map(|it| it.path()).ok();
-        for (path, purpose) in [("secret", Purpose::Read), ("new/deep", Purpose::Write)] {
+        for (path, purpose) in [("secret", FileAccess::Read), ("new/deep", FileAccess::Write)] {
             let real = workspace.find_outside(&text(path), purpose).unwrap();
             assert_eq!(real, outside.join(path));
             workspace.allow_once(Some((real.clone(), purpose)));
             assert_eq!(reached(&text(path), purpose), Some(real));
-            assert_eq!(reached(&text("other"), Purpose::Read), None);
+            assert_eq!(reached(&text("other"), FileAccess::Read), None);
             workspace.allow_once(None);
             assert_eq!(reached(&text(path), purpose), None);
         }
-        workspace.allow_once(Some((outside.join("secret"), Purpose::Read)));
-        assert_eq!(reached(&text("secret"), Purpose::Write), None);
-        assert_eq!(workspace.find_outside("sub/file", Purpose::Read), None);
+        workspace.allow_once(Some((outside.join("secret"), FileAccess::Read)));
+        assert_eq!(reached(&text("secret"), FileAccess::Write), None);
+        assert_eq!(workspace.find_outside("sub/file", FileAccess::Read), None);
     }
 
     #[test]
@@ -655,21 +657,21 @@ mod tests {
         let can = |purpose| clone.resolve(&secret, purpose).is_ok();
         let readable = vec![outside.clone()];
         workspace.set_session_folders(SessionFolders { readable, ..SessionFolders::default() });
-        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (true, false));
-        assert!(clone.find_outside(&secret, Purpose::Write).is_some(), "it can be asked for");
-        let added = vec![(outside.clone(), Purpose::Write)];
+        assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (true, false));
+        assert!(clone.find_outside(&secret, FileAccess::Write).is_some(), "it can be asked for");
+        let added = vec![(outside.clone(), FileAccess::Write)];
         workspace.set_session_folders(SessionFolders { added, ..SessionFolders::default() });
-        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (true, true));
+        assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (true, true));
         assert_eq!(workspace.list_writable(), [outside]);
         workspace.set_session_folders(SessionFolders::default());
-        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (false, false));
+        assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (false, false));
     }
 
     #[test]
     fn a_folder_swapped_for_a_link_after_the_check_is_not_followed() {
         let (folder, workspace) = folders();
-        let resolved = workspace.resolve("sub/file", Purpose::Write).unwrap();
-        let fresh = workspace.resolve("sub/secret", Purpose::Write).unwrap();
+        let resolved = workspace.resolve("sub/file", FileAccess::Write).unwrap();
+        let fresh = workspace.resolve("sub/secret", FileAccess::Write).unwrap();
         let sub = folder.path().join("inside/sub");
         fs::rename(&sub, folder.path().join("inside/moved")).unwrap();
         symlink("../outside", &sub).unwrap();
@@ -681,7 +683,7 @@ mod tests {
     #[test]
     fn a_folder_held_open_stays_itself() {
         let (folder, workspace) = folders();
-        let resolved = workspace.resolve("sub/made", Purpose::Write).unwrap();
+        let resolved = workspace.resolve("sub/made", FileAccess::Write).unwrap();
         let held = workspace.folder_of(&resolved).unwrap();
         let inside = folder.path().join("inside");
         fs::rename(inside.join("sub"), inside.join("moved")).unwrap();

@@ -13,7 +13,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::Image;
 use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
-use tiller_session::entry::Receipt;
+use tiller_session::entry::DeliveryReceipt;
 
 use super::call::{Call, CallState};
 use super::layout::{Ctx, Folds};
@@ -60,7 +60,7 @@ pub(super) enum BlockKind {
         note: String,
         at: UnixMs,
         /// How it waited, if it did.
-        receipt: Option<Box<Receipt>>,
+        receipt: Option<Box<DeliveryReceipt>>,
     },
     /// Images that go with what stands above.
     Images(Vec<Image>),

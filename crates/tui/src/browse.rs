@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tiller_core::id::SessionId;
-use tiller_session::{Backlog, Catalog, Page, Scope, SessionError, SessionSummary};
+use tiller_session::{Catalog, IndexQueue, PageRequest, SessionError, SessionScope, SessionSummary};
 use tokio::sync::mpsc;
 
 use super::app::{Browsed, ListNews, Report};
@@ -33,7 +33,7 @@ const RENEW: Duration = Duration::from_secs(2);
 pub(super) struct Ask {
     /// Which look it belongs to: what is found is told with it.
     pub(super) look: Look,
-    pub(super) scope: Scope,
+    pub(super) scope: SessionScope,
     /// What was typed so far.
     pub(super) words: String,
 }
@@ -54,7 +54,7 @@ impl From<SessionError> for Stop {
 struct Browser {
     catalog: Catalog,
     ask: Ask,
-    backlog: Backlog,
+    backlog: IndexQueue,
     told: Instant,
     renewed: Instant,
     reports: mpsc::Sender<Report>,
@@ -66,7 +66,7 @@ struct Browser {
 pub(super) fn browse(catalog: Catalog, here: SessionId, asks: &Receiver<Ask>, reports: mpsc::Sender<Report>) {
     let Ok(ask) = asks.recv() else { return };
     let (told, renewed) = (Instant::now(), Instant::now());
-    let mut browser = Browser { catalog, ask, backlog: Backlog::default(), told, renewed, reports, here };
+    let mut browser = Browser { catalog, ask, backlog: IndexQueue::default(), told, renewed, reports, here };
     if let Err(Stop::Failed(error)) = browser.answer(asks) {
         let (what, hint) = (error.to_string(), error.hint().map(str::to_owned));
         // Whoever would read it may be gone.
@@ -100,7 +100,7 @@ impl Browser {
 
     /// Shows the newest sessions, then all that are known, and what was said in them.
     fn begin(&mut self) -> Result<(), Stop> {
-        let first = Page { offset: 0, limit: Some(FIRST) };
+        let first = PageRequest { offset: 0, limit: Some(FIRST) };
         let listing = self.catalog.page(self.ask.scope, first)?;
         self.tell_sessions(&listing.sessions)?;
         if listing.more {

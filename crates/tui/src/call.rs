@@ -6,13 +6,13 @@ mod output;
 pub(super) use output::Output;
 
 use serde_json::Value;
-use tiller_core::ansi::{Printed, Stroke, strokes_of};
+use tiller_core::ansi::{StyleRun, StyledText, strokes_of};
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
 use tiller_core::message::{UserBlock, joined_text, runs_commands, runs_commands_elsewhere};
 use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, Carriage, Joint, Line, Margins, Role, Span, Style, clean, cut_to};
-use tiller_session::context::CutOff;
+use tiller_session::context::CutOffCall;
 
 use super::block::image_lines;
 use super::layout::Ctx;
@@ -261,7 +261,7 @@ impl Call {
             CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
             CallState::Asks => ("asks".to_owned(), Role::Warning),
             CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
-            CallState::Unbegun => (unrun_note(CutOff::Unbegun.said()), Role::Muted),
+            CallState::Unbegun => (unrun_note(CutOffCall::Unbegun.said()), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
                 End::Unrun => (unrun_note(&joined_text(&outcome.content)), Role::Muted),
                 End::Well => (facts(outcome), Role::Muted),
@@ -324,30 +324,31 @@ impl Call {
     }
 
     /// What a result says but for its first `skipped` blocks; the colours are those of what stands last.
-    fn said(&self, outcome: &ToolOutcome, skipped: usize) -> Printed {
+    fn said(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
         if self.is_literal(&text) {
-            return Printed { text, strokes: Vec::new() };
+            return StyledText { text, strokes: Vec::new() };
         }
         let strokes =
             outcome.details.as_ref().map(|details| strokes_of(&details["strokes"])).unwrap_or_default();
         let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
         let before = text.chars().count() - last.chars().count();
-        let moved =
-            strokes.into_iter().map(|stroke| Stroke { start: stroke.start.saturating_add(before), ..stroke });
-        Printed::kept(&text, moved.collect())
+        let moved = strokes
+            .into_iter()
+            .map(|stroke| StyleRun { start: stroke.start.saturating_add(before), ..stroke });
+        StyledText::kept(&text, moved.collect())
     }
 
     /// How what it says is to be read.
-    fn output_of<'a>(&self, said: &'a Printed) -> Output<'a> {
+    fn output_of<'a>(&self, said: &'a StyledText) -> Output<'a> {
         if self.is_literal(&said.text) { Output::Literal(&said.text) } else { Output::of(said) }
     }
 
     /// Whether nothing in a text of its is obeyed. What other programs' commands printed was read when it was imported: there is nothing
     /// left to obey in it, but it has colours.
     fn is_literal(&self, text: &str) -> bool {
-        let is_imported = || runs_commands_elsewhere(&self.name) && Printed::is_plain(text);
+        let is_imported = || runs_commands_elsewhere(&self.name) && StyledText::is_plain(text);
         !runs_commands(&self.name) && !is_imported()
     }
 }
@@ -512,7 +513,7 @@ pub(super) fn noticeable(ms: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use tiller_core::ansi::Ansi;
+    use tiller_core::ansi::AnsiColor;
 
     use super::*;
     use crate::layout::{Folds, READ};
@@ -565,7 +566,7 @@ mod tests {
         let red = |call: &Call| -> String {
             let lines = call.lines(&Ctx { width: 70, ..Ctx::default() });
             let spans = lines.into_iter().flat_map(|line| line.spans);
-            spans.filter(|span| span.style.fg == Some(Ansi::Basic(1))).map(|span| span.text).collect()
+            spans.filter(|span| span.style.fg == Some(AnsiColor::Basic(1))).map(|span| span.text).collect()
         };
         let strokes = json!([[4, 3, "31"]]);
         let ended = json!({"exitCode": 1, "timedOut": false, "strokes": strokes});

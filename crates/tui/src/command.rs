@@ -7,7 +7,7 @@ mod run;
 use std::borrow::Cow;
 
 use tiller_core::message::ThinkingLevel;
-use tiller_core::spelling;
+use tiller_core::suggest;
 use tiller_engine::{ApprovalMode, SlashCommand};
 
 use super::complete::{Offer, Then};
@@ -212,7 +212,7 @@ pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     }
     let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
     let names = names.chain(agents.iter().map(|command| command.name.as_str()));
-    Meaning::Unknown { name, nearest: spelling::nearest(name, names).map(str::to_owned) }
+    Meaning::Unknown { name, nearest: suggest::nearest(name, names).map(str::to_owned) }
 }
 
 /// The commands that begin as what was typed after the slash, then those that are meant less plainly. A skill is found by its own

@@ -160,7 +160,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    use tiller_core::setting::{SYNC, Source};
+    use tiller_core::setting::{SYNC, SettingSource};
 
     use super::*;
 
@@ -168,7 +168,7 @@ mod tests {
     fn what_is_read_anew_is_news_until_it_is_known_and_what_was_written_here_is_none() {
         let mut file = Settings::default();
         for (setting, text) in [(&SYNC, "never"), (&tiller_core::setting::APPROVAL, "auto")] {
-            file.set(setting, setting.parse(text).unwrap(), Source::File("settings.json".into()));
+            file.set(setting, setting.parse(text).unwrap(), SettingSource::File("settings.json".into()));
         }
         let now = file.clone();
         let read = move || Ok(ReadSettings { settings: now.clone(), ..ReadSettings::default() });
@@ -184,7 +184,7 @@ mod tests {
     fn a_setting_that_was_put_back_is_as_at_the_start() {
         let never = |text: &str| {
             let mut file = Settings::default();
-            file.set(&SYNC, SYNC.parse(text).unwrap(), Source::File("settings.json".into()));
+            file.set(&SYNC, SYNC.parse(text).unwrap(), SettingSource::File("settings.json".into()));
             file
         };
         let desk = SettingsDesk::new(ReadSettings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn of_a_file_that_is_wrong_nothing_is_taken() {
         let mut file = Settings::default();
-        file.set(&SYNC, SYNC.parse("never").unwrap(), Source::File("settings.json".into()));
+        file.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::File("settings.json".into()));
         let faults = vec![fault("no setting", Cost::Itself), fault("not valid", Cost::Everything)];
         let read = ReadSettings { settings: file, faults };
         let desk = SettingsDesk::new(ReadSettings::default(), move || Ok(read.clone()), |_, _| Ok(()));

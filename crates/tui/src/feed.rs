@@ -11,10 +11,10 @@ use tiller_core::event::{Event, EventKind, RunOutcome, SessionChange, ToolOutcom
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{AssistantBlock, Message};
 use tiller_core::unit::UnixMs;
-use tiller_engine::turn::Retry;
-use tiller_engine::{BashContext, Live, SummaryOf};
+use tiller_engine::turn::AnnouncedRetry;
+use tiller_engine::{BashContext, InFlight, SummaryOf};
 use tiller_render::MarkdownStream;
-use tiller_session::entry::OwnFact;
+use tiller_session::entry::TillerEntry;
 use tiller_session::{Entry, EntryBody};
 
 use self::shell::Stands;
@@ -102,12 +102,13 @@ impl App {
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-                let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                let retry = AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
                 self.work.retry = Some(retry);
             }
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
                 if let Some(summary) = &mut self.work.summary {
-                    let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                    let retry =
+                        AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
                     summary.retry = Some(retry);
                 }
             }
@@ -213,7 +214,7 @@ impl App {
 
     fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
-        let hides = matches!(body.as_own(), Some(OwnFact::Hide { .. }));
+        let hides = matches!(body.as_own(), Some(TillerEntry::Hide { .. }));
         self.show_appended(id, body, at);
         if hides { vec![Action::Beside(Beside::CountBranches(self.transcript.epoch()))] } else { Vec::new() }
     }
@@ -247,7 +248,7 @@ impl App {
     }
 
     /// Takes up what was going on when a snapshot was taken.
-    pub(super) fn take_up(&mut self, live: &Live, mut former: Former) {
+    pub(super) fn take_up(&mut self, live: &InFlight, mut former: Former) {
         let mut grown = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
             let before = grown.next().map(|block| block.kind);

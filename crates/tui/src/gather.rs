@@ -7,7 +7,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::Tokens;
 use tiller_engine::compaction::BranchPlan;
-use tiller_engine::{BranchSummary, ContextBreakdown, State};
+use tiller_engine::{BranchSummary, ContextBreakdown, SessionState};
 use tiller_render::{Line, Role, Span, cut_to};
 use tiller_session::Reader;
 
@@ -110,7 +110,7 @@ pub(super) struct About {
 }
 
 /// What there is to know about a session.
-pub(super) fn facts(state: &State, reader: &Reader, about: &About) -> Vec<Line> {
+pub(super) fn facts(state: &SessionState, reader: &Reader, about: &About) -> Vec<Line> {
     let usage = &state.usage;
     let path = |path: &PathBuf| shortened(path, about.home.as_deref(), about.width.saturating_sub(FACT));
     let context = format!("{} of {} tokens", state.context.used, state.context.window);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
-use tiller_session::import::{Glance, Imported, Status};
+use tiller_session::import::{ImportStatus, Imported, LogPeek};
 
 use super::app::{Action, App, InList, List, Origin, Report};
 use super::call::one_line;
@@ -29,7 +29,7 @@ pub struct ForeignLog {
     /// When it was written to last.
     pub modified: UnixMs,
     /// What its beginning says.
-    pub glance: Glance,
+    pub glance: LogPeek,
 }
 
 /// What was found on this machine.
@@ -147,10 +147,10 @@ fn ask(title: String, mut items: Vec<Item>) -> Report {
 
 fn one_words(one: &Imported) -> String {
     match one.status {
-        Status::Imported => format!("imported, {} entries", one.entries),
-        Status::Updated => format!("{} new entries imported", one.entries),
-        Status::Unchanged => "it was imported before and has nothing new".to_owned(),
-        Status::Skipped | Status::Failed => "not imported".to_owned(),
+        ImportStatus::Imported => format!("imported, {} entries", one.entries),
+        ImportStatus::Updated => format!("{} new entries imported", one.entries),
+        ImportStatus::Unchanged => "it was imported before and has nothing new".to_owned(),
+        ImportStatus::Skipped | ImportStatus::Failed => "not imported".to_owned(),
     }
 }
 
@@ -165,8 +165,9 @@ fn opening(one: &Imported) -> Option<Item> {
 mod tests {
     use super::*;
 
-    fn imported(status: Status, reason: Option<&str>) -> Imported {
-        let path = (!matches!(status, Status::Skipped | Status::Failed)).then(|| PathBuf::from("/s/a.jsonl"));
+    fn imported(status: ImportStatus, reason: Option<&str>) -> Imported {
+        let path = (!matches!(status, ImportStatus::Skipped | ImportStatus::Failed))
+            .then(|| PathBuf::from("/s/a.jsonl"));
         Imported {
             from: None,
             source: "/h/.claude/a.jsonl".into(),
@@ -191,10 +192,11 @@ mod tests {
     #[test]
     fn what_was_imported_is_offered_and_what_was_not_says_why() {
         let told = |imported: &[Imported]| super::told(imported, "logs");
-        assert_eq!(title(told(&[imported(Status::Imported, None)])), "imported, 24 entries (2)");
-        let skipped = imported(Status::Skipped, Some("the file is empty"));
+        assert_eq!(title(told(&[imported(ImportStatus::Imported, None)])), "imported, 24 entries (2)");
+        let skipped = imported(ImportStatus::Skipped, Some("the file is empty"));
         assert_eq!(title(told(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");
-        let several = [imported(Status::Imported, None), imported(Status::Unchanged, None), skipped];
+        let several =
+            [imported(ImportStatus::Imported, None), imported(ImportStatus::Unchanged, None), skipped];
         assert_eq!(title(told(&several)), "2 sessions are here now, 1 were left out (3)");
         assert_eq!(title(told(&[])), "/import logs: there is no log to import there");
     }

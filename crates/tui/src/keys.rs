@@ -9,7 +9,7 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, BranchSummary, Direction};
-use tiller_provider::catalog::Sight;
+use tiller_provider::catalog::ImageInput;
 
 use super::app::{Action, App, Beside, Change, Extra, Go, InList, List, Own, Say, Twice};
 use super::attach;
@@ -311,7 +311,7 @@ impl App {
         let shows = !self.editor.pictures().is_empty()
             || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
         let model = self.model_name();
-        (shows && self.facts.sight == Sight::Blind)
+        (shows && self.facts.sight == ImageInput::Unsupported)
             .then(|| format!("{model} takes no images, it would get a line of text; {send} sends it so"))
     }
 

@@ -4,7 +4,7 @@
 //! whoever prints an action prints no key.
 
 use secrecy::SecretString;
-use tiller_engine::{Answers, KeyHolder, KeyOrigin};
+use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_render::{Role, Span};
 
 use super::app::{Action, App, InList, List};
@@ -48,7 +48,7 @@ pub(super) enum Order {
 pub(super) struct News {
     pub(super) said: String,
     pub(super) hint: Option<String>,
-    pub(super) answers: Answers,
+    pub(super) answers: KeyChangeOutcome,
 }
 
 impl App {
@@ -87,14 +87,16 @@ impl App {
         self.popups.retain(|popup| !is_done(popup));
         let key = self.place.keymap.key_of(KeyCommand::PickModel);
         let hint = match answers {
-            Answers::ItsModel | Answers::AsBefore => hint,
-            Answers::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
-            Answers::First(model) => {
+            KeyChangeOutcome::ItsModel | KeyChangeOutcome::AsBefore => hint,
+            KeyChangeOutcome::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            KeyChangeOutcome::First(model) => {
                 let chosen = format!("{model} answers from the next turn on; {key} chooses another");
                 Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
             }
-            Answers::Nobody => Some(format!("the next prompt needs another model: {key} chooses one")),
-            Answers::LastResort(model) => {
+            KeyChangeOutcome::Nobody => {
+                Some(format!("the next prompt needs another model: {key} chooses one"))
+            }
+            KeyChangeOutcome::LastResort(model) => {
                 Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
             }
         };
@@ -147,21 +149,21 @@ impl Picker {
 }
 
 /// Every provider, and where its key comes from.
-pub(super) fn logins(holders: &[KeyHolder]) -> Vec<Item> {
+pub(super) fn logins(holders: &[ProviderCredential]) -> Vec<Item> {
     holders.iter().map(|holder| item(holder, Choice::Login(holder.provider.clone()))).collect()
 }
 
 /// The providers whose key could be taken away.
-pub(super) fn logouts(holders: &[KeyHolder]) -> Vec<Item> {
-    let held = holders.iter().filter(|holder| holder.from != KeyOrigin::Nowhere);
+pub(super) fn logouts(holders: &[ProviderCredential]) -> Vec<Item> {
+    let held = holders.iter().filter(|holder| holder.from != CredentialOrigin::Nowhere);
     held.map(|holder| item(holder, Choice::Logout(holder.provider.clone()))).collect()
 }
 
-fn item(holder: &KeyHolder, choice: Choice) -> Item {
+fn item(holder: &ProviderCredential, choice: Choice) -> Item {
     let (lead, note, role) = match &holder.from {
-        KeyOrigin::Nowhere => ("– ", "no key".to_owned(), Role::Muted),
-        KeyOrigin::Kept => ("✓ ", "key in auth.json".to_owned(), Role::Text),
-        KeyOrigin::Elsewhere(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
+        CredentialOrigin::Nowhere => ("– ", "no key".to_owned(), Role::Muted),
+        CredentialOrigin::Kept => ("✓ ", "key in auth.json".to_owned(), Role::Text),
+        CredentialOrigin::Elsewhere(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
     };
     Item::new(one_line(&holder.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tiller_engine::KeyDesk;
+use tiller_engine::CredentialStore;
 use tiller_session::Reader;
 
 use super::desk::SettingsDesk;
@@ -71,7 +71,7 @@ pub struct Desks {
     /// Where `/settings` reads and writes.
     pub settings: Option<SettingsDesk>,
     /// What `/login` and `/logout` do.
-    pub keys: Option<KeyDesk>,
+    pub keys: Option<CredentialStore>,
     /// The action of `/trust`.
     pub trust: Option<TrustService>,
     /// What `/import` does.

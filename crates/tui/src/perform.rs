@@ -25,7 +25,7 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{
     AgentError, AgentSession, Direction, FileToAttach, Inventory, Length, PromptOptions, StreamingBehavior,
 };
-use tiller_session::marks::Marks;
+use tiller_session::annotations::Annotations;
 
 use self::words::WordsDesk;
 use super::app::{Action, Change, Errand, Extra, Loaded, Report, Say};
@@ -274,7 +274,7 @@ impl Worker {
         match say {
             Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
             Say::SteerNow(text) => agent.steer_now(text, options).await,
-            Say::Hurry => match agent.hurry().await {
+            Say::Hurry => match agent.deliver_steering_now().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
@@ -336,7 +336,7 @@ impl Worker {
         let Some(entry) = gather::newest_message(&reader) else {
             return Ok(vec![Report::Note("there is nothing to label yet".to_owned())]);
         };
-        if label.is_none() && !Marks::has_label(&reader, &entry) {
+        if label.is_none() && !Annotations::has_label(&reader, &entry) {
             let words = "the newest message has no label; /label NAME gives it one";
             return Ok(vec![Report::Note(words.to_owned())]);
         }

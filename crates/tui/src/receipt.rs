@@ -2,12 +2,12 @@
 
 use tiller_core::event::QueueKind;
 use tiller_core::unit::UnixMs;
-use tiller_session::entry::Receipt;
+use tiller_session::entry::DeliveryReceipt;
 
 use super::layout::Ctx;
 
 /// How a message came: `steered 14:03`, `queued 14:01, sent 14:05`.
-pub(super) fn word(receipt: &Receipt, at: UnixMs, ctx: &Ctx) -> String {
+pub(super) fn word(receipt: &DeliveryReceipt, at: UnixMs, ctx: &Ctx) -> String {
     let sent = ctx.clock(at);
     let queued = receipt.waited.queued_at.map(|queued| ctx.clock(queued));
     match (receipt.kind, queued) {
@@ -25,10 +25,10 @@ mod tests {
     #[test]
     fn a_follow_up_says_when_it_was_queued_unless_that_is_the_same_minute() {
         let ctx = Ctx::default();
-        let receipt = |kind, queued_at| Receipt {
+        let receipt = |kind, queued_at| DeliveryReceipt {
             kind,
             waited: Waited { queued_at: Some(UnixMs(queued_at)), ..Waited::default() },
-            ..Receipt::default()
+            ..DeliveryReceipt::default()
         };
         let at = UnixMs(3_900_000);
         assert_eq!(word(&receipt(QueueKind::FollowUp, 60_000), at, &ctx), "queued 00:01, sent 01:05");

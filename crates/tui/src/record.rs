@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tiller_core::ansi::Printed;
+use tiller_core::ansi::StyledText;
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{
@@ -11,8 +11,8 @@ use tiller_core::message::{
     joined_text,
 };
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_session::context::{self, CutOff};
-use tiller_session::entry::{Compaction, MessageEntry, OwnFact};
+use tiller_session::context::{self, CutOffCall};
+use tiller_session::entry::{Compaction, MessageEntry, TillerEntry};
 use tiller_session::{BranchPoints, Entry, EntryBody};
 
 use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side, took_ms};
@@ -145,8 +145,8 @@ impl Stretch {
             return;
         }
         match entry.body.as_own() {
-            Some(OwnFact::Bash { command, .. }) => self.clock.commands.push((command, entry.timestamp)),
-            Some(OwnFact::Approval { tool_call_id, .. }) => {
+            Some(TillerEntry::Bash { command, .. }) => self.clock.commands.push((command, entry.timestamp)),
+            Some(TillerEntry::Approval { tool_call_id, .. }) => {
                 self.clock.allowed.insert(tool_call_id, entry.timestamp);
             }
             _ => {}
@@ -338,9 +338,9 @@ pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: 
 }
 
 /// What the result of a call that was cut off says of it; `None` of any other.
-fn told_of_cut(result: &ToolResultMessage) -> Option<CutOff> {
+fn told_of_cut(result: &ToolResultMessage) -> Option<CutOffCall> {
     let told = joined_text(&result.content);
-    let fates = [CutOff::MayHaveRun, CutOff::Unbegun];
+    let fates = [CutOffCall::MayHaveRun, CutOffCall::Unbegun];
     fates.into_iter().find(|fate| result.is_error && told == fate.said())
 }
 
@@ -361,11 +361,11 @@ pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
 }
 
 /// Cuts a call off.
-fn cut(block: &mut Block, fate: CutOff) {
+fn cut(block: &mut Block, fate: CutOffCall) {
     let BlockKind::Call(call) = &mut block.kind else { return };
     call.state = match fate {
-        CutOff::MayHaveRun => CallState::Lost,
-        CutOff::Unbegun => CallState::Unbegun,
+        CutOffCall::MayHaveRun => CallState::Lost,
+        CutOffCall::Unbegun => CallState::Unbegun,
     };
     block.touch();
 }
@@ -381,7 +381,7 @@ pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) 
     Shell {
         id: None,
         command: record.command.clone(),
-        output: Printed::kept(&record.output, record.strokes.clone()),
+        output: StyledText::kept(&record.output, record.strokes.clone()),
         state: ShellState::Over { note, failed, took_ms },
         excluded: record.exclude_from_context,
     }
@@ -407,7 +407,7 @@ mod tests {
     }
 
     fn begins(at: i64, command: &str) -> Entry {
-        entry(at, EntryBody::own(&OwnFact::Bash { command: command.to_owned(), exclude: false }))
+        entry(at, EntryBody::own(&TillerEntry::Bash { command: command.to_owned(), exclude: false }))
     }
 
     fn ended(at: i64, command: &str, over: i64) -> Entry {

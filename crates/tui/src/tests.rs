@@ -8,7 +8,7 @@ use tiller_core::event::{AssistantDelta, EventKind, QueueItem, QueueKind, ToolOu
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::skill_message::skill_message;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{Live, Snapshot};
+use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
 use super::app::{Input, Loaded, Report};
@@ -178,7 +178,7 @@ fn a_refused_message_comes_back_into_the_editor() {
 #[test]
 fn events_that_a_snapshot_told_are_passed_over() {
     let mut stage = Stage::new(80, 24);
-    let snapshot = Snapshot { seq: 5, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: 5, state: state(), live: InFlight::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
     stage.text(0, "told before");
     assert!(!stage.screen().contains("told before"));
@@ -196,7 +196,7 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
         timestamp: UnixMs(START),
         body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
     };
-    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
     let newest = Newest::of(&[], vec![entry]);
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
     stage.user("only once");
@@ -314,7 +314,7 @@ fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives(
     let mut stage = Stage::new(80, 24);
     stage.app.expect_snapshot();
     stage.event(EventKind::AgentStart);
-    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
     assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
     stage.event(EventKind::AgentSettled);

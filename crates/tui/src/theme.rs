@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};
 use tiller_core::setting::{self, Setting};
-use tiller_files::resource::Problem;
+use tiller_files::search_path::ResourceProblem;
 use tiller_render::theme::{self, Background, Colour, Depth, Library, Look, ROLES, Rgb, Wish};
-use tiller_render::{self as render, Ansi, Emphasis};
+use tiller_render::{self as render, AnsiColor, Emphasis};
 use tokio::sync::watch;
 
 /// The themes there are, which one is wanted, and what the terminal can show of it.
@@ -65,8 +65,8 @@ pub(super) struct Theme {
 /// What changed of what is wrong with the files of themes.
 #[derive(Debug)]
 pub(super) struct Restocked {
-    new: Vec<Problem>,
-    gone: Vec<Problem>,
+    new: Vec<ResourceProblem>,
+    gone: Vec<ResourceProblem>,
     /// Files that are right again.
     mended: Vec<PathBuf>,
 }
@@ -87,7 +87,7 @@ impl Theme {
             look.bg = self.looks[ground as usize].bg;
         }
         let printed =
-            |ansi: Option<Ansi>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
+            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
         Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
     }
 
@@ -101,11 +101,11 @@ impl Theme {
     pub(super) fn restock(&mut self, library: Arc<Library>) -> Restocked {
         let before = std::mem::replace(&mut self.library, library);
         self.dress();
-        let without = |these: &Library, those: &Library| -> Vec<Problem> {
+        let without = |these: &Library, those: &Library| -> Vec<ResourceProblem> {
             these.problems().iter().filter(|problem| !those.problems().contains(problem)).cloned().collect()
         };
         let gone = without(&before, &self.library);
-        let is_right = |problem: &&Problem| {
+        let is_right = |problem: &&ResourceProblem| {
             let is_wrong = self.library.problems().iter().any(|other| other.path == problem.path);
             !is_wrong && self.library.known().any(|known| known.path.as_ref() == Some(&problem.path))
         };
@@ -198,8 +198,11 @@ mod tests {
 
     #[test]
     fn what_a_command_painted_keeps_its_colours_where_there_are_any() {
-        let style =
-            render::Style { fg: Some(Ansi::Basic(1)), bg: Some(Ansi::Rgb(1, 2, 3)), ..Role::Muted.into() };
+        let style = render::Style {
+            fg: Some(AnsiColor::Basic(1)),
+            bg: Some(AnsiColor::Rgb(1, 2, 3)),
+            ..Role::Muted.into()
+        };
         let painted = |depth| dressed(depth, Background::Dark).style(style);
         let look = painted(Depth::Millions);
         assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
@@ -232,9 +235,9 @@ mod tests {
     fn the_same_problem_is_told_once() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("x.json"), "{").unwrap();
-        let place = tiller_files::resource::Place {
+        let place = tiller_files::search_path::SearchPath {
             path: folder.path().to_owned(),
-            origin: tiller_files::resource::Origin::User,
+            origin: tiller_files::search_path::ResourceOrigin::User,
             bounds: None,
         };
         let broken = Arc::new(Library::load(&[place], &Library::built_in()));

@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
 use tiller_core::id::{EntryId, SessionId};
-use tiller_session::{Role, Visibility};
+use tiller_session::{LineRole, Visibility};
 
 use super::app::{Action, Go};
 use super::block::Block;
@@ -390,7 +390,7 @@ impl TreeView {
     /// What going there would do.
     fn effect(&self, node: usize) -> Effect {
         let Some(shape) = &self.shape else { return Effect::Stay };
-        let is_user = shape.node(node).role == Some(Role::User);
+        let is_user = shape.node(node).role == Some(LineRole::User);
         match self.purpose {
             _ if shape.hidden_with[node].is_some() => Effect::Show,
             Purpose::Fork if is_user => Effect::ForkBefore,

@@ -8,7 +8,7 @@ use tiller_core::message::ModelRef;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
 use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, cut_to};
-use tiller_session::{Catalog, Page, Scope};
+use tiller_session::{Catalog, PageRequest, SessionScope};
 
 use super::app::{App, Report};
 use super::block::{Block, BlockKind};
@@ -51,8 +51,8 @@ pub(super) async fn gather(agent: &AgentSession) -> Report {
 }
 
 fn last_session(mut catalog: Catalog, here: &SessionId) -> Option<(String, UnixMs)> {
-    let page = Page { offset: 0, limit: Some(2) };
-    let sessions = catalog.page(Scope::ThisDirectory, page).ok()?.sessions;
+    let page = PageRequest { offset: 0, limit: Some(2) };
+    let sessions = catalog.page(SessionScope::ThisDirectory, page).ok()?.sessions;
     let last = sessions.into_iter().find(|session| session.id != *here)?;
     Some((one_line(last.title()?), last.modified))
 }

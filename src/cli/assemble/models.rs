@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use secrecy::SecretString;
 
-use crate::agent::{Choice, FirstModel, ProviderChange};
+use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::Arguments;
 use crate::cli::front::Front;
 use crate::cli::{Failure, USAGE};
@@ -17,13 +17,18 @@ use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    Endpoint, Known, Model, ModelError, ModelFacts, Provider, ProviderError, Providers, Timeouts, catalog,
+    Endpoint, FactSource, Model, ModelError, ModelFacts, Provider, ProviderError, ProviderRegistry, Timeouts,
+    catalog,
 };
 use crate::setting;
 use crate::unit::Tokens;
 
 /// The same providers with what is cycled through. Warns of providers with wrong settings and patterns without a match.
-pub(super) fn scoped(mut providers: Providers, config: &Config, notices: &mut Vec<String>) -> Providers {
+pub(super) fn scoped(
+    mut providers: ProviderRegistry,
+    config: &Config,
+    notices: &mut Vec<String>,
+) -> ProviderRegistry {
     notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} can't be used: {reason}")));
     let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
@@ -32,8 +37,8 @@ pub(super) fn scoped(mut providers: Providers, config: &Config, notices: &mut Ve
 
 /// Who can be asked: providers with a key, the script that was named, and the demo when it was named or nobody else is
 /// there.
-pub(super) fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
-    let mut providers = Providers::default();
+pub(super) fn providers(arguments: &Arguments, config: &Config) -> Result<ProviderRegistry, Failure> {
+    let mut providers = ProviderRegistry::default();
     if let Some(window) = config.settings.count(&setting::WINDOW) {
         providers.assume_window(Tokens(window));
     }
@@ -116,7 +121,7 @@ fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &s
 
 /// The models that can be named.
 pub(in crate::cli) struct ModelList {
-    pub(in crate::cli) providers: Providers,
+    pub(in crate::cli) providers: ProviderRegistry,
     /// The model of the settings, where the catalog lacks it.
     pub(in crate::cli) configured: Option<ModelFacts>,
 }
@@ -143,13 +148,13 @@ pub(super) struct Chosen {
 pub(super) fn model(
     arguments: &Arguments,
     config: &Config,
-    providers: &Providers,
+    providers: &ProviderRegistry,
     front: Front,
 ) -> Result<Chosen, Failure> {
     let provider = config.settings.text(&setting::PROVIDER);
     let words = config.settings.text(&setting::MODEL);
     let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
-    let choice = if on_flags { Choice::Caller } else { Choice::Log };
+    let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
     let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
@@ -161,11 +166,11 @@ pub(super) fn model(
             (found.model, found.thinking, found.known)
         }
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
-        (provider, None) => (first(providers, provider, front)?, None, Known::Yes),
+        (provider, None) => (first(providers, provider, front)?, None, FactSource::Known),
     };
     let thinking = level.or_else(|| config.settings.text(&setting::THINKING).and_then(ThinkingLevel::parse));
     let thinking = model.facts.clamp(thinking.unwrap_or_default());
-    let notice = (known == Known::Assumed).then(|| {
+    let notice = (known == FactSource::Assumed).then(|| {
         format!(
             "{} is not in the catalogue: assuming a window of {} (setting window) and answers of {} tokens, and no prices",
             model.reference(),
@@ -173,16 +178,16 @@ pub(super) fn model(
             model.facts.max_output
         )
     });
-    let thinking_choice = if level_on_flags { Choice::Caller } else { choice };
+    let thinking_choice = if level_on_flags { ModelChoice::Caller } else { choice };
     Ok(Chosen { first: FirstModel { model, thinking, choice, thinking_choice }, notice })
 }
 
 /// A model of one provider: a part of a listed id, or any id at all.
 fn in_provider(
-    providers: &Providers,
+    providers: &ProviderRegistry,
     provider: &str,
     words: &str,
-) -> Result<(Model, Option<ThinkingLevel>, Known), Failure> {
+) -> Result<(Model, Option<ThinkingLevel>, FactSource), Failure> {
     if provider == scripted::NAME {
         let (model, known) = providers.find_in(provider, words).map_err(Failure::usage)?;
         return Ok((model, None, known));
@@ -195,16 +200,16 @@ fn in_provider(
 
 /// Where nothing else is said, the first of the models that are cycled through.
 fn first_listed(
-    providers: &Providers,
+    providers: &ProviderRegistry,
     front: Front,
-) -> Result<(Model, Option<ThinkingLevel>, Known), Failure> {
+) -> Result<(Model, Option<ThinkingLevel>, FactSource), Failure> {
     match providers.scoped().into_iter().next() {
-        Some(scoped) => Ok((scoped.model, scoped.thinking, Known::Yes)),
-        None => Ok((first(providers, None, front)?, None, Known::Yes)),
+        Some(scoped) => Ok((scoped.model, scoped.thinking, FactSource::Known)),
+        None => Ok((first(providers, None, front)?, None, FactSource::Known)),
     }
 }
 
-fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<Model, Failure> {
+fn first(providers: &ProviderRegistry, provider: Option<&str>, front: Front) -> Result<Model, Failure> {
     let models = providers.models();
     let fits = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
     let model = models.iter().find(fits).cloned();
@@ -219,7 +224,7 @@ fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<
 }
 
 /// The error of a provider whose settings are wrong: of this one, or of any.
-fn misconfigured(providers: &Providers, provider: Option<&str>) -> Option<Failure> {
+fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option<Failure> {
     let mut rejected = providers.misconfigured();
     let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
     Some(Failure::usage(anyhow!("{name} can't be used: {reason}")))

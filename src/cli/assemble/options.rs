@@ -8,12 +8,12 @@ use anyhow::Context;
 use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, AnswerOptions, Offer, OutputOptions, SyncPolicy, turn};
+use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, SyncPolicy, ToolOffer, turn};
 use crate::cli::Failure;
 use crate::cli::args::Arguments;
 use crate::cli::front::Front;
 use crate::config::{self, Config};
-use crate::policy::{Asking, Mode, Policy};
+use crate::policy::{ApprovalMode, AskBehavior, Policy};
 use crate::process::Runner;
 use crate::protected_path::ProtectedPaths;
 use crate::setting;
@@ -132,8 +132,8 @@ pub(super) fn options(
             temperature: settings.number(&setting::TEMPERATURE),
         },
         policy: Policy {
-            mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
-            asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
+            mode: settings.text(&setting::APPROVAL).and_then(ApprovalMode::parse).unwrap_or_default(),
+            asking: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
             protected,
             root: cwd,
             ..Policy::default()
@@ -141,7 +141,7 @@ pub(super) fn options(
         audience: front.audience(),
         output,
         mode: front.name(),
-        offer: Offer::All,
+        offer: ToolOffer::All,
         remote: None,
     }
 }

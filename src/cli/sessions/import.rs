@@ -13,7 +13,9 @@ use crate::cli::console::{clear_line, stderr_line, stderr_text};
 use crate::cli::{DONE, FAILED, Failure};
 use crate::config::Config;
 use crate::session::SessionManager;
-use crate::session::import::{self as importing, Beneath, Imported, Importer, Mode, Origin, Status};
+use crate::session::import::{
+    self as importing, FoundLogs, ImportMode, ImportStatus, Imported, Importer, SourceFormat,
+};
 use crate::unit::UnixMs;
 
 const WHAT_TO_NAME: &str = "name logs or folders of them, or take all that there are with --all";
@@ -33,12 +35,12 @@ pub(super) fn import(
     as_json: bool,
 ) -> Result<u8, Failure> {
     let only = wanted.from.map(origin);
-    let Beneath { logs, unlisted } =
+    let FoundLogs { logs, unlisted } =
         if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
     for error in &unlisted {
         stderr_line!("error: {}", importing::with_hint(error));
     }
-    let mode = if wanted.dry_run { Mode::DryRun } else { Mode::Write };
+    let mode = if wanted.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = UnixMs(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
     let importer = Importer { manager, only, mode, now };
@@ -58,37 +60,38 @@ pub(super) fn import(
     } else {
         sum_up(&sessions, mode);
     }
-    let failed = !unlisted.is_empty() || sessions.iter().any(|imported| imported.status == Status::Failed);
+    let failed =
+        !unlisted.is_empty() || sessions.iter().any(|imported| imported.status == ImportStatus::Failed);
     Ok(if failed { FAILED } else { DONE })
 }
 
-const fn origin(program: ForeignProgram) -> Origin {
+const fn origin(program: ForeignProgram) -> SourceFormat {
     match program {
-        ForeignProgram::Claude => Origin::Claude,
-        ForeignProgram::Codex => Origin::Codex,
-        ForeignProgram::Pi => Origin::Pi,
+        ForeignProgram::Claude => SourceFormat::Claude,
+        ForeignProgram::Codex => SourceFormat::Codex,
+        ForeignProgram::Pi => SourceFormat::Pi,
     }
 }
 
 /// Every log in the places where the programs keep them.
-pub(in crate::cli) fn everywhere(config: &Config, only: Option<Origin>) -> Result<Beneath, Failure> {
-    let mut found = Beneath::default();
-    let wanted = |(origin, _): &(Origin, PathBuf)| only.is_none_or(|only| only == *origin);
+pub(in crate::cli) fn everywhere(config: &Config, only: Option<SourceFormat>) -> Result<FoundLogs, Failure> {
+    let mut found = FoundLogs::default();
+    let wanted = |(origin, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *origin);
     for (origin, folder) in places(config)?.into_iter().filter(wanted).filter(|(_, folder)| folder.is_dir()) {
         let beneath = importing::logs_beneath(&folder);
         let logs = beneath.logs.into_iter();
-        found.logs.extend(logs.filter(|log| origin != Origin::Codex || is_rollout(log)));
+        found.logs.extend(logs.filter(|log| origin != SourceFormat::Codex || is_rollout(log)));
         found.unlisted.extend(beneath.unlisted);
     }
     Ok(found)
 }
 
 /// The folders in which programs keep their logs, whether they are there or not.
-pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(Origin, PathBuf)>, Failure> {
+pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, Failure> {
     let foreign = config.foreign_logs()?;
     let of = |origin, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (origin, folder));
-    let claude = of(Origin::Claude, foreign.claude);
-    Ok(claude.chain(of(Origin::Codex, foreign.codex)).chain(of(Origin::Pi, foreign.pi)).collect())
+    let claude = of(SourceFormat::Claude, foreign.claude);
+    Ok(claude.chain(of(SourceFormat::Codex, foreign.codex)).chain(of(SourceFormat::Pi, foreign.pi)).collect())
 }
 
 /// Codex keeps lists beside its logs.
@@ -97,8 +100,8 @@ fn is_rollout(log: &Path) -> bool {
 }
 
 /// The logs that were named, and those in the folders that were.
-pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<Beneath, Failure> {
-    let mut found = Beneath::default();
+pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<FoundLogs, Failure> {
+    let mut found = FoundLogs::default();
     if paths.is_empty() {
         return Err(Failure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));
     }
@@ -118,22 +121,24 @@ pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<Beneath, Failure> {
 }
 
 /// What is said on stdout of one log; why one failed goes to stderr.
-fn told(imported: &Imported, mode: Mode) -> String {
+fn told(imported: &Imported, mode: ImportMode) -> String {
     let source = imported.source.display();
     let id = imported.id.as_ref().map(|id| id.short()).unwrap_or_default();
-    let would = if mode == Mode::DryRun { "would be " } else { "" };
+    let would = if mode == ImportMode::DryRun { "would be " } else { "" };
     let reason = imported.reason.as_deref().unwrap_or_default();
     let mut told = match imported.status {
-        Status::Imported => format!("{id}  {would}imported: {} entries  {source}\n", imported.entries),
-        Status::Updated => format!("{id}  {would}updated: {} new entries  {source}\n", imported.entries),
-        Status::Unchanged => format!("{id}  already here  {source}\n"),
-        Status::Skipped => format!("skipped: {reason}  {source}\n"),
-        Status::Failed => {
+        ImportStatus::Imported => format!("{id}  {would}imported: {} entries  {source}\n", imported.entries),
+        ImportStatus::Updated => {
+            format!("{id}  {would}updated: {} new entries  {source}\n", imported.entries)
+        }
+        ImportStatus::Unchanged => format!("{id}  already here  {source}\n"),
+        ImportStatus::Skipped => format!("skipped: {reason}  {source}\n"),
+        ImportStatus::Failed => {
             stderr_line!("error: {reason}");
             String::new()
         }
     };
-    if matches!(imported.status, Status::Imported | Status::Updated) {
+    if matches!(imported.status, ImportStatus::Imported | ImportStatus::Updated) {
         for note in &imported.notes {
             told += &format!("        {}: {}, from line {} on\n", note.what, note.count, note.line);
         }
@@ -141,20 +146,20 @@ fn told(imported: &Imported, mode: Mode) -> String {
     told
 }
 
-fn sum_up(sessions: &[Imported], mode: Mode) {
+fn sum_up(sessions: &[Imported], mode: ImportMode) {
     if sessions.is_empty() {
         stderr_line!("no logs found; name the files or folders to look in");
         return;
     }
     let count = |status| sessions.iter().filter(|imported| imported.status == status).count();
-    let would = if mode == Mode::DryRun { " (nothing was written)" } else { "" };
+    let would = if mode == ImportMode::DryRun { " (nothing was written)" } else { "" };
     stderr_line!(
         "{} imported, {} updated, {} already here, {} skipped, {} failed{would}",
-        count(Status::Imported),
-        count(Status::Updated),
-        count(Status::Unchanged),
-        count(Status::Skipped),
-        count(Status::Failed),
+        count(ImportStatus::Imported),
+        count(ImportStatus::Updated),
+        count(ImportStatus::Unchanged),
+        count(ImportStatus::Skipped),
+        count(ImportStatus::Failed),
     );
 }
 

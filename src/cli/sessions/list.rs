@@ -3,9 +3,14 @@
 use super::{Where, print_json, row, say};
 use crate::cli::Failure;
 use crate::cli::console::stderr_line;
-use crate::session::{Page, Scope, SessionManager};
+use crate::session::{PageRequest, SessionManager, SessionScope};
 
-pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: bool) -> Result<(), Failure> {
+pub(super) fn list(
+    manager: &SessionManager,
+    scope: SessionScope,
+    page: PageRequest,
+    as_json: bool,
+) -> Result<(), Failure> {
     let listing = manager.catalog()?.page(scope, page)?;
     for error in &listing.unreadable {
         stderr_line!("warning: {error}");
@@ -13,7 +18,7 @@ pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: 
     if as_json {
         print_json(&listing.sessions)?;
     } else {
-        let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
+        let place = if scope == SessionScope::Everywhere { Where::Shown } else { Where::Known };
         let mut text = String::new();
         for session in &listing.sessions {
             text += &(row(session, place) + "\n");
@@ -25,11 +30,11 @@ pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: 
         stderr_line!("there are more: --offset {next} goes on, --limit 0 shows all");
     } else if listing.sessions.is_empty() && page.offset == 0 && !as_json {
         match scope {
-            Scope::ThisDirectory => {
+            SessionScope::ThisDirectory => {
                 let cwd = manager.cwd().display();
                 stderr_line!("no sessions of {cwd}; `--all` shows those of other directories");
             }
-            Scope::Everywhere => stderr_line!("there are no sessions yet"),
+            SessionScope::Everywhere => stderr_line!("there are no sessions yet"),
         }
     }
     Ok(())

@@ -9,8 +9,8 @@ use super::change::{keep_time, open};
 use super::{one_line, print_json, say};
 use crate::cli::console::stderr_line;
 use crate::cli::{DONE, FAILED, Failure, assemble, remote};
-use crate::session::entry::OwnFact;
-use crate::session::{EntryBody, Page, Scope, SessionManager, SessionSummary, sync};
+use crate::session::entry::TillerEntry;
+use crate::session::{EntryBody, PageRequest, SessionManager, SessionScope, SessionSummary, sync};
 
 /// Lets the sessions of `from`, which is gone, be those of the working directory. The logs stay where they are; each gets an entry that
 /// says so.
@@ -20,7 +20,7 @@ pub(super) fn relocate(manager: &SessionManager, from: &Path, as_json: bool) -> 
             .hint("sessions stay with their directory while it is there; --cwd works in it from elsewhere"));
     }
     let from = from.display().to_string();
-    let listing = manager.catalog()?.page(Scope::Everywhere, Page::default())?;
+    let listing = manager.catalog()?.page(SessionScope::Everywhere, PageRequest::default())?;
     let theirs: Vec<SessionSummary> =
         listing.sessions.into_iter().filter(|session| session.cwd == from).collect();
     if theirs.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn relocate(manager: &SessionManager, from: &Path, as_json: bool) -> 
 
 fn take_along(manager: &SessionManager, session: &SessionSummary) -> Result<(), Failure> {
     let (mut writer, before) = open(manager, &session.path.display().to_string())?;
-    let fact = OwnFact::Run {
+    let fact = TillerEntry::Run {
         mode: "move".to_owned(),
         resumed: true,
         version: env!("CARGO_PKG_VERSION").to_owned(),

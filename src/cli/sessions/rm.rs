@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{one_line, print_json, say};
 use crate::cli::Failure;
 use crate::cli::console::{stderr_line, stderr_text};
-use crate::session::{Doomed, Farewell, Reader, Scope, SessionManager};
+use crate::session::{DeleteMode, PendingDelete, Reader, SessionManager, SessionScope};
 
 /// Whether somebody has to say yes first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Asking {
 pub(super) fn rm(
     manager: &SessionManager,
     words: &[String],
-    (farewell, asking): (Farewell, Asking),
+    (farewell, asking): (DeleteMode, Asking),
     as_json: bool,
 ) -> Result<(), Failure> {
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn rm(
         }
     }
     // All of them are held before the first one goes: one that is in use stops the whole.
-    let doomed = paths.iter().map(|path| Doomed::hold(path)).collect::<Result<Vec<_>, _>>()?;
+    let doomed = paths.iter().map(|path| PendingDelete::hold(path)).collect::<Result<Vec<_>, _>>()?;
     if asking == Asking::Yes && !agreed(&paths, farewell)? {
         return say("nothing was removed\n");
     }
@@ -40,10 +40,10 @@ pub(super) fn rm(
     for doomed in doomed {
         let path = doomed.remove(farewell)?;
         if !as_json {
-            let gone = if farewell == Farewell::ToTrash { "moved to the trash" } else { "deleted" };
+            let gone = if farewell == DeleteMode::ToTrash { "moved to the trash" } else { "deleted" };
             say(&format!("{gone}: {}\n", path.display()))?;
         }
-        removed.push(json!({"path": path, "trashed": farewell == Farewell::ToTrash}));
+        removed.push(json!({"path": path, "trashed": farewell == DeleteMode::ToTrash}));
     }
     if as_json { print_json(&json!({"removed": removed})) } else { Ok(()) }
 }
@@ -51,7 +51,7 @@ pub(super) fn rm(
 /// The file that is meant, if it is a log at all.
 fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
     let path = manager.find(words)?;
-    let is_ours = manager.logs(Scope::Everywhere)?.contains(&path);
+    let is_ours = manager.logs(SessionScope::Everywhere)?.contains(&path);
     if !is_ours && let Err(error) = Reader::open(&path) {
         return Err(Failure::from(error).hint("only sessions are removed; this file is left alone"));
     }
@@ -61,7 +61,7 @@ fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
     real.with_context(|| format!("can't find {}", path.display())).map_err(Failure::usage)
 }
 
-fn agreed(paths: &[PathBuf], farewell: Farewell) -> Result<bool, Failure> {
+fn agreed(paths: &[PathBuf], farewell: DeleteMode) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(anyhow!("nobody is there to say whether these sessions may go"))
             .hint("--yes removes them without asking"));
@@ -70,8 +70,8 @@ fn agreed(paths: &[PathBuf], farewell: Farewell) -> Result<bool, Failure> {
         stderr_line!("{}", described(path));
     }
     match farewell {
-        Farewell::ToTrash => stderr_text!("Move to the trash? [y/N] "),
-        Farewell::ForGood => stderr_text!("Delete for good? [y/N] "),
+        DeleteMode::ToTrash => stderr_text!("Move to the trash? [y/N] "),
+        DeleteMode::ForGood => stderr_text!("Delete for good? [y/N] "),
     }
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(Failure::run)?;

@@ -7,7 +7,7 @@ use crate::cli::Failure;
 use crate::cli::console::{self, Stdout, stderr_line};
 use crate::cli::progress::ProgressLine;
 use crate::render::{Carriage, clean};
-use crate::session::{Hit, Piece, Scope, SessionManager};
+use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 
 /// How a match stands out: for a terminal, and for what reads text.
 const BOLD: &str = "\x1b[1m";
@@ -16,7 +16,7 @@ const NOT_BOLD: &str = "\x1b[22m";
 pub(super) fn search(
     manager: &SessionManager,
     query: &str,
-    (scope, limit): (Scope, usize),
+    (scope, limit): (SessionScope, usize),
     as_json: bool,
 ) -> Result<(), Failure> {
     let mut catalog = manager.catalog()?;
@@ -28,15 +28,16 @@ pub(super) fn search(
         return print_json(&hits);
     }
     if hits.is_empty() {
-        let elsewhere = if scope == Scope::ThisDirectory { "; `--all` looks in all directories" } else { "" };
+        let elsewhere =
+            if scope == SessionScope::ThisDirectory { "; `--all` looks in all directories" } else { "" };
         stderr_line!("nobody said `{query}`{elsewhere}");
     }
-    let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
+    let place = if scope == SessionScope::Everywhere { Where::Shown } else { Where::Known };
     let mut out = console::stdout();
     heard(hits.iter().try_for_each(|hit| write_hit(&mut out, hit, place)).and_then(|()| out.flush()))
 }
 
-fn write_hit(out: &mut Stdout, hit: &Hit, place: Where) -> io::Result<()> {
+fn write_hit(out: &mut Stdout, hit: &SearchHit, place: Where) -> io::Result<()> {
     write!(out, "{}\n    ", heading(hit, place))?;
     for piece in &hit.snippet {
         let text = one_line_of(piece);
@@ -52,7 +53,7 @@ fn write_hit(out: &mut Stdout, hit: &Hit, place: Where) -> io::Result<()> {
 }
 
 /// Which session and entry it is.
-fn heading(hit: &Hit, place: Where) -> String {
+fn heading(hit: &SearchHit, place: Where) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
@@ -60,7 +61,7 @@ fn heading(hit: &Hit, place: Where) -> String {
     format!("{id} {entry}  {}  {title}{cwd}", moment(hit.timestamp))
 }
 
-fn one_line_of(piece: &Piece) -> String {
+fn one_line_of(piece: &Snippet) -> String {
     clean(&piece.text, Carriage::Shown).replace('\n', " ")
 }
 
@@ -71,13 +72,13 @@ mod tests {
 
     #[test]
     fn nothing_that_a_log_says_moves_the_cursor() {
-        let hit = Hit {
+        let hit = SearchHit {
             session: crate::cli::choose::tests::session("\u{1b}[2J\u{7}AB"),
             entry: "\u{1b}[1A12".into(),
             timestamp: UnixMs(0),
             snippet: vec![
-                Piece { text: "the \u{202e}".into(), matched: false },
-                Piece { text: "word\u{7}".into(), matched: true },
+                Snippet { text: "the \u{202e}".into(), matched: false },
+                Snippet { text: "word\u{7}".into(), matched: true },
             ],
         };
         let pieces = hit.snippet.iter().map(one_line_of);

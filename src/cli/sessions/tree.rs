@@ -7,8 +7,8 @@ use serde_json::json;
 use super::{columns, fit, one_line, print_raw, say, warn};
 use crate::cli::{Failure, assemble};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
-use crate::session::marks::Marks;
-use crate::session::tree::{BranchMark, Node, Row, Tree};
+use crate::session::annotations::Annotations;
+use crate::session::tree::{BranchMark, Tree, TreeNode, TreeRow};
 use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
 use crate::unit::UnixMs;
 
@@ -39,7 +39,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Fail
 /// A tree, and what its rows say.
 struct Drawing {
     tree: Tree,
-    marks: Marks,
+    marks: Annotations,
     hidden_with: Vec<Option<usize>>,
     /// By position.
     texts: Vec<Text>,
@@ -59,7 +59,7 @@ impl Drawing {
     /// Reads the whole log once; of each entry a line is kept.
     fn of(reader: &Reader) -> Result<Self, Failure> {
         let tree = reader.tree();
-        let marks = Marks::of(reader, &tree);
+        let marks = Annotations::of(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
         let mut texts: Vec<Text> = Vec::with_capacity(tree.nodes().len());
         // Who answered last on the way to each entry.
@@ -75,7 +75,7 @@ impl Drawing {
         Ok(Self { tree, marks, hidden_with, texts, columns: columns() })
     }
 
-    fn draw(&self, row: &Row, now: UnixMs, text: &mut String) {
+    fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
         let node = &self.tree.nodes()[row.node];
         let Some(Text { headline, model }) = self.texts.get(row.node) else { return };
         // An unreadable moment is 1970.
@@ -113,7 +113,7 @@ impl Drawing {
     }
 }
 
-pub(super) fn is_said(node: &Node) -> bool {
+pub(super) fn is_said(node: &TreeNode) -> bool {
     matches!(
         node.kind,
         EntryKind::Message | EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage
@@ -121,7 +121,7 @@ pub(super) fn is_said(node: &Node) -> bool {
 }
 
 /// The lines before a row.
-fn branches(row: &Row) -> String {
+fn branches(row: &TreeRow) -> String {
     let above = |levels: usize| match levels.checked_sub(DEEPEST) {
         Some(more @ 1..) => format!("⋯{more} {}", "│  ".repeat(DEEPEST)),
         Some(0) | None => "│  ".repeat(levels),
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_deep_tree_leaves_room_for_its_rows() {
-        let drawn = |depth| branches(&Row { node: 0, depth, branch: BranchMark::Begins, on_path: false });
+        let drawn = |depth| branches(&TreeRow { node: 0, depth, branch: BranchMark::Begins, on_path: false });
         assert_eq!(drawn(3), "│  │  ├─ ");
         assert_eq!(drawn(DEEPEST + 1), "│  ".repeat(DEEPEST) + "├─ ");
         assert_eq!(drawn(DEEPEST + 41), format!("⋯40 {}├─ ", "│  ".repeat(DEEPEST)));

@@ -6,21 +6,21 @@ use serde_json::json;
 
 use super::{print_json, say};
 use crate::cli::{DONE, FAILED, Failure};
-use crate::session::verify::{Checked, Graded, Severity, verify as check};
-use crate::session::{Scope, SessionManager};
+use crate::session::verify::{GradedFinding, Severity, VerifyReport, verify as check};
+use crate::session::{SessionManager, SessionScope};
 
 /// A finding with the file it is in.
 #[derive(serde::Serialize)]
 struct Located<'a> {
     path: &'a Path,
     #[serde(flatten)]
-    finding: Graded,
+    finding: GradedFinding,
 }
 
 /// Checks the logs that these words name, or all of them if there are no words.
 pub(super) fn verify(manager: &SessionManager, words: &[String], as_json: bool) -> Result<u8, Failure> {
     let paths: Vec<PathBuf> = if words.is_empty() {
-        manager.logs(Scope::Everywhere)?
+        manager.logs(SessionScope::Everywhere)?
     } else {
         words.iter().map(|words| manager.find(words)).collect::<Result<_, _>>()?
     };
@@ -45,15 +45,18 @@ pub(super) fn verify(manager: &SessionManager, words: &[String], as_json: bool) 
 }
 
 /// A file that can't be read is an error like those in it, so that the others are checked too.
-fn checked(path: &Path) -> Checked {
+fn checked(path: &Path) -> VerifyReport {
     check(path).unwrap_or_else(|error| {
         let what = format!("{:#}; nothing of it was checked", anyhow::Error::from(error));
-        Checked { entries: 0, findings: vec![Graded { line: 1, byte: 0, what, severity: Severity::Error }] }
+        VerifyReport {
+            entries: 0,
+            findings: vec![GradedFinding { line: 1, byte: 0, what, severity: Severity::Error }],
+        }
     })
 }
 
-fn line(path: &Path, finding: &Graded) -> String {
-    let Graded { line, byte, what, severity } = finding;
+fn line(path: &Path, finding: &GradedFinding) -> String {
+    let GradedFinding { line, byte, what, severity } = finding;
     format!("{}:{line} (byte {byte}): {}: {what}\n", path.display(), severity.name())
 }
 

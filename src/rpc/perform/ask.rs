@@ -8,12 +8,12 @@ use super::{Performer, Refusal, beside};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
-use crate::agent::{SessionStats, State, Status};
+use crate::agent::{SessionState, SessionStats, Status};
 use crate::message::ModelRef;
 use crate::provider::catalog;
 use crate::rpc::command::Ask;
 use crate::rpc::data;
-use crate::session::{Hit, Listing, Scope, chain};
+use crate::session::{SearchHit, SessionList, SessionScope, chain};
 
 /// An answer's data as it will be sent: a long log isn't taken apart and put together again.
 type Told = Result<Box<RawValue>, Refusal>;
@@ -98,12 +98,12 @@ impl Performer {
         raw(&json!({"commands": commands}))
     }
 
-    async fn search(&self, scope: Scope, words: String) -> Told {
+    async fn search(&self, scope: SessionScope, words: String) -> Told {
         let mut catalog = self.agent.catalog().await?;
         beside(move || {
             catalog.refresh(scope, |_| {})?;
             let hits = catalog.search(&words, scope, FOUND)?;
-            let hit = |hit: &Hit| {
+            let hit = |hit: &SearchHit| {
                 let said: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
                 json!({"session": hit.session, "entryId": hit.entry, "text": said})
             };
@@ -117,7 +117,7 @@ fn raw(value: &impl Serialize) -> Told {
     to_raw_value(value).map_err(|error| Refusal::Other(error.to_string()))
 }
 
-fn listing(listing: &Listing) -> Value {
+fn listing(listing: &SessionList) -> Value {
     let unreadable: Vec<String> = listing.unreadable.iter().map(|error| chain(error)).collect();
     json!({"sessions": listing.sessions, "unreadable": unreadable})
 }
@@ -152,7 +152,7 @@ fn extend(told: &mut Value, more: Value) {
 }
 
 /// What a session is. Like other optional fields, file and name are left out when there is none.
-fn session(state: &State) -> Value {
+fn session(state: &SessionState) -> Value {
     let mut told = json!({
         "sessionId": state.session,
         "cwd": state.cwd,
@@ -170,7 +170,7 @@ fn session(state: &State) -> Value {
     told
 }
 
-fn context(state: &State) -> Value {
+fn context(state: &SessionState) -> Value {
     let (used, window) = (state.context.used.0, state.context.window.0);
     // A tenth of a percent is as exact as an estimate gets.
     let permille = used.saturating_mul(1_000) / window.max(1);
@@ -178,7 +178,7 @@ fn context(state: &State) -> Value {
     json!({"tokens": used, "contextWindow": window, "percent": percent})
 }
 
-fn counted(state: &State, stats: &SessionStats) -> Value {
+fn counted(state: &SessionState, stats: &SessionStats) -> Value {
     let (all, usage) = (&stats.session, &stats.session.usage);
     let mut told = json!({
         "sessionId": state.session,

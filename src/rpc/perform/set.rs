@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Done, Performer, told};
 use crate::agent::compaction::Automatic;
 use crate::agent::retry::RetryMode;
-use crate::agent::{Audience, CycleScope, Direction};
+use crate::agent::{Approver, CycleScope, Direction};
 use crate::rpc::command::{Set, Switch};
 
 impl Performer {
@@ -30,8 +30,8 @@ impl Performer {
             Set::AutoCompaction(Switch::Off) => agent.set_auto_compaction(Automatic::Off).await?,
             Set::AutoRetry(Switch::On) => agent.set_auto_retry(RetryMode::On).await?,
             Set::AutoRetry(Switch::Off) => agent.set_auto_retry(RetryMode::Off).await?,
-            Set::Approvals(Switch::On) => agent.set_audience(Audience::Somebody).await?,
-            Set::Approvals(Switch::Off) => agent.set_audience(Audience::Nobody).await?,
+            Set::Approvals(Switch::On) => agent.set_audience(Approver::Present).await?,
+            Set::Approvals(Switch::Off) => agent.set_audience(Approver::Absent).await?,
             // The way out has been told.
             Set::Deltas(_) => {}
         }

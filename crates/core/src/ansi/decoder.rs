@@ -2,12 +2,12 @@
 
 /// Takes the text out of bytes as they come; a character that is cut off at the end of a piece waits for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Decoder {
+pub struct AnsiDecoder {
     /// Bytes of a character that isn't whole yet.
     torn: Vec<u8>,
 }
 
-impl Decoder {
+impl AnsiDecoder {
     /// At the beginning.
     #[must_use]
     pub const fn new() -> Self {
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_character_cut_in_two_arrives_whole() {
-        let mut decoder = Decoder::new();
+        let mut decoder = AnsiDecoder::new();
         let told = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc", b"\xe2\x82"].map(|bytes| {
             let mut text = String::new();
             decoder.decode(bytes, &mut text);

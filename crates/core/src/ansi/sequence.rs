@@ -1,6 +1,6 @@
 //! Escape sequences (ECMA-48): where they end, and what those few say that count.
 
-use super::{Ansi, Emphasis, Pen};
+use super::{AnsiColor, Emphasis, SgrState};
 
 /// Numbers of a sequence that are read; the longest that means something has five for each of two colours.
 const MOST_NUMBERS: usize = 32;
@@ -73,7 +73,7 @@ fn string(text: &str) -> (Sequence<'_>, usize) {
 }
 
 /// The pen after a sequence that changes it.
-pub(super) fn changed_by(pen: Pen, parameters: &str) -> Pen {
+pub(super) fn changed_by(pen: SgrState, parameters: &str) -> SgrState {
     let mut pen = pen;
     let mut rest = parameters.split(';').take(MOST_NUMBERS);
     while let Some(parameter) = rest.next() {
@@ -104,11 +104,11 @@ fn read(parameter: Option<&str>) -> Option<u8> {
     }
 }
 
-fn changed(mut pen: Pen, number: u8) -> Pen {
-    let on = |emphasis: Emphasis| Pen { emphasis: pen.emphasis.and(emphasis), ..pen };
-    let off = |emphasis: Emphasis| Pen { emphasis: pen.emphasis.without(emphasis), ..pen };
+fn changed(mut pen: SgrState, number: u8) -> SgrState {
+    let on = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.and(emphasis), ..pen };
+    let off = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.without(emphasis), ..pen };
     match number {
-        0 => return Pen::default(),
+        0 => return SgrState::default(),
         1 => return on(Emphasis::BOLD),
         2 => return on(Emphasis::DIM),
         3 => return on(Emphasis::ITALIC),
@@ -120,38 +120,38 @@ fn changed(mut pen: Pen, number: u8) -> Pen {
         24 => return off(Emphasis::UNDERLINE),
         27 => return off(Emphasis::REVERSED),
         29 => return off(Emphasis::STRIKE),
-        30..=37 => pen.fg = Some(Ansi::Basic(number - 30)),
+        30..=37 => pen.fg = Some(AnsiColor::Basic(number - 30)),
         39 => pen.fg = None,
-        40..=47 => pen.bg = Some(Ansi::Basic(number - 40)),
+        40..=47 => pen.bg = Some(AnsiColor::Basic(number - 40)),
         49 => pen.bg = None,
-        90..=97 => pen.fg = Some(Ansi::Basic(number - 90 + 8)),
-        100..=107 => pen.bg = Some(Ansi::Basic(number - 100 + 8)),
+        90..=97 => pen.fg = Some(AnsiColor::Basic(number - 90 + 8)),
+        100..=107 => pen.bg = Some(AnsiColor::Basic(number - 100 + 8)),
         _ => {}
     }
     pen
 }
 
 /// The colour of `38;5;n` or `38;2;r;g;b`, from its second number on.
-fn colour<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Ansi> {
+fn colour<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     match read(rest.next())? {
         5 => Some(indexed(read(rest.next())?)),
-        2 => Some(Ansi::Rgb(read(rest.next())?, read(rest.next())?, read(rest.next())?)),
+        2 => Some(AnsiColor::Rgb(read(rest.next())?, read(rest.next())?, read(rest.next())?)),
         _ => None,
     }
 }
 
 /// The colour of `38:5:n` or `38:2::r:g:b`, whose space between may be missing.
-fn joined_colour<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Ansi> {
+fn joined_colour<'a>(parts: impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     let parts: Vec<&str> = parts.take(6).collect();
     match *parts.as_slice() {
         ["5", index, ..] => Some(indexed(read(Some(index))?)),
         ["2", r, g, b] | ["2", _, r, g, b, ..] => {
-            Some(Ansi::Rgb(read(Some(r))?, read(Some(g))?, read(Some(b))?))
+            Some(AnsiColor::Rgb(read(Some(r))?, read(Some(g))?, read(Some(b))?))
         }
         _ => None,
     }
 }
 
-const fn indexed(index: u8) -> Ansi {
-    if index < 16 { Ansi::Basic(index) } else { Ansi::Indexed(index) }
+const fn indexed(index: u8) -> AnsiColor {
+    if index < 16 { AnsiColor::Basic(index) } else { AnsiColor::Indexed(index) }
 }

@@ -4,11 +4,11 @@ use serde_json::json;
 use super::*;
 
 fn text(raw: &str) -> String {
-    Printed::of(raw).text
+    StyledText::of(raw).text
 }
 
-fn red() -> Pen {
-    Pen { fg: Some(Ansi::Basic(1)), ..Pen::default() }
+fn red() -> SgrState {
+    SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() }
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn of_a_line_that_is_written_over_the_last_state_is_left() {
 
 #[test]
 fn strokes_say_where_the_text_is_coloured() {
-    let printed = Printed::of("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
+    let printed = StyledText::of("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
     assert_eq!(printed.text, "éred\nred plain");
-    let stroke = |start, length, pen| Stroke { start, length, pen };
-    let bold = Pen { emphasis: Emphasis::BOLD, ..red() };
+    let stroke = |start, length, pen| StyleRun { start, length, pen };
+    let bold = SgrState { emphasis: Emphasis::BOLD, ..red() };
     assert_eq!(printed.strokes, [stroke(1, 3, red()), stroke(5, 2, red()), stroke(7, 1, bold)]);
     let end = printed.end_from(4);
     assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", stroke(0, 1, red())));
@@ -62,25 +62,25 @@ fn strokes_say_where_the_text_is_coloured() {
 #[test]
 fn strokes_are_kept_as_what_a_terminal_would_be_told() {
     let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
-    let kept = serde_json::to_value(Printed::of(raw).strokes).unwrap();
+    let kept = serde_json::to_value(StyledText::of(raw).strokes).unwrap();
     assert_eq!(kept, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
-    assert_eq!(strokes_of(&kept), Printed::of(raw).strokes);
+    assert_eq!(strokes_of(&kept), StyledText::of(raw).strokes);
     assert_eq!(
         strokes_of(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
-        [Stroke { start: 0, length: 1, pen: red() }]
+        [StyleRun { start: 0, length: 1, pen: red() }]
     );
 }
 
 #[test]
 fn text_that_another_program_kept_as_it_came_is_read_like_output() {
-    let strokes = vec![Stroke { start: 9, length: 1, pen: red() }];
-    assert_eq!(Printed::kept("a\tb", strokes.clone()).strokes, strokes);
-    assert_eq!(Printed::kept("a\rb\u{1b}[31mc", strokes), Printed::of("b\u{1b}[31mc"));
+    let strokes = vec![StyleRun { start: 9, length: 1, pen: red() }];
+    assert_eq!(StyledText::kept("a\tb", strokes.clone()).strokes, strokes);
+    assert_eq!(StyledText::kept("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
 }
 
 #[test]
 fn strokes_without_end_are_kept_to_the_last() {
-    let mut paper = Paper::default();
+    let mut paper = OutputBuffer::default();
     for n in 0..3 * MOST_STROKES {
         paper.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
     }
@@ -96,7 +96,7 @@ fn a_line_without_end_stays_one_and_its_end_can_be_written_over() {
 
 #[test]
 fn what_has_no_end_takes_no_more_room_than_it_may() {
-    let mut paper = Paper::keeping(1_000);
+    let mut paper = OutputBuffer::keeping(1_000);
     for chunk in ["1234567\n", "y", "\u{1b}]0;title", "\u{7}", "\u{1b}[1;1", "m", "\u{301}"] {
         for _ in 0..5_000 {
             paper.push(chunk.as_bytes());
@@ -111,7 +111,7 @@ fn what_has_no_end_takes_no_more_room_than_it_may() {
 
 #[test]
 fn what_is_kept_begins_with_a_line_and_has_its_strokes() {
-    let mut paper = Paper::keeping(20);
+    let mut paper = OutputBuffer::keeping(20);
     for n in 0..100 {
         paper.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
     }
@@ -150,14 +150,14 @@ fn who_takes_it_over_goes_on_in_the_line_at_hand() {
         ("a\u{1b}[3", "1mred", "ared"),
         ("ab\u{8}", "c", "ac"),
     ] {
-        let mut paper = Paper::default();
+        let mut paper = OutputBuffer::default();
         paper.push(before.as_bytes());
         let mut carried = paper.carried(1_000);
         paper.push(after.as_bytes());
         carried.push(after.as_bytes());
         assert_eq!((carried.printed().text.as_str(), carried.printed()), (expected, paper.printed()));
     }
-    let mut paper = Paper::default();
+    let mut paper = OutputBuffer::default();
     paper.push(b"one\ntwo\nthree gr\xc3");
     let mut carried = paper.carried(4);
     carried.push("üße".as_bytes());
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn it_is_all_one_where_output_is_taken_over(before in any::<String>(), raw in noise(), after in any::<String>()) {
         let before = format!("{before}{}", String::from_utf8_lossy(&raw));
-        let mut paper = Paper::default();
+        let mut paper = OutputBuffer::default();
         paper.push(before.as_bytes());
         let mut carried = paper.carried(usize::MAX);
         for paper in [&mut paper, &mut carried] {
@@ -180,7 +180,7 @@ proptest! {
 
     #[test]
     fn it_is_all_one_in_what_pieces_output_comes(raw in noise(), size in 1_usize..9) {
-        let (mut whole, mut pieces) = (Paper::default(), Paper::default());
+        let (mut whole, mut pieces) = (OutputBuffer::default(), OutputBuffer::default());
         whole.push(&raw);
         raw.chunks(size).for_each(|piece| pieces.push(piece));
         prop_assert_eq!(whole.printed(), pieces.printed());
@@ -188,9 +188,9 @@ proptest! {
 
     #[test]
     fn nothing_that_acts_on_a_terminal_gets_through_and_strokes_are_in_order(raw in noise()) {
-        let mut paper = Paper::default();
+        let mut paper = OutputBuffer::default();
         paper.push(&raw);
-        let Printed { text, strokes } = paper.printed();
+        let StyledText { text, strokes } = paper.printed();
         prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
         let mut end = 0;
         for stroke in strokes {

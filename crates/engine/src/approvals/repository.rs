@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use tiller_files::git;
-use tiller_tools::policy::{Repository, is_harmless_git_config};
+use tiller_tools::policy::{RepositoryState, is_harmless_git_config};
 
 /// Hooks that reading commands run: `git status` writes the index anew.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
 /// Looks at the repository whose `.git` lies in a folder. It is harmless if git takes it for one, all of its own configuration is known
 /// to run nothing, and it has neither submodules, which have configurations of their own, nor a hook that reading commands run.
-pub(super) fn inspect(root: &Path) -> Repository {
+pub(super) fn inspect(root: &Path) -> RepositoryState {
     match find_harmless(root) {
-        Some(()) => Repository::Harmless,
-        None => Repository::Unknown,
+        Some(()) => RepositoryState::Harmless,
+        None => RepositoryState::Unknown,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The summary of a branch that is left, for whoever goes on from an earlier point. Pure.
 
 use serde_json::Value;
-use tiller_session::context::{Projected, Projection};
+use tiller_session::context::{ProjectedMessage, Projection};
 
 use super::cut::is_sent;
 use super::{CompactionError, Files, Prompt};
@@ -9,7 +9,7 @@ use super::{CompactionError, Files, Prompt};
 /// A summary that is to be made of a branch.
 #[derive(Clone, Debug)]
 pub struct BranchPlan {
-    messages: Vec<Projected>,
+    messages: Vec<ProjectedMessage>,
     files: Files,
 }
 
@@ -28,7 +28,7 @@ impl BranchPlan {
 
     /// What is to be asked, and the messages it is about.
     #[must_use]
-    pub fn prompt(&self) -> (Prompt, &[Projected]) {
+    pub fn prompt(&self) -> (Prompt, &[ProjectedMessage]) {
         (Prompt::Branch, &self.messages)
     }
 

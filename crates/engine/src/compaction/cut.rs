@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use tiller_core::id::CallId;
 use tiller_core::message::{AssistantBlock, Message, StopReason};
 use tiller_core::unit::Tokens;
-use tiller_session::context::{Projected, estimate};
+use tiller_session::context::{ProjectedMessage, estimate};
 
 /// What is to stay of a conversation: the newest messages within both limits, and always the newest that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn is_said(block: &AssistantBlock) -> bool {
 }
 
 /// About how many tokens a provider gets to see of messages.
-pub(super) fn weight(messages: &[Projected]) -> Tokens {
+pub(super) fn weight(messages: &[ProjectedMessage]) -> Tokens {
     let sent = messages.iter().filter(|projected| is_sent(&projected.message));
     sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
 }
@@ -81,12 +81,12 @@ const SPLINTER: u64 = 4;
 
 /// The first message that is kept of a conversation that is summed up. The end of a turn that would hardly count among what is
 /// kept goes with its beginning: one summary says more than a splinter and two.
-pub(super) fn first_kept_whole(messages: &[Projected], keep: Keep) -> usize {
+pub(super) fn first_kept_whole(messages: &[ProjectedMessage], keep: Keep) -> usize {
     let first = first_kept(messages, keep);
     if split_turn(messages, first).is_none() {
         return first;
     }
-    let is_user = |projected: &Projected| matches!(*projected.message, Message::User(_));
+    let is_user = |projected: &ProjectedMessage| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
     // With a smaller limit it is the same walk, so what it ends at is no gap between a call and its result.
     let smaller = Keep { tokens: weight(&messages[next..]), ..keep };
@@ -96,7 +96,7 @@ pub(super) fn first_kept_whole(messages: &[Projected], keep: Keep) -> usize {
 
 /// The first message that is kept: the oldest one before which a cut may be made with what follows being within the limits.
 /// Answers with the number of messages when there is none to keep.
-pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
+pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
     let (mut first, mut kept, mut unit) = (messages.len(), Load::default(), Load::default());
     let mut results = HashSet::new();
     for (at, projected) in messages.iter().enumerate().rev() {
@@ -129,9 +129,10 @@ pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
 
 /// Where the turn begins that a cut before `first_kept` splits: its user message. `None` when the cut falls between two
 /// turns, or when the beginning of the turn is gone already.
-pub(super) fn split_turn(messages: &[Projected], first_kept: usize) -> Option<usize> {
-    let speaks =
-        |projected: &&Projected| matches!(*projected.message, Message::User(_) | Message::Assistant(_));
+pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Option<usize> {
+    let speaks = |projected: &&ProjectedMessage| {
+        matches!(*projected.message, Message::User(_) | Message::Assistant(_))
+    };
     let next = messages[first_kept..].iter().find(speaks)?;
     if matches!(*next.message, Message::User(_)) {
         return None;
@@ -142,7 +143,7 @@ pub(super) fn split_turn(messages: &[Projected], first_kept: usize) -> Option<us
 /// Which messages stay when the middle of a conversation is left out: the first one, and the newest ones within the
 /// limits, of which it is one. Calls stay with their results. All of them when they are within the limits.
 #[must_use]
-pub fn truncate(messages: &[Projected], keep: Keep) -> Vec<usize> {
+pub fn truncate(messages: &[ProjectedMessage], keep: Keep) -> Vec<usize> {
     let Some((first, rest)) = messages.split_first() else { return Vec::new() };
     let mut load = Load::default();
     load.add(&first.message);
@@ -169,8 +170,8 @@ pub(super) mod tests {
 
     /// A conversation in short: `u` the user, `a` an answer, `a1` one with call 1, `a12` one with calls 1 and 2, `r1` its
     /// result, `e` a failed answer, `s1` one that was stopped before call 1 was made and said nothing, `!` a command, `!!` one that no model sees. Each text is 4 characters: one token.
-    pub(in crate::compaction) fn talk(words: &str) -> Vec<Projected> {
-        let said = |(at, word): (usize, &str)| Projected {
+    pub(in crate::compaction) fn talk(words: &str) -> Vec<ProjectedMessage> {
+        let said = |(at, word): (usize, &str)| ProjectedMessage {
             entry: format!("e{at}").as_str().into(),
             message: Arc::new(message(word)),
         };
@@ -179,7 +180,7 @@ pub(super) mod tests {
 
     /// The same as entries of a log.
     pub(in crate::compaction) fn entries(words: &str) -> Vec<Entry> {
-        let said = |Projected { entry, message }| Entry {
+        let said = |ProjectedMessage { entry, message }| Entry {
             id: entry,
             parent: None,
             timestamp: UnixMs(1),
@@ -312,14 +313,14 @@ pub(super) mod tests {
         assert!(truncate(&[], messages(1)).is_empty());
     }
 
-    fn any_talk() -> impl Strategy<Value = Vec<Projected>> {
+    fn any_talk() -> impl Strategy<Value = Vec<ProjectedMessage>> {
         let word =
             prop::sample::select(vec!["u", "a", "a1", "a12", "a3", "r1", "r2", "r3", "e", "e1", "!", "!!"]);
         prop::collection::vec(word, 0..24).prop_map(|words| talk(&words.join(" ")))
     }
 
     /// Calls before the cut whose result would have been sent and stands behind it.
-    fn is_torn(talk: &[Projected], first: usize) -> bool {
+    fn is_torn(talk: &[ProjectedMessage], first: usize) -> bool {
         let mut open: HashSet<&str> = HashSet::new();
         for (at, projected) in talk.iter().enumerate() {
             match &*projected.message {

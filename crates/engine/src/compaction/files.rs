@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use tiller_core::id::CallId;
 use tiller_core::message::{Message, ToolCall};
-use tiller_session::context::Projected;
+use tiller_session::context::ProjectedMessage;
 
 /// Tools that show a file to the model.
 const READERS: [&str; 1] = ["read_file"];
@@ -50,7 +50,7 @@ impl Files {
     }
 
     /// Adds the files of the calls among these messages that went well.
-    pub fn note_calls(&mut self, messages: &[Projected]) {
+    pub fn note_calls(&mut self, messages: &[ProjectedMessage]) {
         let done: HashSet<&CallId> = messages
             .iter()
             .filter_map(|projected| match &*projected.message {
@@ -124,7 +124,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn called(id: &str, tool: &str, path: &str, is_error: bool) -> Vec<Projected> {
+    fn called(id: &str, tool: &str, path: &str, is_error: bool) -> Vec<ProjectedMessage> {
         let arguments = json!({ "path": path }).to_string();
         let call = ToolCall::from_streamed(id.into(), tool.into(), &arguments);
         let answer = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], ..Default::default() };
@@ -136,7 +136,7 @@ mod tests {
             is_error,
             timestamp: UnixMs(1),
         };
-        let said = |message| Projected { entry: "e".into(), message: Arc::new(message) };
+        let said = |message| ProjectedMessage { entry: "e".into(), message: Arc::new(message) };
         vec![said(Message::Assistant(answer)), said(Message::ToolResult(result))]
     }
 

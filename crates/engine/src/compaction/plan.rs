@@ -6,7 +6,7 @@ use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs, thousands};
-use tiller_session::context::{Projected, Projection, Unloaded, estimate};
+use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, estimate};
 use tiller_session::entry::Compaction;
 
 use super::cut::{first_kept_whole, is_sent, split_turn, weight};
@@ -41,11 +41,11 @@ pub struct Plan {
     /// What the summary made before says, without what is put around it by rule.
     previous: Option<String>,
     /// What is summed up.
-    older: Vec<Projected>,
+    older: Vec<ProjectedMessage>,
     /// The part before that, which is not loaded.
-    unloaded: Unloaded,
+    unloaded: UnloadedContext,
     /// The beginning of a turn whose rest is kept; summed up on its own.
-    turn: Vec<Projected>,
+    turn: Vec<ProjectedMessage>,
     /// An estimate of what stays.
     kept: Tokens,
     files: Files,
@@ -183,7 +183,7 @@ impl Plan {
 }
 
 /// Files of the compaction before, of branches that were left, and of the calls among what is summed up, in this order.
-fn files(material: &Material, replaced: &[Projected]) -> Files {
+fn files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
     let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
     for projected in replaced {
@@ -262,7 +262,7 @@ mod tests {
         Plan::new(material, keep(messages), &CompactionOptions::default())
     }
 
-    fn ids(messages: &[Projected]) -> Vec<&str> {
+    fn ids(messages: &[ProjectedMessage]) -> Vec<&str> {
         messages.iter().map(|projected| projected.entry.as_str()).collect()
     }
 
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn plan_unloaded_messages_count_and_are_not_asked_about() {
         let mut material = heavy("u a u a");
-        let unloaded = Unloaded { messages: 7, tokens: Tokens(5_000) };
+        let unloaded = UnloadedContext { messages: 7, tokens: Tokens(5_000) };
         material.projection.unloaded = Some(unloaded);
         let plan = plan(&material, 2).unwrap();
         let [question] = &plan.requests()[..] else { panic!("one summary") };
@@ -322,7 +322,7 @@ mod tests {
     fn compacted(entry: Compaction, words: &str) -> Material {
         let mut material = heavy(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));
-        let first = Projected { entry: "c".into(), message: Arc::new(summary) };
+        let first = ProjectedMessage { entry: "c".into(), message: Arc::new(summary) };
         material.projection.messages.insert(0, first);
         material.projection.compaction = Some(entry);
         material

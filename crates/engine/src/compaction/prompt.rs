@@ -3,7 +3,7 @@
 use tiller_core::message::{Message, ThinkingLevel, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{ModelFacts, Request, ToolChoice};
-use tiller_session::context::Projected;
+use tiller_session::context::ProjectedMessage;
 
 use super::CompactionError;
 use super::transcript::transcript;
@@ -45,7 +45,7 @@ pub struct SummaryRequest {
     /// The prompt.
     pub prompt: Prompt,
     /// The part, oldest first.
-    pub messages: Vec<Projected>,
+    pub messages: Vec<ProjectedMessage>,
     /// Number of earlier messages that are not among them, because they were not loaded.
     pub unloaded: usize,
 }
@@ -138,7 +138,7 @@ mod tests {
 
     use crate::compaction::cut::tests::talk;
 
-    fn about(prompt: Prompt, messages: &[Projected]) -> SummaryRequest {
+    fn about(prompt: Prompt, messages: &[ProjectedMessage]) -> SummaryRequest {
         SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }
     }
 

@@ -6,7 +6,7 @@ use tiller_core::message::{
     UserBlock, joined_text,
 };
 use tiller_core::unit::thousands;
-use tiller_session::context::Projected;
+use tiller_session::context::ProjectedMessage;
 
 use super::cut::is_sent;
 
@@ -19,7 +19,7 @@ const HARMLESS_END: &str = "<\\/conversation>";
 
 /// The messages as text, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first, and the
 /// text says so; `unloaded` of them, which are not among the messages, are always left out.
-pub(super) fn transcript(messages: &[Projected], unloaded: usize, most_units: u64) -> String {
+pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_units: u64) -> String {
     let texts: Vec<String> = messages.iter().filter_map(|projected| spoken(&projected.message)).collect();
     let mut free = most_units;
     let fits = |text: &&String| {
@@ -152,11 +152,11 @@ mod tests {
 
     use crate::compaction::cut::tests::talk;
 
-    fn said(message: Message) -> Projected {
-        Projected { entry: "e".into(), message: Arc::new(message) }
+    fn said(message: Message) -> ProjectedMessage {
+        ProjectedMessage { entry: "e".into(), message: Arc::new(message) }
     }
 
-    fn user(text: &str) -> Projected {
+    fn user(text: &str) -> ProjectedMessage {
         said(Message::User(UserMessage::text(text, UnixMs(1))))
     }
 

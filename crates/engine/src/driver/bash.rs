@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use tiller_core::ansi::Paper;
+use tiller_core::ansi::OutputBuffer;
 use tiller_core::event::EventKind;
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_session::EntryBody;
-use tiller_session::entry::OwnFact;
+use tiller_session::entry::TillerEntry;
 use tiller_tools::process;
-use tiller_tools::tool::Gathered;
+use tiller_tools::tool::OutputCapture;
 
 use super::{Driver, now};
 use crate::bash::BashEnd;
@@ -44,18 +44,18 @@ impl Driver {
             return Err(AgentError::Summarizing);
         }
         let exclude = context == BashContext::Exclude;
-        self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
+        self.append(EntryBody::own(&TillerEntry::Bash { command: line.clone(), exclude }))?;
         let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
-        let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
+        let command = process::ShellCommand { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
         let shown = RunningBash {
             id: id.clone(),
             line: line.clone(),
             context,
             since: now(),
-            output: Paper::default(),
+            output: OutputBuffer::default(),
         };
         let output = &self.fixed.options.output;
-        let gathered = Gathered::new(output.limits, output.scratch.clone());
+        let gathered = OutputCapture::new(output.limits, output.scratch.clone());
         let started = self.fixed.runner.start(&command);
         self.teller.tell(EventKind::BashExecutionStart {
             id: id.clone(),
@@ -94,7 +94,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, output: Paper) {
+    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, output: OutputBuffer) {
         let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
         bash.shown.output = output;
         if !delta.is_empty() {

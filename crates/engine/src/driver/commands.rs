@@ -7,88 +7,98 @@ use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, Ses
 use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_core::message::Image;
 use tiller_core::skill_message::typed_skill;
-use tiller_provider::Sight;
+use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
 use tiller_session::{
-    Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
-    take_back,
+    BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
+    SessionManager, Visibility, Writer, take_back,
 };
-use tiller_tools::policy::{FolderAccess, Rule};
-use tiller_tools::workspace::{Purpose, parse_folder};
+use tiller_tools::policy::{FolderAccess, PermissionRule};
+use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
 use super::perform::nobody;
-use super::{Driver, journal, now};
+use super::{Driver, now, run_tracing};
 
-use crate::approvals::Audience;
+use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::Strategy;
 use crate::handle::{
-    AgentError, AttachCommand, Beside, Command, Elsewhere, Expansion, Length, Moved, PermissionCommand,
-    PromptOptions, Reply, StreamingBehavior, Target,
+    AgentError, AttachCommand, Expansion, ForkedSession, Length, OtherSessionOp, PermissionCommand,
+    PromptOptions, Reply, SessionCommand, SessionSwitched, StreamingBehavior, SwitchTarget,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
-use crate::turn::{Input, Prompt, QueueFate};
+use crate::turn::{Input, QueueFate, TurnPrompt};
 
 impl Driver {
-    pub(super) fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: SessionCommand) {
         match command {
-            Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
-            Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
-            Command::Attach(command) => self.attach(command),
-            Command::AbortRetry { reply } => self.abort_retry(reply),
-            Command::Abort { queue, reply } => self.abort(queue, reply),
-            Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
-            Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
-            Command::Hold { id, reply } => self.hold(id, reply),
-            Command::Release { id, reply } => self.release(id, reply),
-            Command::PutBack { item, place, reply } => self.put_back(item, place, reply),
-            Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
-            Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
-            Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
-            Command::Permission(command) => self.permission(command),
-            Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
-            Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
-            Command::AbortBash { reply } => self.abort_bash(reply),
-            Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
-            Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
-            Command::ChangeProvider { change, reply } => self.change_provider(change, reply),
-            Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
-            Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
-            Command::ThinkingLevels { reply } => {
+            SessionCommand::Prompt { text, options, reply } => self.prompt(text, options, reply),
+            SessionCommand::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
+            SessionCommand::Attach(command) => self.attach(command),
+            SessionCommand::AbortRetry { reply } => self.abort_retry(reply),
+            SessionCommand::Abort { queue, reply } => self.abort(queue, reply),
+            SessionCommand::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
+            SessionCommand::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
+            SessionCommand::Hold { id, reply } => self.hold(id, reply),
+            SessionCommand::Release { id, reply } => self.release(id, reply),
+            SessionCommand::PutBack { item, place, reply } => self.put_back(item, place, reply),
+            SessionCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
+            SessionCommand::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
+            SessionCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            SessionCommand::Permission(command) => self.permission(command),
+            SessionCommand::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            SessionCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
+            SessionCommand::AbortBash { reply } => self.abort_bash(reply),
+            SessionCommand::SetModel { words, reply } => answer(reply, self.set_model(&words)),
+            SessionCommand::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            SessionCommand::ChangeProvider { change, reply } => self.change_provider(change, reply),
+            SessionCommand::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
+            SessionCommand::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
+            SessionCommand::ThinkingLevels { reply } => {
                 answer(reply, Ok(self.current.model.facts.levels().to_vec()));
             }
-            Command::Configure { change, reply } => self.configure(change, reply),
-            Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
-            Command::Settled { reply } => self.settled(reply),
-            Command::Stats { reply } => self.stats(reply),
-            Command::ContextBreakdown { reply } => self.context_breakdown(reply),
-            Command::Messages { reply } => answer(reply, Ok(self.messages())),
-            Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
-            Command::Rename { name, reply } => answer(reply, self.rename(name)),
-            Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
-            Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
-            Command::Switch { to, reply } => answer(reply, self.switch(to)),
-            Command::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
-            Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
-            Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
-            Command::Compact { instructions, reply } => {
+            SessionCommand::Configure { change, reply } => self.configure(change, reply),
+            SessionCommand::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            SessionCommand::Settled { reply } => self.settled(reply),
+            SessionCommand::Stats { reply } => self.stats(reply),
+            SessionCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
+            SessionCommand::Messages { reply } => answer(reply, Ok(self.messages())),
+            SessionCommand::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
+            SessionCommand::Rename { name, reply } => answer(reply, self.rename(name)),
+            SessionCommand::Label { entry, label, reply } => {
+                answer(reply, self.label(&entry, label.as_deref()))
+            }
+            SessionCommand::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
+            SessionCommand::Switch { to, reply } => answer(reply, self.switch(to)),
+            SessionCommand::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
+            SessionCommand::Expand { text, reply } => {
+                answer(reply, self.shelf.expand(text, Expansion::Expand))
+            }
+            SessionCommand::Leave { entry, instructions, reply } => {
+                self.leave_branch(entry, instructions, reply)
+            }
+            SessionCommand::Compact { instructions, reply } => {
                 self.compact(self.summaries.options.strategy, instructions, reply);
             }
-            Command::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
-            Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
-            Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
-            Command::Resources { order, reply } => self.shelf.order(order, reply),
-            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
-            Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
-            Command::LockedModels { reply } => answer(reply, Ok(self.locked_models())),
-            Command::Tools { reply } => answer(reply, Ok(self.tools())),
-            Command::OfferTools { names, reply } => answer(reply, self.offer_tools(&names)),
-            Command::Elsewhere { path, what, reply } => self.elsewhere(path, what, reply),
-            Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
-            Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
-            Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
-            Command::Close { reply } => answer(reply, self.close()),
+            SessionCommand::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
+            SessionCommand::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
+            SessionCommand::ResolveCompaction { choice, reply } => {
+                answer(reply, self.resolve_compaction(choice))
+            }
+            SessionCommand::Resources { order, reply } => self.shelf.order(order, reply),
+            SessionCommand::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
+            SessionCommand::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
+            SessionCommand::LockedModels { reply } => answer(reply, Ok(self.locked_models())),
+            SessionCommand::Tools { reply } => answer(reply, Ok(self.tools())),
+            SessionCommand::OfferTools { names, reply } => answer(reply, self.offer_tools(&names)),
+            SessionCommand::Elsewhere { path, what, reply } => self.elsewhere(path, what, reply),
+            SessionCommand::Sessions { scope, reply } => {
+                self.beside(reply, move |manager| manager.list(scope))
+            }
+            SessionCommand::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
+            SessionCommand::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
+            SessionCommand::Close { reply } => answer(reply, self.close()),
         }
     }
 
@@ -142,7 +152,12 @@ impl Driver {
     }
 
     /// What the user says, expanded, with what the machine has to know of it.
-    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
+    fn said(
+        &mut self,
+        text: String,
+        kind: QueueKind,
+        options: PromptOptions,
+    ) -> Result<TurnPrompt, AgentError> {
         let mut whole = self.shelf.expand(text.clone(), options.expand_templates)?;
         // What a skill made says itself what it was.
         let is_template = whole != text && typed_skill(&whole).is_none();
@@ -155,7 +170,7 @@ impl Driver {
         }
         self.mind_sight(&options.images);
         let id = self.current.writer.queue_id(now());
-        Ok(Prompt { text: whole, typed, images: options.images, kind, id })
+        Ok(TurnPrompt { text: whole, typed, images: options.images, kind, id })
     }
 
     /// Refuses a message that alone is longer than the model's window: no compaction could make room for it.
@@ -208,7 +223,7 @@ impl Driver {
     /// Says of images that the model will not see them.
     fn mind_sight(&mut self, images: &[Image]) {
         let facts = &self.current.model.facts;
-        if !images.is_empty() && facts.sight == Sight::Blind {
+        if !images.is_empty() && facts.sight == ImageInput::Unsupported {
             let warning =
                 format!("{} takes text only: in the place of an image it gets a line that says so", facts.id);
             self.teller.warn(warning);
@@ -282,9 +297,9 @@ impl Driver {
     }
 
     /// Where nobody answers any more, what was asked is denied.
-    fn set_audience(&mut self, audience: Audience) -> Result<(), AgentError> {
+    fn set_audience(&mut self, audience: Approver) -> Result<(), AgentError> {
         self.approvals.set_audience(audience);
-        if audience == Audience::Nobody {
+        if audience == Approver::Absent {
             self.decide_compaction_alone()?;
             for request in self.approvals.take_waiting() {
                 let (call, by) = (request.tool_call_id, Decider::Nobody);
@@ -322,7 +337,7 @@ impl Driver {
     }
 
     /// Takes back what the user allowed for the session.
-    fn revoke(&mut self, rule: &Rule) -> Result<(), AgentError> {
+    fn revoke(&mut self, rule: &PermissionRule) -> Result<(), AgentError> {
         if !self.approvals.revoke(rule) {
             return Err(AgentError::Gone("permission of that kind"));
         }
@@ -331,7 +346,7 @@ impl Driver {
     }
 
     /// Lets tools reach another folder for the session.
-    fn add_folder(&mut self, typed: &str) -> Result<Rule, AgentError> {
+    fn add_folder(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.fixed.options.policy.protected.homes;
         let rule = folder_rule(typed, self.fixed.manager.cwd(), homes.last().map(PathBuf::as_path));
         let failed = |error: io::Error| AgentError::Folder { path: typed.to_owned(), why: error.to_string() };
@@ -376,52 +391,52 @@ impl Driver {
         if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
     }
 
-    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+    fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
         self.at_rest()?;
         match to {
-            Target::New => {
+            SwitchTarget::New => {
                 self.stop_summary();
                 let writer = self.fixed.manager.create(now());
                 self.arrive(writer, SessionChange::New, None)
             }
-            Target::NewAfter(parent) => {
+            SwitchTarget::NewAfter(parent) => {
                 self.stop_summary();
                 let writer = self.fixed.manager.create_after(&parent, now());
                 self.arrive(writer, SessionChange::New, None)
             }
-            Target::Copy => {
+            SwitchTarget::Copy => {
                 let reader = self.current.reader();
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
                 self.arrive(writer, SessionChange::Fork, None)
             }
-            Target::Open(path) => self.open(&path),
-            Target::Fork(entry) => {
+            SwitchTarget::Open(path) => self.open(&path),
+            SwitchTarget::Fork(entry) => {
                 let reader = self.current.reader();
-                let Landing { entry: upto, text: editor } = reader.landing(&entry)?;
+                let NavigationTarget { entry: upto, text: editor } = reader.landing(&entry)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
                 self.arrive(writer, SessionChange::Fork, editor)
             }
-            Target::ForkOf(path) => {
+            SwitchTarget::ForkOf(path) => {
                 let reader = Reader::open(&path)?;
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
                 self.arrive(writer, SessionChange::Fork, None)
             }
-            Target::Leaf { entry, summary } => {
-                let Landing { entry: to, text: editor } = self.current.reader().landing(&entry)?;
-                self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
+            SwitchTarget::Leaf { entry, summary } => {
+                let NavigationTarget { entry: to, text: editor } = self.current.reader().landing(&entry)?;
+                self.move_to(to.as_ref(), editor, summary.as_deref().map(BranchSummaryText::from))
             }
         }
     }
 
     /// Makes a session beside this one; what runs goes on.
-    fn fork_beside(&self, entry: EntryId) -> Result<Beside, AgentError> {
+    fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         let reader = self.current.reader();
-        let Landing { entry: upto, text: waits } = reader.landing(&entry)?;
+        let NavigationTarget { entry: upto, text: waits } = reader.landing(&entry)?;
         let upto = upto.ok_or(AgentError::Empty)?;
         let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
         if let Some(text) = waits {
@@ -431,7 +446,7 @@ impl Driver {
             writer.append(queue::added(&item), now())?;
         }
         let made = writer.reader();
-        Ok(Beside { session: made.id().clone(), path: made.path().map(Path::to_owned) })
+        Ok(ForkedSession { session: made.id().clone(), path: made.path().map(Path::to_owned) })
     }
 
     /// Goes on in another session's log.
@@ -440,7 +455,7 @@ impl Driver {
         writer: Writer,
         change: SessionChange,
         editor: Option<String>,
-    ) -> Result<Moved, AgentError> {
+    ) -> Result<SessionSwitched, AgentError> {
         let notices = self.adopt(writer)?;
         Ok(self.moved(change, editor, notices))
     }
@@ -451,18 +466,18 @@ impl Driver {
         change: SessionChange,
         editor: Option<String>,
         notices: impl IntoIterator<Item = String>,
-    ) -> Moved {
+    ) -> SessionSwitched {
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
         self.teller.tell(self.turn.queue().update());
         for notice in notices {
             self.teller.warn(notice);
         }
-        Moved { change, session, editor }
+        SessionSwitched { change, session, editor }
     }
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
-    fn open(&mut self, path: &Path) -> Result<Moved, AgentError> {
+    fn open(&mut self, path: &Path) -> Result<SessionSwitched, AgentError> {
         if self.current.reader().is_at(path) {
             return Ok(self.moved(SessionChange::Open, None, None));
         }
@@ -476,8 +491,8 @@ impl Driver {
         &mut self,
         to: Option<&EntryId>,
         editor: Option<String>,
-        summary: Option<Summed>,
-    ) -> Result<Moved, AgentError> {
+        summary: Option<BranchSummaryText>,
+    ) -> Result<SessionSwitched, AgentError> {
         let writer = &mut self.current.writer;
         let branched = match summary {
             Some(summary) => writer.branch_with_summary(to, summary, now()),
@@ -494,18 +509,20 @@ impl Driver {
     }
 
     /// Does something to a session that is perhaps this one.
-    fn elsewhere(&mut self, path: PathBuf, what: Elsewhere, reply: Reply<()>) {
+    fn elsewhere(&mut self, path: PathBuf, what: OtherSessionOp, reply: Reply<()>) {
         let is_here = self.current.reader().is_at(&path);
         match what {
-            Elsewhere::Name(name) if is_here => answer(reply, self.rename(name)),
-            Elsewhere::Name(name) => {
+            OtherSessionOp::Name(name) if is_here => answer(reply, self.rename(name)),
+            OtherSessionOp::Name(name) => {
                 self.beside(reply, move |manager| manager.name(&path, &name, now()));
             }
-            Elsewhere::Trash if is_here => answer(reply, Err(AgentError::InUse)),
-            Elsewhere::Trash => {
-                self.beside(reply, move |_| Doomed::hold(&path)?.remove(Farewell::ToTrash).map(drop));
+            OtherSessionOp::Trash if is_here => answer(reply, Err(AgentError::InUse)),
+            OtherSessionOp::Trash => {
+                self.beside(reply, move |_| {
+                    PendingDelete::hold(&path)?.remove(DeleteMode::ToTrash).map(drop)
+                });
             }
-            Elsewhere::Restore => self.beside(reply, move |_| take_back(&path)),
+            OtherSessionOp::Restore => self.beside(reply, move |_| take_back(&path)),
         }
     }
 
@@ -532,7 +549,7 @@ impl Driver {
         while std::mem::take(&mut self.agenda.syncs) > 0 {
             self.perform();
         }
-        journal::closed(&self.current.reader());
+        run_tracing::closed(&self.current.reader());
         let Some(file) = self.current.writer.file() else { return Ok(()) };
         let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
         tiller_session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
@@ -540,13 +557,13 @@ impl Driver {
 }
 
 /// The rule for a folder as it was typed.
-fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Rule> {
+fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
     let (folder, purpose) = parse_folder(typed, cwd, home)?;
     let access = match purpose {
-        Purpose::Read => FolderAccess::ReadOnly,
-        Purpose::Write => FolderAccess::Write,
+        FileAccess::Read => FolderAccess::ReadOnly,
+        FileAccess::Write => FolderAccess::Write,
     };
-    Ok(Rule::Folder { folder, access })
+    Ok(PermissionRule::Folder { folder, access })
 }
 
 /// Whoever asked may be gone; that is fine.

@@ -10,8 +10,8 @@ use tiller_session::entry::Compaction;
 
 use super::Driver;
 use super::commands::answer;
-use super::summaries::{Compacting, Purpose, Spent, Summing};
-use crate::approvals::Audience;
+use super::compaction_state::{Compacting, Purpose, Spent, Summing};
+use crate::approvals::Approver;
 use crate::compaction::{
     CompactionError, CompactionOptions, Material, Plan, Strategy, due, first_message, keep_after_overflow,
 };
@@ -330,7 +330,7 @@ impl Driver {
     }
 
     pub(super) fn has_audience(&self) -> bool {
-        self.approvals.audience() == Audience::Somebody
+        self.approvals.audience() == Approver::Present
     }
 }
 

@@ -13,17 +13,19 @@ use tiller_session::entry::Replacement;
 use tiller_tools::tool::Tools;
 use tokio::task::AbortHandle;
 
-use super::jobs::Report;
-use super::{Driver, Work};
-use crate::extension::{CommandOutcome, Crew, ExtensionCommand, Judged, Moment, Opening};
+use super::jobs::JobEvent;
+use super::{Driver, QueuedEffect};
+use crate::extension::{
+    CommandOutcome, ExtensionCommand, ExtensionHost, Moment, RequestContext, ReviewedCall,
+};
 use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
 use crate::resources::{CommandSource, SlashCommand};
-use crate::turn::{Effect, Fate, Input, Planned, TurnNumber};
+use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
 
 /// The extensions, and what they are in the middle of.
 #[derive(Debug)]
 pub(super) struct Hooks {
-    crew: Crew,
+    crew: ExtensionHost,
     /// Whether the next request is the first of a run.
     begins_run: bool,
     /// What they made of the request at hand.
@@ -53,12 +55,12 @@ struct PendingCommand {
 /// A call on its way through the extensions.
 pub(crate) enum Considered {
     /// It doesn't get that far.
-    Refused(Planned),
-    Judged(Judged),
+    Refused(PlannedCall),
+    Judged(ReviewedCall),
 }
 
 impl Hooks {
-    pub(super) fn new(crew: Crew) -> Self {
+    pub(super) fn new(crew: ExtensionHost) -> Self {
         Self {
             crew,
             begins_run: false,
@@ -74,7 +76,7 @@ impl Hooks {
         !self.commands.is_empty()
     }
 
-    pub(super) fn crew(&self) -> &Crew {
+    pub(super) fn crew(&self) -> &ExtensionHost {
         &self.crew
     }
 }
@@ -101,14 +103,14 @@ impl Driver {
         let (crew, before) = (self.hooks.crew.clone(), self.opening());
         self.jobs.open(async move {
             let after = Box::new(crew.open(moment, before.clone()).await);
-            Report::Opened { turn, tool_choice, before: Box::new(before), after }
+            JobEvent::Opened { turn, tool_choice, before: Box::new(before), after }
         });
     }
 
-    fn opening(&self) -> Opening {
+    fn opening(&self) -> RequestContext {
         // Not what an earlier change left: changes of changes would pile up from request to request.
         let prompt = self.last_said().and_then(|(entry, _)| self.typed(&entry)).unwrap_or_default();
-        Opening {
+        RequestContext {
             session: self.current.reader().id().clone(),
             model: self.current.model.reference(),
             prompt,
@@ -145,8 +147,8 @@ impl Driver {
     pub(super) fn opened(
         &mut self,
         (turn, tool_choice): (TurnNumber, ToolChoice),
-        before: &Opening,
-        after: Opening,
+        before: &RequestContext,
+        after: RequestContext,
     ) {
         if self.turn.streaming() != Some(turn) {
             return;
@@ -187,7 +189,7 @@ impl Driver {
     pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
         self.hooks.rewritten.clear();
         self.approvals.forget_paths();
-        let plan: Vec<Planned> = calls.iter().map(|call| self.plan(call)).collect();
+        let plan: Vec<PlannedCall> = calls.iter().map(|call| self.plan(call)).collect();
         if self.hooks.crew.is_empty() {
             return self.step_next(Input::Planned { turn, plan });
         }
@@ -196,13 +198,14 @@ impl Driver {
             let mut considered = Vec::with_capacity(plan.len());
             for planned in plan {
                 considered.push(match (&planned.fate, tools.find(&planned.call.name)) {
-                    (Fate::Run(_) | Fate::Granted { .. } | Fate::Ask { .. }, Some(tool)) => {
-                        Considered::Judged(crew.judge(planned.call, &*tool).await)
-                    }
+                    (
+                        CallDecision::Run(_) | CallDecision::Granted { .. } | CallDecision::Ask { .. },
+                        Some(tool),
+                    ) => Considered::Judged(crew.judge(planned.call, &*tool).await),
                     _ => Considered::Refused(planned),
                 });
             }
-            Report::Judged { turn, considered }
+            JobEvent::Judged { turn, considered }
         });
     }
 
@@ -219,14 +222,14 @@ impl Driver {
         self.apply(Input::Planned { turn, plan });
     }
 
-    fn fate_of(&mut self, judged: Judged) -> Planned {
-        let Judged { call, opinion, rewritten_by } = judged;
+    fn fate_of(&mut self, judged: ReviewedCall) -> PlannedCall {
+        let ReviewedCall { call, opinion, rewritten_by } = judged;
         if !rewritten_by.is_empty() {
             self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
         }
-        let Planned { call, fate } = self.plan(&call);
+        let PlannedCall { call, fate } = self.plan(&call);
         let fate = self.approvals.stricter(&call, fate, opinion);
-        Planned { call, fate }
+        PlannedCall { call, fate }
     }
 
     /// Notes in a result that its call ran with other arguments than the model gave.
@@ -272,7 +275,7 @@ impl Driver {
         };
         let id = self.hooks.next;
         self.hooks.next += 1;
-        let task = self.jobs.beside(async move { Report::CommandEnded { id, outcome: work.await } });
+        let task = self.jobs.beside(async move { JobEvent::CommandEnded { id, outcome: work.await } });
         self.hooks.commands.insert(id, PendingCommand { options, reply, task });
         None
     }
@@ -301,7 +304,7 @@ impl Driver {
             [Effect::Emit(EventKind::AgentStart), notice].into_iter().chain(around).collect()
         };
         self.queue(effects);
-        self.agenda.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
+        self.agenda.work.push_back(QueuedEffect::Reply(Box::new(move |result| drop(reply.send(result)))));
         self.perform();
     }
 

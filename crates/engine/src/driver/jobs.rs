@@ -10,39 +10,44 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, StreamExt, stream};
-use tiller_core::ansi::{Paper, Printed};
+use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::event::{ApprovalRequest, ToolOutcome};
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
-use tiller_provider::{Part, PartStream, Provider, ProviderError, Request, ToolChoice};
-use tiller_session::DiskFile;
+use tiller_provider::{Provider, ProviderError, ProviderStream, Request, StreamEvent, ToolChoice};
+use tiller_session::FsFile;
 use tiller_tools::process::Running;
-use tiller_tools::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
+use tiller_tools::tool::{OutputCapture, Tool, ToolInvocation, ToolOutput, ToolProgress};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::hooks::Considered;
-use super::summary::{Maker, SummaryNews};
-use super::{now, shelf};
+use super::summarize_job::{Maker, SummaryNews};
+use super::{now, resource_state};
 use crate::bash::{Bash, BashEnd};
-use crate::extension::{CommandOutcome, Crew, Opening};
+use crate::extension::{CommandOutcome, ExtensionHost, RequestContext};
 use crate::handle::{Reply, RunningBash, RunningCall};
-use crate::resources::{Keeper, Read};
+use crate::resources::{Read, ResourceReloader};
 use crate::turn::TurnNumber;
 
 /// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// What a job reports.
-pub(crate) enum Report {
+pub(crate) enum JobEvent {
     /// A piece of the stream.
-    Part { turn: TurnNumber, part: Result<Part, ProviderError> },
+    Part { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
     /// The stream is over without having said so.
     StreamEnded { turn: TurnNumber },
     /// The wait before another try is over.
     Awake { turn: TurnNumber },
     /// What extensions make of a request that is to be sent.
-    Opened { turn: TurnNumber, tool_choice: ToolChoice, before: Box<Opening>, after: Box<Opening> },
+    Opened {
+        turn: TurnNumber,
+        tool_choice: ToolChoice,
+        before: Box<RequestContext>,
+        after: Box<RequestContext>,
+    },
     /// What is to be asked about a call, with what it would do.
     Previewed(ApprovalRequest),
     /// What extensions think of the calls of an answer.
@@ -52,13 +57,13 @@ pub(crate) enum Report {
     /// Something is wrong with an extension.
     Warned(String),
     /// The newest part of a running call's output.
-    ToolProgress { call: CallId, printed: Printed },
+    ToolProgress { call: CallId, printed: StyledText },
     /// A summary that is being made cost something, or is there.
     Summary { number: u64, news: SummaryNews },
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
-    BashOutput { id: EntryId, delta: String, output: Box<Paper> },
+    BashOutput { id: EntryId, delta: String, output: Box<OutputBuffer> },
     /// The user's command is over.
     BashEnded { id: EntryId, end: BashEnd },
     /// Skills, templates and context files were read anew.
@@ -70,7 +75,7 @@ pub(crate) enum Report {
 /// The jobs at work.
 pub(super) struct Jobs {
     tasks: JoinSet<()>,
-    report: mpsc::Sender<Report>,
+    report: mpsc::Sender<JobEvent>,
     /// A stream, or what has to come before it.
     stream: Option<AbortHandle>,
     /// What has to come before calls.
@@ -83,7 +88,7 @@ pub(super) struct Jobs {
 struct AtWork {
     task: AbortHandle,
     shown: RunningCall,
-    progress: Progress,
+    progress: ToolProgress,
 }
 
 impl AtWork {
@@ -98,9 +103,9 @@ impl AtWork {
 
 impl Jobs {
     /// None but the keeper of what people write for the model, who works as long as the driver does.
-    pub(super) fn new(report: mpsc::Sender<Report>, keeper: Keeper) -> Self {
+    pub(super) fn new(report: mpsc::Sender<JobEvent>, keeper: ResourceReloader) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(shelf::keep(keeper, report.clone()));
+        tasks.spawn(resource_state::keep(keeper, report.clone()));
         Self { tasks, report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
@@ -122,14 +127,14 @@ impl Jobs {
         self.follow(turn, Box::pin(stream::iter([Err(error)])));
     }
 
-    fn follow(&mut self, turn: TurnNumber, parts: PartStream) {
+    fn follow(&mut self, turn: TurnNumber, parts: ProviderStream) {
         self.stop_stream();
         let (report, end) = (self.report.clone(), self.report.clone());
-        let forwarding = forward(parts, report, move |part| Report::Part { turn, part });
+        let forwarding = forward(parts, report, move |part| JobEvent::Part { turn, part });
         let task = async move {
             // A provider that panics has ended its stream too early, like one that breaks off.
             let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
-            let _ = end.send(Report::StreamEnded { turn }).await;
+            let _ = end.send(JobEvent::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));
     }
@@ -140,18 +145,18 @@ impl Jobs {
         let report = self.report.clone();
         self.stream = Some(self.tasks.spawn(async move {
             tokio::time::sleep(delay).await;
-            let _ = report.send(Report::Awake { turn }).await;
+            let _ = report.send(JobEvent::Awake { turn }).await;
         }));
     }
 
     /// Does what has to come before a request.
-    pub(super) fn open(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+    pub(super) fn open(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.stop_stream();
         self.stream = Some(self.beside(work));
     }
 
     /// Does what has to come before calls.
-    pub(super) fn plan(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+    pub(super) fn plan(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.plan = Some(self.beside(work));
     }
 
@@ -166,12 +171,12 @@ impl Jobs {
             };
             let looked = AssertUnwindSafe(tokio::time::timeout(LOOK, look)).catch_unwind().await;
             let preview = looked.ok().and_then(Result::ok).flatten();
-            Report::Previewed(ApprovalRequest { preview, ..request })
+            JobEvent::Previewed(ApprovalRequest { preview, ..request })
         });
     }
 
     /// Does something and reports what it comes to.
-    pub(super) fn beside(&mut self, work: impl Future<Output = Report> + Send + 'static) -> AbortHandle {
+    pub(super) fn beside(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) -> AbortHandle {
         let report = self.report.clone();
         self.tasks.spawn(async move {
             let _ = report.send(work.await).await;
@@ -183,7 +188,7 @@ impl Jobs {
         let report = self.report.clone();
         self.tasks.spawn(async move {
             while let Some(warning) = warnings.recv().await {
-                if report.send(Report::Warned(warning)).await.is_err() {
+                if report.send(JobEvent::Warned(warning)).await.is_err() {
                     return;
                 }
             }
@@ -202,7 +207,7 @@ impl Jobs {
     }
 
     /// Runs a call. A tool that panics has a result all the same.
-    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: Crew) {
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: ExtensionHost) {
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -214,7 +219,7 @@ impl Jobs {
         let progress = self.progress(call.id.clone());
         let given = progress.clone();
         let task = async move {
-            let invocation = Invocation { arguments: call.arguments.clone(), progress: given };
+            let invocation = ToolInvocation { arguments: call.arguments.clone(), progress: given };
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
@@ -227,16 +232,16 @@ impl Jobs {
                 is_error: output.is_error,
                 timestamp: now(),
             };
-            let _ = report.send(Report::ToolEnded { turn, result, warning: output.warning }).await;
+            let _ = report.send(JobEvent::ToolEnded { turn, result, warning: output.warning }).await;
         };
         self.calls.insert(id, AtWork { task: self.tasks.spawn(task), shown: running, progress });
     }
 
     /// Progress replaces itself, so a full channel drops it.
-    fn progress(&self, call: CallId) -> Progress {
+    fn progress(&self, call: CallId) -> ToolProgress {
         let report = self.report.clone();
-        Progress::new(move |printed| {
-            let _ = report.try_send(Report::ToolProgress { call: call.clone(), printed });
+        ToolProgress::new(move |printed| {
+            let _ = report.try_send(JobEvent::ToolProgress { call: call.clone(), printed });
         })
     }
 
@@ -269,7 +274,7 @@ impl Jobs {
     }
 
     /// Runs a command of the user's own that was just started.
-    pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: Gathered) {
+    pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: OutputCapture) {
         let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
@@ -295,12 +300,12 @@ impl Jobs {
         self.bash.take()
     }
 
-    pub(super) fn sync(&mut self, file: Arc<dyn DiskFile>) {
+    pub(super) fn sync(&mut self, file: Arc<dyn FsFile>) {
         let report = self.report.clone();
         self.tasks.spawn(async move {
             let synced = tokio::task::spawn_blocking(move || tiller_session::sync(&*file)).await;
             let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
-            let _ = report.send(Report::Synced(result)).await;
+            let _ = report.send(JobEvent::Synced(result)).await;
         });
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tiller_core::event::EventKind;
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_provider::{Direction, Keyless, Model, ProviderError};
+use tiller_provider::{Direction, Model, ProviderError, UnavailableProvider};
 use tiller_session::{EntryBody, SessionError};
 
 use super::Driver;
+use super::active_session::model_change;
 use super::commands::answer;
-use super::current::model_change;
 use crate::handle::{AgentError, ChosenModel, CycleScope, ProviderChange, Reply};
 
 impl Driver {
@@ -27,7 +27,7 @@ impl Driver {
             ProviderChange::Shut { provider, key_name } => {
                 self.fixed.providers.shut(&provider, key_name);
                 if is_asked {
-                    asked.provider = Arc::new(Keyless::instead_of(&*asked.provider));
+                    asked.provider = Arc::new(UnavailableProvider::instead_of(&*asked.provider));
                 }
             }
         }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
-use tiller_provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolChoice};
+use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Request, ToolChoice};
 use tiller_session::context::unanswered;
-use tiller_session::{Appended, Disturbance, EntryBody, SessionError, chain};
+use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
 use super::compaction::Moment;
-use super::foreign::{self, Word};
-use super::{Driver, HandBack, SyncPolicy, Work, now};
-use crate::approvals::Audience;
+use super::external_appends::{self, AppendNotice};
+use super::{Driver, QueuedEffect, ReturnQueued, SyncPolicy, now};
+use crate::approvals::Approver;
 use crate::handle::AgentError;
-use crate::partial::Partial;
+use crate::partial::MessageBuilder;
 use crate::queue::Queue;
-use crate::sight::unseen;
-use crate::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
+use crate::sight::strip_images;
+use crate::turn::{CallDecision, Effect, Input, StoreFailed, TurnNumber};
 
 impl Driver {
     /// Performs what is to be done, until nothing is left or a sync has to finish first.
@@ -24,9 +24,9 @@ impl Driver {
         while self.agenda.syncs == 0 {
             match self.agenda.work.pop_front() {
                 None => return self.settle_late(),
-                Some(Work::Reply(reply)) => reply(Ok(())),
-                Some(Work::HandBack(HandBack { items, reply })) => reply(Ok(items)),
-                Some(Work::Effect(effect)) => self.perform_one(*effect),
+                Some(QueuedEffect::Reply(reply)) => reply(Ok(())),
+                Some(QueuedEffect::HandBack(ReturnQueued { items, reply })) => reply(Ok(items)),
+                Some(QueuedEffect::Effect(effect)) => self.perform_one(*effect),
             }
         }
     }
@@ -102,7 +102,7 @@ impl Driver {
     ) -> Result<(), SessionError> {
         let disturbances = self.current.writer.take_disturbances();
         if matches!(appended, Err(SessionError::Cut { .. }))
-            || disturbances.iter().any(Disturbance::changes_entries)
+            || disturbances.iter().any(ExternalChange::changes_entries)
         {
             self.current.project()?;
         }
@@ -122,15 +122,15 @@ impl Driver {
     }
 
     /// Warns of what was found; what goes on all the time isn't said all the time, but logged.
-    fn tell_disturbance(&mut self, disturbance: &Disturbance, ours: usize) {
+    fn tell_disturbance(&mut self, disturbance: &ExternalChange, ours: usize) {
         tracing::warn!("{disturbance}");
         let mut message = disturbance.to_string();
-        if let Disturbance::Grown { entries, .. } = disturbance {
+        if let ExternalChange::Grown { entries, .. } = disturbance {
             self.tell_foreign(*entries, ours);
             match self.current.others.word(*entries) {
-                Word::AsItIs => {}
-                Word::Counted(count) => message = format!("{message}; {count}"),
-                Word::Nothing => return,
+                AppendNotice::AsItIs => {}
+                AppendNotice::Counted(count) => message = format!("{message}; {count}"),
+                AppendNotice::Nothing => return,
             }
         }
         let hint = Some(disturbance.hint().to_owned());
@@ -141,7 +141,7 @@ impl Driver {
     fn tell_foreign(&mut self, entries: usize, ours: usize) {
         let reader = self.current.reader();
         let end = reader.entry_count().saturating_sub(ours);
-        let told = foreign::told(&reader, end.saturating_sub(entries)..end);
+        let told = external_appends::told(&reader, end.saturating_sub(entries)..end);
         told.into_iter().for_each(|event| self.teller.tell(event));
     }
 
@@ -165,9 +165,9 @@ impl Driver {
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         for work in std::mem::take(&mut self.agenda.work) {
             match work {
-                Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
-                Work::HandBack(back) => back.after_failure(&queue, &reason),
-                Work::Effect(effect) => {
+                QueuedEffect::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
+                QueuedEffect::HandBack(back) => back.after_failure(&queue, &reason),
+                QueuedEffect::Effect(effect) => {
                     if let Effect::Append(body) = *effect {
                         records.extend(bash_record(&body));
                     }
@@ -243,7 +243,8 @@ impl Driver {
             ..AssistantMessage::default()
         };
         let messages = self.current.sending.of(&self.current.projection.messages);
-        let messages = if model.facts.sight == Sight::Blind { unseen(messages) } else { messages };
+        let messages =
+            if model.facts.sight == ImageInput::Unsupported { strip_images(messages) } else { messages };
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
@@ -268,7 +269,7 @@ impl Driver {
         self.fixed.runner.renew_standby();
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
-        self.partial = Some(Partial::new(head));
+        self.partial = Some(MessageBuilder::new(head));
         self.teller.tell(EventKind::TurnStart);
         self.teller.tell(EventKind::MessageStart { message });
     }
@@ -277,7 +278,7 @@ impl Driver {
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
-            self.agenda.work.push_front(Work::Effect(Box::new(effect)));
+            self.agenda.work.push_front(QueuedEffect::Effect(Box::new(effect)));
         }
     }
 
@@ -295,14 +296,16 @@ impl Driver {
     /// reads. What the call would do is looked at first.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         match self.fate_now(&call) {
-            Some(Fate::Run(_)) => return self.step_next(Input::Cleared { call: call.id, grant: None }),
-            Some(Fate::Granted { by, rule }) => {
+            Some(CallDecision::Run(_)) => {
+                return self.step_next(Input::Cleared { call: call.id, grant: None });
+            }
+            Some(CallDecision::Granted { by, rule }) => {
                 return self.step_next(Input::Cleared { call: call.id, grant: Some((by, rule)) });
             }
-            Some(Fate::Deny(denied)) => {
+            Some(CallDecision::Deny(denied)) => {
                 return self.step_next(Input::Refused { call: call.id, denied });
             }
-            Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => {}
+            Some(CallDecision::Ask { .. } | CallDecision::Refuse(_)) | None => {}
         }
         // The preview reads the path, too; `previewed` closes it again.
         self.approvals.open_path_of(std::slice::from_ref(&call));
@@ -327,14 +330,14 @@ impl Driver {
     }
 
     /// What is to become of a call if it is to run now; `None` where it asks in any case.
-    fn fate_now(&self, call: &ToolCall) -> Option<Fate> {
+    fn fate_now(&self, call: &ToolCall) -> Option<CallDecision> {
         let tool = self.fixed.tools.find(&call.name).filter(|_| !self.approvals.insists_on(&call.id))?;
         Some(self.approvals.fate(call, tool.spec(), self.fixed.tools.source(&call.name)))
     }
 
     /// Whether nothing that has changed meanwhile answers a call that was to ask.
     fn still_asks(&self, call: &ToolCall) -> bool {
-        !matches!(self.fate_now(call), Some(Fate::Run(_) | Fate::Granted { .. }))
+        !matches!(self.fate_now(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 
     /// Answers the open questions that a new approval mode answers: calls that it allows run, calls that it denies don't.
@@ -352,9 +355,9 @@ impl Driver {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
         match self.fate_now(&call)? {
-            Fate::Run(_) | Fate::Granted { .. } => Some(Decision::Once),
-            Fate::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
-            Fate::Ask { .. } | Fate::Refuse(_) => None,
+            CallDecision::Run(_) | CallDecision::Granted { .. } => Some(Decision::Once),
+            CallDecision::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
+            CallDecision::Ask { .. } | CallDecision::Refuse(_) => None,
         }
     }
 
@@ -370,7 +373,7 @@ impl Driver {
             return;
         }
         let (decision, by) = match self.decide_now(&request) {
-            _ if self.approvals.audience() == Audience::Nobody => (nobody(), Decider::Nobody),
+            _ if self.approvals.audience() == Approver::Absent => (nobody(), Decider::Nobody),
             // The mode was changed while the preview was made.
             Some(decision) => (decision, Decider::Rule),
             None => return self.tell_asked(request),
@@ -395,7 +398,7 @@ pub(super) fn nobody() -> Decision {
 
 /// The failure of a request that no model could take. It is compacted like one that the provider found too long.
 fn not_sent(model: &ModelFacts, message: String) -> ProviderError {
-    ProviderError { provider: model.provider.clone(), failure: Failure::Overflow, message, hint: None }
+    ProviderError { provider: model.provider.clone(), failure: FailureKind::Overflow, message, hint: None }
 }
 
 fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {

@@ -4,20 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tiller_core::message::{Message, ToolSpec};
-use tiller_session::{Reader, SessionError, Tally};
+use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 
 use super::commands::answer;
-use super::{Driver, Offer};
+use super::{Driver, ToolOffer};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
-    Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
-    SessionStats, Settled, Snapshot, State, Status, ToolStanding,
+    Activity, AgentError, Change, ContextUse, InFlight, LockedModel, OfferedTool, QueueStatus, Reply,
+    SessionState, SessionStats, Settled, Snapshot, Status, ToolStanding,
 };
 
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
-        let live = Live {
+        let live = InFlight {
             running_since: self.teller.told.since,
             retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
@@ -30,9 +30,9 @@ impl Driver {
         Snapshot { seq: self.teller.seq, state: self.state(), live }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> SessionState {
         let reader = self.current.reader();
-        State {
+        SessionState {
             session: reader.id().clone(),
             path: reader.path().map(Path::to_owned),
             name: self.current.name.clone(),
@@ -139,10 +139,10 @@ impl Driver {
     fn standing(&self, name: &str) -> ToolStanding {
         match &self.fixed.options.offer {
             _ if self.fixed.offered.find(name).is_some() => ToolStanding::Offered,
-            Offer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
+            ToolOffer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
                 ToolStanding::LeftOut(says.clone())
             }
-            Offer::Only { .. } | Offer::All => ToolStanding::TakenAway,
+            ToolOffer::Only { .. } | ToolOffer::All => ToolStanding::TakenAway,
         }
     }
 
@@ -181,7 +181,7 @@ impl Driver {
 fn count(reader: &Reader, context: ContextUse) -> Result<SessionStats, SessionError> {
     let branch = match reader.leaf() {
         Some(leaf) => reader.tally_to(&leaf)?,
-        None => Tally::default(),
+        None => Totals::default(),
     };
     Ok(SessionStats { session: reader.tally()?, branch, context })
 }

@@ -1,70 +1,70 @@
 //! What jobs report, and what it means.
 
 use serde_json::json;
-use tiller_core::ansi::Printed;
+use tiller_core::ansi::StyledText;
 use tiller_core::event::{EventKind, ToolOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
-use tiller_provider::{Failure, Part, ProviderError};
+use tiller_provider::{FailureKind, ProviderError, StreamEvent};
 
-use super::jobs::Report;
+use super::jobs::JobEvent;
 use super::{Driver, now};
-use crate::partial::Growth;
+use crate::partial::MessageUpdate;
 use crate::retry::{self, Tried};
-use crate::turn::{Fate, Input, Planned, SoFar, TurnNumber};
+use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
 
 impl Driver {
-    pub(super) fn report(&mut self, report: Report) {
+    pub(super) fn report(&mut self, report: JobEvent) {
         match report {
-            Report::Part { turn, part } if self.turn.streaming() == Some(turn) => match part {
+            JobEvent::Part { turn, part } if self.turn.streaming() == Some(turn) => match part {
                 Ok(part) => self.part(turn, part),
                 Err(error) => self.failed(turn, &error),
             },
-            Report::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
+            JobEvent::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
                 let provider = self.current.asked.provider.clone();
                 let message = "the stream ended before the answer was complete".to_owned();
                 self.failed(
                     turn,
-                    &ProviderError { provider, failure: Failure::Interrupted, message, hint: None },
+                    &ProviderError { provider, failure: FailureKind::Interrupted, message, hint: None },
                 );
             }
-            Report::Opened { turn, tool_choice, before, after } => {
+            JobEvent::Opened { turn, tool_choice, before, after } => {
                 self.opened((turn, tool_choice), &before, *after);
             }
-            Report::Previewed(request) => self.previewed(request),
-            Report::Judged { turn, considered } => self.judged(turn, considered),
-            Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
-            Report::Warned(warning) => self.teller.warn_unlogged(warning),
-            Report::Awake { turn } => self.apply(Input::Awake { turn }),
-            Report::Summary { number, news } => self.summary(number, news),
-            Report::Part { .. } | Report::StreamEnded { .. } => {}
-            Report::ToolProgress { call, printed } => self.tool_progress(&call, printed),
-            Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
-            Report::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
-            Report::BashEnded { id, end } => self.bash_ended(&id, end),
-            Report::ResourcesRead(read) => self.resources_read(read),
-            Report::Synced(result) => self.synced(result),
+            JobEvent::Previewed(request) => self.previewed(request),
+            JobEvent::Judged { turn, considered } => self.judged(turn, considered),
+            JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
+            JobEvent::Warned(warning) => self.teller.warn_unlogged(warning),
+            JobEvent::Awake { turn } => self.apply(Input::Awake { turn }),
+            JobEvent::Summary { number, news } => self.summary(number, news),
+            JobEvent::Part { .. } | JobEvent::StreamEnded { .. } => {}
+            JobEvent::ToolProgress { call, printed } => self.tool_progress(&call, printed),
+            JobEvent::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
+            JobEvent::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
+            JobEvent::BashEnded { id, end } => self.bash_ended(&id, end),
+            JobEvent::ResourcesRead(read) => self.resources_read(read),
+            JobEvent::Synced(result) => self.synced(result),
         }
     }
 
-    fn part(&mut self, turn: TurnNumber, part: Part) {
+    fn part(&mut self, turn: TurnNumber, part: StreamEvent) {
         let Some(partial) = &mut self.partial else { return };
-        if let Part::Call { name, .. } = &part
+        if let StreamEvent::Call { name, .. } = &part
             && let Some(tool) = self.fixed.tools.find(name)
         {
             tool.prepare();
         }
         for growth in partial.take(part) {
             match growth {
-                Growth::Delta(delta) => {
+                MessageUpdate::Delta(delta) => {
                     let usage =
                         self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();
                     self.teller.tell(EventKind::MessageUpdate { usage, assistant_message_event: delta });
                 }
-                Growth::Trace(name, data) => {
+                MessageUpdate::Trace(name, data) => {
                     self.teller.tell(EventKind::Trace { name: name.to_owned(), data })
                 }
-                Growth::Finished(stop_reason) => {
+                MessageUpdate::Finished(stop_reason) => {
                     let mut answer = self.answer_so_far();
                     answer.stop_reason = stop_reason;
                     self.answered(turn, answer);
@@ -96,8 +96,11 @@ impl Driver {
     }
 
     /// What there is of everything in flight.
-    pub(super) fn so_far(&self) -> SoFar {
-        SoFar { answer: self.partial.as_ref().map(|_| self.answer_so_far()), calls: self.jobs.remains() }
+    pub(super) fn so_far(&self) -> PartialOutput {
+        PartialOutput {
+            answer: self.partial.as_ref().map(|_| self.answer_so_far()),
+            calls: self.jobs.remains(),
+        }
     }
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
@@ -105,7 +108,7 @@ impl Driver {
         if retry::is_silent_overflow(&answer, facts.window) {
             let message = format!("no answer: the conversation fills the window of {}", facts.id);
             let provider = facts.provider.clone();
-            let error = ProviderError { provider, failure: Failure::Overflow, message, hint: None };
+            let error = ProviderError { provider, failure: FailureKind::Overflow, message, hint: None };
             return self.failed(turn, &error);
         }
         self.jobs.stop_stream();
@@ -114,26 +117,28 @@ impl Driver {
     }
 
     /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
-    pub(super) fn plan(&mut self, call: &ToolCall) -> Planned {
+    pub(super) fn plan(&mut self, call: &ToolCall) -> PlannedCall {
         let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
             (None, _) => {
                 let specs = self.offered().specs();
                 let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-                Fate::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
+                CallDecision::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
             }
-            (Some(_), Some(_)) => Fate::Refuse("invalid arguments: they are not a JSON object".to_owned()),
+            (Some(_), Some(_)) => {
+                CallDecision::Refuse("invalid arguments: they are not a JSON object".to_owned())
+            }
             (Some(tool), None) => match tool.check(&call.arguments) {
                 Ok(()) => {
                     let source = self.offered().source(&call.name).cloned();
                     self.approvals.plan(call, tool.spec(), source.as_ref())
                 }
-                Err(reason) => Fate::Refuse(format!("invalid arguments: {reason}")),
+                Err(reason) => CallDecision::Refuse(format!("invalid arguments: {reason}")),
             },
         };
-        Planned { call: call.clone(), fate }
+        PlannedCall { call: call.clone(), fate }
     }
 
-    fn tool_progress(&mut self, call: &CallId, Printed { text, strokes }: Printed) {
+    fn tool_progress(&mut self, call: &CallId, StyledText { text, strokes }: StyledText) {
         let Some(running) = self.jobs.call_mut(call) else { return };
         let details = (!strokes.is_empty()).then(|| json!({ "strokes": strokes }));
         running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details };

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tiller_core::message::ToolCall;
-use tiller_files::resource::{Origin, Place};
+use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use tiller_tools::tool::{ToolOutput, ToolSource, Tools};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::{CommandOutcome, Extension, ExtensionCommand, HookError, Opening, OpeningChange, ResultChange};
-use crate::resources::Sources;
+use super::{
+    CommandOutcome, Extension, ExtensionCommand, HookError, RequestChange, RequestContext, ResultChange,
+};
+use crate::resources::ResourcePaths;
 
 /// Warnings that may wait before the session runs; more than that say nothing new.
 const WARNINGS: usize = 64;
@@ -24,7 +26,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// The extensions that a session is given, in order.
 #[derive(Debug)]
 pub struct Extensions {
-    members: Vec<Arc<Member>>,
+    members: Vec<Arc<LoadedExtension>>,
     timeout: Duration,
     warn: Warn,
     heard: mpsc::Receiver<String>,
@@ -95,7 +97,7 @@ impl Extensions {
 
     /// Adds an extension behind those there are.
     pub fn add(&mut self, extension: Arc<dyn Extension>) {
-        self.members.push(Arc::new(Member { extension, warned: AtomicU32::new(0) }));
+        self.members.push(Arc::new(LoadedExtension { extension, warned: AtomicU32::new(0) }));
     }
 
     /// Says where there are executables for extensions at any moment: those that were not started are told of when everything is
@@ -117,9 +119,9 @@ impl Extensions {
 
     /// Adds the extensions' folders of skills and templates to where these are looked for, and keeps templates from having the
     /// names of their commands.
-    pub fn contribute(&self, sources: &mut Sources) {
+    pub fn contribute(&self, sources: &mut ResourcePaths) {
         for member in &self.members {
-            let place = |path| Place { path, origin: Origin::Extension, bounds: None };
+            let place = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
             sources.skills.extend(member.extension.skills().into_iter().map(place));
             sources.templates.extend(member.extension.prompts().into_iter().map(place));
             sources.taken.extend(member.extension.commands().into_iter().map(|command| command.name));
@@ -180,22 +182,22 @@ impl Extensions {
         mut self,
         tools: Tools,
         notices: &mut Vec<String>,
-    ) -> (Tools, Crew, mpsc::Receiver<String>) {
+    ) -> (Tools, ExtensionHost, mpsc::Receiver<String>) {
         let tools = if self.has_equipped { tools } else { self.equip(tools, notices) };
         let Self { members, timeout, warn, mut heard, newcomers, .. } = self;
         notices.extend(std::iter::from_fn(|| heard.try_recv().ok()));
-        (tools, Crew { members: members.into(), timeout, warn, newcomers }, heard)
+        (tools, ExtensionHost { members: members.into(), timeout, warn, newcomers }, heard)
     }
 }
 
 /// An extension and what the user was told of it.
-pub(super) struct Member {
+pub(super) struct LoadedExtension {
     pub(super) extension: Arc<dyn Extension>,
     /// A bit for each kind of trouble with each hook.
     warned: AtomicU32,
 }
 
-impl std::fmt::Debug for Member {
+impl std::fmt::Debug for LoadedExtension {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.extension.name())
     }
@@ -203,8 +205,8 @@ impl std::fmt::Debug for Member {
 
 /// The extensions of a session at work. Clones are the same ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Crew {
-    members: Arc<[Arc<Member>]>,
+pub(crate) struct ExtensionHost {
+    members: Arc<[Arc<LoadedExtension>]>,
     timeout: Duration,
     warn: Warn,
     newcomers: Newcomers,
@@ -273,12 +275,12 @@ pub(crate) enum Moment {
     Turn,
 }
 
-impl Crew {
+impl ExtensionHost {
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    pub(super) fn members(&self) -> &[Arc<Member>] {
+    pub(super) fn members(&self) -> &[Arc<LoadedExtension>] {
         &self.members
     }
 
@@ -291,7 +293,7 @@ impl Crew {
     }
 
     /// What the extensions make of a request, each seeing what those before it changed.
-    pub(crate) async fn open(&self, moment: Moment, opening: Opening) -> Opening {
+    pub(crate) async fn open(&self, moment: Moment, opening: RequestContext) -> RequestContext {
         let mut now = opening;
         let known = now.tools.clone();
         for member in self.members.iter() {
@@ -317,9 +319,9 @@ impl Crew {
 
     fn change(
         &self,
-        opening: &mut Opening,
-        change: OpeningChange,
-        (member, hook): (&Member, Hook),
+        opening: &mut RequestContext,
+        change: RequestChange,
+        (member, hook): (&LoadedExtension, Hook),
         known: &[String],
     ) {
         opening.prompt = change.prompt.unwrap_or_else(|| std::mem::take(&mut opening.prompt));
@@ -379,7 +381,9 @@ impl Crew {
         name: &str,
         arguments: &str,
     ) -> Option<impl Future<Output = Result<CommandOutcome, String>> + Send + 'static> {
-        let has = |member: &&Arc<Member>| member.extension.commands().iter().any(|known| known.name == name);
+        let has = |member: &&Arc<LoadedExtension>| {
+            member.extension.commands().iter().any(|known| known.name == name)
+        };
         let member = Arc::clone(self.members.iter().find(has)?);
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         Some(async move {
@@ -411,7 +415,7 @@ impl Crew {
     /// told.
     pub(super) async fn attempt<T: Send + 'static>(
         &self,
-        member: &Member,
+        member: &LoadedExtension,
         hook: Hook,
         work: impl Future<Output = Result<T, HookError>> + Send + 'static,
     ) -> Result<T, Trouble> {
@@ -427,7 +431,7 @@ impl Crew {
         Err(trouble)
     }
 
-    fn note(&self, member: &Member, hook: Hook, trouble: &Trouble) {
+    fn note(&self, member: &LoadedExtension, hook: Hook, trouble: &Trouble) {
         let bit = 1 << (hook as u32 * Trouble::KINDS + trouble.kind());
         if member.warned.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;

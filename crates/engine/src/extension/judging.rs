@@ -7,22 +7,22 @@ use tiller_core::message::ToolCall;
 use tiller_tools::tool::Tool;
 
 use super::CallVerdict;
-use super::crew::{Crew, Hook, Member};
+use super::crew::{ExtensionHost, Hook, LoadedExtension};
 
 /// A call that was judged.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Judged {
+pub(crate) struct ReviewedCall {
     /// The call as it would run.
     pub(crate) call: ToolCall,
     /// What the extensions together think of it.
-    pub(crate) opinion: Opinion,
+    pub(crate) opinion: CallOpinion,
     /// Who rewrote its arguments.
     pub(crate) rewritten_by: Vec<String>,
 }
 
 /// What extensions together think of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Opinion {
+pub(crate) enum CallOpinion {
     /// Nothing against it.
     #[default]
     Fine,
@@ -34,7 +34,7 @@ pub(crate) enum Opinion {
     Forbidden(String),
 }
 
-impl Opinion {
+impl CallOpinion {
     /// The stricter one of two; of equals the first.
     fn or(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
@@ -52,15 +52,15 @@ impl Opinion {
 
 /// What one extension says of a call.
 enum Saying {
-    Thinks(Opinion),
+    Thinks(CallOpinion),
     WantsOtherwise(Value),
 }
 
-impl Crew {
+impl ExtensionHost {
     /// What the extensions think of a call of that tool. Each sees the arguments that those before it left. Whoever judged
     /// other arguments than the final ones is asked once more about those, so that no guard is gone round by a rewrite.
-    pub(crate) async fn judge(&self, call: ToolCall, tool: &dyn Tool) -> Judged {
-        let mut judged = Judged { call, opinion: Opinion::Fine, rewritten_by: Vec::new() };
+    pub(crate) async fn judge(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
+        let mut judged = ReviewedCall { call, opinion: CallOpinion::Fine, rewritten_by: Vec::new() };
         let mut saw_others = 0;
         for (at, member) in self.members().iter().enumerate() {
             match self.ask_about(member, &judged.call).await {
@@ -81,7 +81,7 @@ impl Crew {
                 Saying::Thinks(opinion) => opinion,
                 Saying::WantsOtherwise(_) => {
                     let name = member.extension.name();
-                    Opinion::Unjudged(format!(
+                    CallOpinion::Unjudged(format!(
                         "extension {name} wants other arguments than those it was given in the end"
                     ))
                 }
@@ -95,17 +95,19 @@ impl Crew {
     }
 
     /// Asks one extension. To want the arguments that there are is to have nothing against them.
-    async fn ask_about(&self, member: &Member, call: &ToolCall) -> Saying {
+    async fn ask_about(&self, member: &LoadedExtension, call: &ToolCall) -> Saying {
         let (extension, seen) = (Arc::clone(&member.extension), call.clone());
         let work = async move { extension.tool_call(&seen).await };
         let name = member.extension.name();
         Saying::Thinks(match self.attempt(member, Hook::ToolCall, work).await {
-            Ok(CallVerdict::Allow) => Opinion::Fine,
-            Ok(CallVerdict::Ask { reason }) => Opinion::Doubtful(format!("{reason} (extension {name})")),
-            Ok(CallVerdict::Deny { reason }) => Opinion::Forbidden(format!("{reason} (extension {name})")),
-            Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => Opinion::Fine,
+            Ok(CallVerdict::Allow) => CallOpinion::Fine,
+            Ok(CallVerdict::Ask { reason }) => CallOpinion::Doubtful(format!("{reason} (extension {name})")),
+            Ok(CallVerdict::Deny { reason }) => {
+                CallOpinion::Forbidden(format!("{reason} (extension {name})"))
+            }
+            Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => CallOpinion::Fine,
             Ok(CallVerdict::Rewrite { arguments }) => return Saying::WantsOtherwise(arguments),
-            Err(trouble) => Opinion::Unjudged(format!(
+            Err(trouble) => CallOpinion::Unjudged(format!(
                 "extension {name}, which judges calls, {}",
                 trouble.text(self.timeout())
             )),
@@ -113,22 +115,27 @@ impl Crew {
     }
 }
 
-impl Judged {
-    fn hear(&mut self, opinion: Opinion) {
+impl ReviewedCall {
+    fn hear(&mut self, opinion: CallOpinion) {
         self.opinion = std::mem::take(&mut self.opinion).or(opinion);
     }
 
     fn is_forbidden(&self) -> bool {
-        matches!(self.opinion, Opinion::Forbidden(_))
+        matches!(self.opinion, CallOpinion::Forbidden(_))
     }
 }
 
 /// Takes other arguments if the tool takes them. Else nobody has judged what would run: somebody wanted it otherwise.
-fn rewrite(judged: &mut Judged, arguments: Value, name: &str, tool: &dyn Tool) -> Result<(), Opinion> {
+fn rewrite(
+    judged: &mut ReviewedCall,
+    arguments: Value,
+    name: &str,
+    tool: &dyn Tool,
+) -> Result<(), CallOpinion> {
     let checked =
         if arguments.is_object() { tool.check(&arguments) } else { Err("they are no object".to_owned()) };
     checked.map_err(|why| {
-        Opinion::Unjudged(format!("extension {name} gave it other arguments that are invalid: {why}"))
+        CallOpinion::Unjudged(format!("extension {name} gave it other arguments that are invalid: {why}"))
     })?;
     judged.call.arguments = arguments;
     judged.rewritten_by.push(name.to_owned());
@@ -141,13 +148,13 @@ mod tests {
 
     #[test]
     fn of_two_opinions_the_stricter_one_counts() {
-        let doubt = |reason: &str| Opinion::Doubtful(reason.into());
-        let silence = |reason: &str| Opinion::Unjudged(reason.into());
-        let no = |reason: &str| Opinion::Forbidden(reason.into());
+        let doubt = |reason: &str| CallOpinion::Doubtful(reason.into());
+        let silence = |reason: &str| CallOpinion::Unjudged(reason.into());
+        let no = |reason: &str| CallOpinion::Forbidden(reason.into());
         for (first, second, expected) in [
-            (Opinion::Fine, Opinion::Fine, Opinion::Fine),
-            (Opinion::Fine, doubt("b"), doubt("b")),
-            (doubt("a"), Opinion::Fine, doubt("a")),
+            (CallOpinion::Fine, CallOpinion::Fine, CallOpinion::Fine),
+            (CallOpinion::Fine, doubt("b"), doubt("b")),
+            (doubt("a"), CallOpinion::Fine, doubt("a")),
             (doubt("a"), doubt("b"), doubt("a")),
             (doubt("a"), silence("b"), silence("b")),
             (silence("a"), doubt("b"), silence("a")),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
-use tiller_tools::process::{Conversation, ExitStatus};
-use tiller_tools::tool::Progress;
+use tiller_tools::process::{ExitStatus, PipedChild};
+use tiller_tools::tool::ToolProgress;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
@@ -39,9 +39,9 @@ const WAITING: usize = 64;
 
 /// A process that is talked with. Dropped, it ends.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Transport {
     lines: mpsc::Sender<Vec<u8>>,
-    news: mpsc::Sender<News>,
+    news: mpsc::Sender<TransportMessage>,
     next: AtomicU64,
     state: Arc<State>,
     tasks: JoinSet<()>,
@@ -54,8 +54,8 @@ struct State {
     over: AtomicBool,
 }
 
-enum News {
-    Expected { id: u64, answer: oneshot::Sender<Result<Value, HookError>>, progress: Option<Progress> },
+enum TransportMessage {
+    Expected { id: u64, answer: oneshot::Sender<Result<Value, HookError>>, progress: Option<ToolProgress> },
     Forgotten { id: u64 },
     Said(Line),
     Ended(String),
@@ -69,18 +69,18 @@ enum Line {
     TooLong(Vec<u8>),
 }
 
-impl Link {
+impl Transport {
     /// Takes up the talk. What the process says of itself comes on the receiver, or why it ended instead.
     pub(super) fn open(
         name: &str,
-        talk: Conversation,
+        talk: PipedChild,
         warn: Warn,
     ) -> (Self, oneshot::Receiver<Result<Declared, String>>) {
         let (lines, to_write) = mpsc::channel(WAITING);
         let (news, heard) = mpsc::channel(WAITING);
         let (ready, declared) = oneshot::channel();
         let state = Arc::new(State::default());
-        let Conversation { stdin, stdout, stderr, helper } = talk;
+        let PipedChild { stdin, stdout, stderr, supervisor } = talk;
         let mut tasks = JoinSet::new();
         let writer = tasks.spawn(write(stdin, to_write));
         let keeper = Keeper {
@@ -97,8 +97,8 @@ impl Link {
         let (complaints_of, end) = (name.to_owned(), news.clone());
         tasks.spawn(async move {
             let how = complain(&complaints_of, stderr).await;
-            drop(helper);
-            let _ = end.send(News::Ended(how)).await;
+            drop(supervisor);
+            let _ = end.send(TransportMessage::Ended(how)).await;
         });
         tasks.spawn(keeper.keep(heard));
         (Self { lines, news, next: AtomicU64::new(1), state, tasks }, declared)
@@ -118,12 +118,12 @@ impl Link {
         &self,
         hook: &'static str,
         params: Value,
-        progress: Option<Progress>,
+        progress: Option<ToolProgress>,
     ) -> Result<Value, HookError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         // Expected before it is asked, or the answer could come first.
-        self.news.send(News::Expected { id, answer, progress }).await.map_err(|_| gone())?;
+        self.news.send(TransportMessage::Expected { id, answer, progress }).await.map_err(|_| gone())?;
         let mut question = Question { id, link: self, is_answered: false };
         self.tell(&ToProcess::Request { id, hook, params }).await?;
         let answer = answered.await;
@@ -149,7 +149,7 @@ fn gone() -> HookError {
 /// A question whose answer is waited for.
 struct Question<'a> {
     id: u64,
-    link: &'a Link,
+    link: &'a Transport,
     is_answered: bool,
 }
 
@@ -157,7 +157,7 @@ impl Drop for Question<'_> {
     fn drop(&mut self) {
         if !self.is_answered {
             // Where there is no room, it is answered in vain.
-            let _ = self.link.news.try_send(News::Forgotten { id: self.id });
+            let _ = self.link.news.try_send(TransportMessage::Forgotten { id: self.id });
             let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.line());
         }
     }
@@ -171,10 +171,10 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-async fn read(stdout: ChildStdout, news: mpsc::Sender<News>) {
+async fn read(stdout: ChildStdout, news: mpsc::Sender<TransportMessage>) {
     let mut stdout = BufReader::new(stdout);
     while let Ok(Some(line)) = next_line(&mut stdout, LONGEST_LINE).await {
-        if news.send(News::Said(line)).await.is_err() {
+        if news.send(TransportMessage::Said(line)).await.is_err() {
             return;
         }
     }
@@ -201,7 +201,7 @@ async fn complain(name: &str, stderr: ChildStderr) -> String {
         }
         before = std::mem::replace(&mut last, line);
     }
-    let how = match Conversation::end(&last).map(|exit| exit.status) {
+    let how = match PipedChild::end(&last).map(|exit| exit.status) {
         Ok(ExitStatus::Code(code)) => format!("ended with exit code {code}"),
         Ok(ExitStatus::Signal(signal)) => format!("was killed by signal {signal}"),
         Err(error) => return error.to_string(),
@@ -258,27 +258,27 @@ struct Wrong {
 /// Who waits for an answer.
 struct Expected {
     answer: oneshot::Sender<Result<Value, HookError>>,
-    progress: Option<Progress>,
+    progress: Option<ToolProgress>,
 }
 
 impl Keeper {
-    async fn keep(mut self, mut news: mpsc::Receiver<News>) {
+    async fn keep(mut self, mut news: mpsc::Receiver<TransportMessage>) {
         while let Some(news) = news.recv().await {
             match news {
-                News::Expected { answer, .. } if self.ended.is_some() => {
+                TransportMessage::Expected { answer, .. } if self.ended.is_some() => {
                     let _ = answer.send(Err(self.gone()));
                 }
-                News::Expected { id, answer, progress } => {
+                TransportMessage::Expected { id, answer, progress } => {
                     self.expected.insert(id, Expected { answer, progress });
                 }
-                News::Forgotten { id } => drop(self.expected.remove(&id)),
+                TransportMessage::Forgotten { id } => drop(self.expected.remove(&id)),
                 // The rest of what an ended one said is nobody's.
-                News::Said(_) if self.is_cut_off() => {}
-                News::Said(Line::Whole(line)) => self.said(&line),
-                News::Said(Line::TooLong(line)) => {
+                TransportMessage::Said(_) if self.is_cut_off() => {}
+                TransportMessage::Said(Line::Whole(line)) => self.said(&line),
+                TransportMessage::Said(Line::TooLong(line)) => {
                     self.wrong(&line, &format!("longer than {LONGEST_LINE} bytes"));
                 }
-                News::Ended(how) => self.ended(how),
+                TransportMessage::Ended(how) => self.ended(how),
             }
         }
     }

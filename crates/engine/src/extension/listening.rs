@@ -8,21 +8,21 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::crew::{Crew, Hook, Member};
+use super::crew::{ExtensionHost, Hook, LoadedExtension};
 
 /// Time that the last events have to be told when the session is closed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The extensions of a session as they listen to it. The listening ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Listeners {
-    crew: Crew,
+pub(crate) struct EventForwarder {
+    crew: ExtensionHost,
     tasks: Mutex<JoinSet<()>>,
 }
 
-impl Listeners {
+impl EventForwarder {
     /// Tells the crew every event from now on.
-    pub(crate) fn begin(crew: Crew, events: &broadcast::Sender<Arc<Event>>) -> Self {
+    pub(crate) fn begin(crew: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
         let mut tasks = JoinSet::new();
         for member in crew.members() {
             tasks.spawn(listen(crew.clone(), Arc::clone(member), events.subscribe()));
@@ -43,7 +43,11 @@ impl Listeners {
     }
 }
 
-async fn listen(crew: Crew, member: Arc<Member>, mut events: broadcast::Receiver<Arc<Event>>) {
+async fn listen(
+    crew: ExtensionHost,
+    member: Arc<LoadedExtension>,
+    mut events: broadcast::Receiver<Arc<Event>>,
+) {
     let mut has_missed = false;
     loop {
         match events.recv().await {
@@ -60,7 +64,7 @@ async fn listen(crew: Crew, member: Arc<Member>, mut events: broadcast::Receiver
     }
 }
 
-async fn tell(crew: &Crew, member: &Member, event: Arc<Event>) {
+async fn tell(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>) {
     if matches!(event.kind, EventKind::TurnEnd { .. }) {
         let (extension, event) = (Arc::clone(&member.extension), Arc::clone(&event));
         let work = async move {

@@ -13,17 +13,17 @@ use tiller_core::event::Event;
 use tiller_core::id::SessionId;
 use tiller_core::message::{Message, ToolCall};
 use tiller_tools::process::{Program, Runner};
-use tiller_tools::tool::{OutputLimits, Progress, Tool, ToolOutput};
+use tiller_tools::tool::{OutputLimits, Tool, ToolOutput, ToolProgress};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::crew::{Extensions, Warn};
-use super::link::Link;
+use super::link::Transport;
 use super::remote_tool::RemoteTool;
 use super::wire::{self, Declared, PROTOCOL, ToProcess};
 use super::{
-    CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookError, HookFuture, Opening,
-    OpeningChange, ResultChange,
+    CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookError, HookFuture,
+    RequestChange, RequestContext, ResultChange,
 };
 
 /// Whether a program may still be run; asked each time before it is.
@@ -99,7 +99,7 @@ pub(super) struct Inner {
 struct State {
     /// What it said of itself last; `None` until it was ready once.
     declared: Option<Arc<Declared>>,
-    link: Option<Arc<Link>>,
+    link: Option<Arc<Transport>>,
     /// The executable as it was when it was started.
     file: Option<FileState>,
 }
@@ -205,7 +205,7 @@ impl Inner {
         }
     }
 
-    async fn begin(&self) -> Result<(Link, Declared), String> {
+    async fn begin(&self) -> Result<(Transport, Declared), String> {
         if !(self.launch.permit)() {
             return Err("it has changed since it was trusted; start tiller again".to_owned());
         }
@@ -217,7 +217,7 @@ impl Inner {
             variables: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         };
         let talk = runner.converse(&program).map_err(|error| error.to_string())?;
-        let (link, declared) = Link::open(&self.name, talk, self.warn.clone());
+        let (link, declared) = Transport::open(&self.name, talk, self.warn.clone());
         let hello = ToProcess::Hello { protocol: PROTOCOL, tiller: env!("CARGO_PKG_VERSION"), session, cwd };
         let _ = link.tell(&hello).await;
         let declared = match timeout(self.limit, declared).await {
@@ -242,7 +242,7 @@ impl Inner {
         &self,
         hook: &'static str,
         params: Value,
-        progress: Option<Progress>,
+        progress: Option<ToolProgress>,
     ) -> Result<Value, HookError> {
         match self.state().link {
             Some(link) => link.ask(hook, params, progress).await,
@@ -278,14 +278,14 @@ impl Extension for Process {
         &self.inner.name
     }
 
-    fn before_agent_start<'a>(&'a self, opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
+    fn before_agent_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
             let answer = self.inner.consult("before_agent_start", || wire::opening(opening)).await?;
             wire::opening_change(answer)
         })
     }
 
-    fn turn_start<'a>(&'a self, opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
+    fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
             wire::opening_change(self.inner.consult("turn_start", || wire::opening(opening)).await?)
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use tiller_core::message::{ToolSpec, UserBlock};
-use tiller_tools::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput};
+use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::process::Inner;
 use super::wire::{self, DeclaredTool};
@@ -51,7 +51,7 @@ impl Tool for RemoteTool {
         })
     }
 
-    fn run(&self, invocation: Invocation) -> RunFuture<'_> {
+    fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(async move {
             let params = json!({"toolName": self.spec.name, "args": invocation.arguments});
             let answer = self.process.ask("tool", params, Some(invocation.progress)).await;

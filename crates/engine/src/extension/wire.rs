@@ -11,7 +11,7 @@ use tiller_core::message::{Access, Content, Message, ToolCall};
 use tiller_tools::tool::ToolOutput;
 
 use super::{
-    CallVerdict, CommandOutcome, EventDetail, ExtensionCommand, HookError, Opening, OpeningChange,
+    CallVerdict, CommandOutcome, EventDetail, ExtensionCommand, HookError, RequestChange, RequestContext,
     ResultChange,
 };
 
@@ -123,8 +123,8 @@ impl Declared {
     }
 }
 
-pub(super) fn opening(opening: &Opening) -> Value {
-    let Opening { session, model, prompt, system, tools } = opening;
+pub(super) fn opening(opening: &RequestContext) -> Value {
+    let RequestContext { session, model, prompt, system, tools } = opening;
     json!({"session": session, "model": model, "prompt": prompt, "system": system, "tools": tools})
 }
 
@@ -149,7 +149,7 @@ fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, Ho
 }
 
 /// Null and an empty object change nothing.
-pub(super) fn opening_change(result: Value) -> Result<OpeningChange, HookError> {
+pub(super) fn opening_change(result: Value) -> Result<RequestChange, HookError> {
     #[derive(Deserialize, Default)]
     #[serde(deny_unknown_fields)]
     struct Change {
@@ -159,7 +159,7 @@ pub(super) fn opening_change(result: Value) -> Result<OpeningChange, HookError> 
     }
     let Change { prompt, system, tools } =
         read::<Option<Change>>(result, "change of a request")?.unwrap_or_default();
-    Ok(OpeningChange { prompt, system, tools })
+    Ok(RequestChange { prompt, system, tools })
 }
 
 /// Nothing is taken for granted: an answer without a clear verdict is an error.
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn a_change_may_be_nothing_and_content_may_be_text() {
-        assert_eq!(opening_change(json!(null)), Ok(OpeningChange::default()));
-        assert_eq!(opening_change(json!({})), Ok(OpeningChange::default()));
+        assert_eq!(opening_change(json!(null)), Ok(RequestChange::default()));
+        assert_eq!(opening_change(json!({})), Ok(RequestChange::default()));
         assert!(opening_change(json!({"promt": "x"})).is_err(), "a slip is told");
         let content = Some(vec![UserBlock::Text { text: "x".into() }]);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use tiller_core::message::BashExecutionMessage;
 
-use super::command::Command;
+use super::command::SessionCommand;
 use super::prompt::BashContext;
 use super::{AgentError, AgentSession};
 
@@ -15,7 +15,7 @@ impl AgentSession {
     /// [`AgentError::BashRunning`] when one runs already; the log's error when its beginning could not be kept.
     pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
         let line = line.into();
-        self.ask(|reply| Command::Bash { line, context, reply }).await
+        self.ask(|reply| SessionCommand::Bash { line, context, reply }).await
     }
 
     /// As [`AgentSession::bash`], and returns its record when it is over, however it ended. While the agent works the record is
@@ -29,7 +29,7 @@ impl AgentSession {
         context: BashContext,
     ) -> Result<BashExecutionMessage, AgentError> {
         let line = line.into();
-        self.ask(|reply| Command::ExecuteBash { line, context, reply }).await
+        self.ask(|reply| SessionCommand::ExecuteBash { line, context, reply }).await
     }
 
     /// Stops the user's own command with everything it started, and nothing else; what it printed is kept. Nothing happens if
@@ -38,6 +38,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort_bash(&self) -> Result<(), AgentError> {
-        self.ask(|reply| Command::AbortBash { reply }).await
+        self.ask(|reply| SessionCommand::AbortBash { reply }).await
     }
 }

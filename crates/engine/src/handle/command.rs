@@ -7,8 +7,8 @@ use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem
 use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use tiller_provider::{Direction, Model, ScopedModel};
-use tiller_session::{Catalog, Listing, Scope, Visibility};
-use tiller_tools::policy::{Mode, Rule};
+use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
+use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
@@ -17,12 +17,12 @@ use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
 use super::tools::OfferedTool;
-use crate::approvals::Audience;
+use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::compaction::Automatic;
 use crate::context_breakdown::ContextBreakdown;
 use crate::queue::{DeliveryMode, QueueEdit};
-use crate::resources::{Inventory, Order, SlashCommand};
+use crate::resources::{Inventory, ReloadRequest, SlashCommand};
 use crate::retry::RetryMode;
 use crate::turn::{QueueFate, SteeringPoint};
 
@@ -35,7 +35,7 @@ pub(crate) enum AttachCommand {
 }
 
 /// What the handle tells the driver.
-pub(crate) enum Command {
+pub(crate) enum SessionCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     PutBack { item: QueueItem, place: usize, reply: Reply<()> },
     ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
-    SetAudience { audience: Audience, reply: Reply<()> },
+    SetAudience { audience: Approver, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     Permission(PermissionCommand),
     Bash { line: String, context: BashContext, reply: Reply<()> },
@@ -64,22 +64,22 @@ pub(crate) enum Command {
     Rename { name: String, reply: Reply<()> },
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
-    Switch { to: Target, reply: Reply<Moved> },
-    ForkBeside { entry: EntryId, reply: Reply<Beside> },
+    Switch { to: SwitchTarget, reply: Reply<SessionSwitched> },
+    ForkBeside { entry: EntryId, reply: Reply<ForkedSession> },
     Expand { text: String, reply: Reply<String> },
-    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
+    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<SessionSwitched> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
     Truncate { reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
-    Resources { order: Order, reply: Reply<Inventory> },
+    Resources { order: ReloadRequest, reply: Reply<Inventory> },
     SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     LockedModels { reply: Reply<Vec<LockedModel>> },
     Tools { reply: Reply<Vec<OfferedTool>> },
     OfferTools { names: Vec<String>, reply: Reply<()> },
-    Elsewhere { path: PathBuf, what: Elsewhere, reply: Reply<()> },
-    Sessions { scope: Scope, reply: Reply<Listing> },
+    Elsewhere { path: PathBuf, what: OtherSessionOp, reply: Reply<()> },
+    Sessions { scope: SessionScope, reply: Reply<SessionList> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
     Status { reply: Reply<Box<Status>> },
@@ -92,9 +92,9 @@ pub(crate) enum Command {
 
 /// Commands on the session's permissions.
 pub(crate) enum PermissionCommand {
-    List { reply: Reply<Vec<Rule>> },
-    Revoke { rule: Rule, reply: Reply<()> },
-    AddFolder { typed: String, reply: Reply<Rule> },
+    List { reply: Reply<Vec<PermissionRule>> },
+    Revoke { rule: PermissionRule, reply: Reply<()> },
+    AddFolder { typed: String, reply: Reply<PermissionRule> },
 }
 
 /// What can be set while a session runs.
@@ -105,12 +105,12 @@ pub(crate) enum Change {
     FollowUpMode(DeliveryMode),
     Retry(RetryMode),
     Compaction(Automatic),
-    Approval(Mode),
-    ConfiguredApproval(Mode),
+    Approval(ApprovalMode),
+    ConfiguredApproval(ApprovalMode),
 }
 
 /// Where a session can go.
-pub(crate) enum Target {
+pub(crate) enum SwitchTarget {
     New,
     NewAfter(PathBuf),
     Copy,
@@ -121,7 +121,7 @@ pub(crate) enum Target {
 }
 
 /// What is done to a session that isn't the one at hand.
-pub(crate) enum Elsewhere {
+pub(crate) enum OtherSessionOp {
     Name(String),
     Trash,
     Restore,
@@ -129,7 +129,7 @@ pub(crate) enum Elsewhere {
 
 /// A session that was made beside the one at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct ForkedSession {
     /// Its id.
     pub session: SessionId,
     /// Its log; `None` where sessions are kept in memory only.
@@ -138,7 +138,7 @@ pub struct Beside {
 
 /// Where the session went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct SessionSwitched {
     /// How.
     pub change: SessionChange,
     /// The session it is now.

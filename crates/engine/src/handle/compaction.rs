@@ -3,9 +3,9 @@
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::unit::UnixMs;
 
-use super::command::Command;
+use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
-use crate::turn::Retry;
+use crate::turn::AnnouncedRetry;
 
 /// What the model is told of a branch that is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Summarizing {
     /// Since when.
     pub since: UnixMs,
     /// The try that a failed request waits for, or waited for.
-    pub retry: Option<Retry>,
+    pub retry: Option<AnnouncedRetry>,
     /// Why it could not be made; somebody is to say what now.
     pub failed: Option<String>,
 }
@@ -53,7 +53,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to compact, when one is being made already, or when none could be made.
     pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
-        self.ask(|reply| Command::Compact { instructions, reply }).await
+        self.ask(|reply| SessionCommand::Compact { instructions, reply }).await
     }
 
     /// Leaves the older part of the context out, without a summary; no model is asked.
@@ -63,7 +63,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to leave out, or a summary is being made.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
-        self.ask(|reply| Command::Truncate { reply }).await
+        self.ask(|reply| SessionCommand::Truncate { reply }).await
     }
 
     /// Stops the summary of the context that is being made, or the question that waits because none could be made.
@@ -71,7 +71,7 @@ impl AgentSession {
     /// # Errors
     /// When there is none.
     pub async fn abort_compaction(&self) -> Result<(), AgentError> {
-        self.ask(|reply| Command::AbortCompaction { reply }).await
+        self.ask(|reply| SessionCommand::AbortCompaction { reply }).await
     }
 
     /// Says what to do after [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
@@ -79,6 +79,6 @@ impl AgentSession {
     /// # Errors
     /// When nobody asks any more.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
-        self.ask(|reply| Command::ResolveCompaction { choice, reply }).await
+        self.ask(|reply| SessionCommand::ResolveCompaction { choice, reply }).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_provider::{Direction, Model, ModelFacts, Provider, ScopedModel};
 
-use super::command::Command;
+use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
 
 /// What a step through the models came to.
@@ -79,7 +79,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn change_provider(&self, change: ProviderChange) -> Result<(), AgentError> {
-        self.ask(|reply| Command::ChangeProvider { change, reply }).await
+        self.ask(|reply| SessionCommand::ChangeProvider { change, reply }).await
     }
 
     /// Lets another model answer from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
@@ -88,7 +88,7 @@ impl AgentSession {
     /// When no model goes by these words, or its provider has no key: then everything stays as it was, and nothing is written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
-        self.ask(|reply| Command::SetModel { words, reply }).await
+        self.ask(|reply| SessionCommand::SetModel { words, reply }).await
     }
 
     /// Steps to the next or the previous model of [`AgentSession::scoped_models`], from the last to the first; `None` if there is
@@ -97,7 +97,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be kept.
     pub async fn cycle_model(&self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
-        self.ask(|reply| Command::CycleModel { direction, reply }).await
+        self.ask(|reply| SessionCommand::CycleModel { direction, reply }).await
     }
 
     /// The models that are cycled through: those of the setting `models`, else every one that can be asked.
@@ -105,7 +105,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, AgentError> {
-        self.ask(|reply| Command::ScopedModels { reply }).await
+        self.ask(|reply| SessionCommand::ScopedModels { reply }).await
     }
 
     /// Lets the model think more or less from the next turn on; answers with the level it can do. A model that is chosen later
@@ -114,7 +114,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be kept.
     pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
-        self.ask(|reply| Command::SetThinking { level, reply }).await
+        self.ask(|reply| SessionCommand::SetThinking { level, reply }).await
     }
 
     /// Steps to the next level that the model can do, from the highest to the lowest; `None` if it can't think.
@@ -122,7 +122,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be kept.
     pub async fn cycle_thinking(&self) -> Result<Option<ThinkingLevel>, AgentError> {
-        self.ask(|reply| Command::CycleThinking { reply }).await
+        self.ask(|reply| SessionCommand::CycleThinking { reply }).await
     }
 
     /// The levels that the model can do, least first: `off` alone if it can't think.
@@ -130,7 +130,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, AgentError> {
-        self.ask(|reply| Command::ThinkingLevels { reply }).await
+        self.ask(|reply| SessionCommand::ThinkingLevels { reply }).await
     }
 
     /// The models that can't be asked for want of a key.
@@ -138,7 +138,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn locked_models(&self) -> Result<Vec<LockedModel>, AgentError> {
-        self.ask(|reply| Command::LockedModels { reply }).await
+        self.ask(|reply| SessionCommand::LockedModels { reply }).await
     }
 
     /// The models that can be asked.
@@ -146,6 +146,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn models(&self) -> Result<Vec<Model>, AgentError> {
-        self.ask(|reply| Command::Models { reply }).await
+        self.ask(|reply| SessionCommand::Models { reply }).await
     }
 }

@@ -1,8 +1,8 @@
 //! The handle's word on skills, templates and context files.
 
-use super::command::Command;
+use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
-use crate::resources::{Inventory, Order, SlashCommand, Sources};
+use crate::resources::{Inventory, ReloadRequest, ResourcePaths, SlashCommand};
 
 impl AgentSession {
     /// Reads skills, templates and context files anew; the next prompt and the next request see them. What is wrong with
@@ -12,7 +12,7 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
         self.listeners.reload().await;
-        self.ask(|reply| Command::Resources { order: Order::Reload, reply }).await
+        self.ask(|reply| SessionCommand::Resources { order: ReloadRequest::Reload, reply }).await
     }
 
     /// Looks for skills, templates and context files in other places from now on.
@@ -21,10 +21,10 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn change_sources(
         &self,
-        change: impl FnOnce(&mut Sources) + Send + 'static,
+        change: impl FnOnce(&mut ResourcePaths) + Send + 'static,
     ) -> Result<Inventory, AgentError> {
-        let order = Order::Change(Box::new(change));
-        self.ask(|reply| Command::Resources { order, reply }).await
+        let order = ReloadRequest::Change(Box::new(change));
+        self.ask(|reply| SessionCommand::Resources { order, reply }).await
     }
 
     /// What a prompt that begins with `/skill:name` or `/template` becomes; any other stays as it is. Commands of extensions
@@ -34,7 +34,7 @@ impl AgentSession {
     /// [`AgentError::UnknownSkill`] when there is no such skill.
     pub async fn expand(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
-        self.ask(|reply| Command::Expand { text, reply }).await
+        self.ask(|reply| SessionCommand::Expand { text, reply }).await
     }
 
     /// What can be typed after a `/` at the beginning of a prompt, beside the commands of a front end.
@@ -42,6 +42,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn slash_commands(&self) -> Result<Vec<SlashCommand>, AgentError> {
-        self.ask(|reply| Command::SlashCommands { reply }).await
+        self.ask(|reply| SessionCommand::SlashCommands { reply }).await
     }
 }

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use tiller_core::ansi::{Paper, Printed};
+use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_provider::Sight;
+use tiller_provider::ImageInput;
 use tiller_tools::tool::glance;
 
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
-use crate::turn::Retry;
+use crate::turn::AnnouncedRetry;
 
 /// A session at one moment.
 #[derive(Clone, Debug)]
@@ -21,14 +21,14 @@ pub struct Snapshot {
     /// Events up to this one are part of it.
     pub seq: u64,
     /// What it is.
-    pub state: State,
+    pub state: SessionState,
     /// What it is doing.
-    pub live: Live,
+    pub live: InFlight,
 }
 
 /// What a session is at one moment.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct SessionState {
     /// The session's id.
     pub session: SessionId,
     /// Its log; `None` when it lives in memory.
@@ -42,7 +42,7 @@ pub struct State {
     /// How much it thinks.
     pub thinking: ThinkingLevel,
     /// Whether it takes images.
-    pub sight: Sight,
+    pub sight: ImageInput,
     /// How full its window is.
     pub context: ContextUse,
     /// Tokens and money of the path so far.
@@ -62,11 +62,11 @@ pub struct ContextUse {
 
 /// What a session is doing at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Live {
+pub struct InFlight {
     /// Since when a run is going on; `None` when idle.
     pub running_since: Option<UnixMs>,
     /// The try that a failed request waits for.
-    pub retry: Option<Retry>,
+    pub retry: Option<AnnouncedRetry>,
     /// The answer so far.
     pub partial: Option<AssistantMessage>,
     /// Calls at work.
@@ -108,13 +108,13 @@ pub struct RunningBash {
     /// Since when.
     pub since: UnixMs,
     /// What it printed so far, cut at the front; the text of each later event belongs on this paper.
-    pub output: Paper,
+    pub output: OutputBuffer,
 }
 
 impl RunningBash {
     /// A screenful of what it printed last.
     #[must_use]
-    pub fn glance(&self) -> Printed {
+    pub fn glance(&self) -> StyledText {
         glance(&self.output)
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tiller_core::event::{QueueItem, RunOutcome};
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, StopReason};
-use tiller_session::Tally;
+use tiller_session::Totals;
 
-use super::command::{Change, Command};
-use super::snapshot::{ContextUse, State};
+use super::command::{Change, SessionCommand};
+use super::snapshot::{ContextUse, SessionState};
 use super::{AgentError, AgentSession};
 use crate::compaction::Automatic;
 use crate::context_breakdown::ContextBreakdown;
@@ -20,7 +20,7 @@ use crate::turn::SteeringPoint;
 #[derive(Clone, Debug)]
 pub struct Status {
     /// What it is: names, model, thinking, context used, approval mode.
-    pub state: State,
+    pub state: SessionState,
     /// What goes on.
     pub activity: Activity,
     /// What waits, and how it is delivered.
@@ -63,9 +63,9 @@ pub struct QueueStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionStats {
     /// The whole log, every branch.
-    pub session: Tally,
+    pub session: Totals,
     /// The current branch.
-    pub branch: Tally,
+    pub branch: Totals,
     /// How full the model's window is.
     pub context: ContextUse,
 }
@@ -85,7 +85,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
-        self.ask(|reply| Command::Status { reply }).await
+        self.ask(|reply| SessionCommand::Status { reply }).await
     }
 
     /// Waits until nothing runs and nothing waits to run, and tells how the last run ended; at once when idle.
@@ -93,7 +93,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed meanwhile.
     pub async fn settled(&self) -> Result<Settled, AgentError> {
-        self.ask(|reply| Command::Settled { reply }).await
+        self.ask(|reply| SessionCommand::Settled { reply }).await
     }
 
     /// Counts messages, tokens and money, over the whole session and over the current branch. Reads the log, beside the loop.
@@ -101,7 +101,7 @@ impl AgentSession {
     /// # Errors
     /// When the log can't be read.
     pub async fn stats(&self) -> Result<Box<SessionStats>, AgentError> {
-        self.ask(|reply| Command::Stats { reply }).await
+        self.ask(|reply| SessionCommand::Stats { reply }).await
     }
 
     /// Estimates the parts of the context window that are in use, beside the loop.
@@ -109,7 +109,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn context_breakdown(&self) -> Result<Box<ContextBreakdown>, AgentError> {
-        self.ask(|reply| Command::ContextBreakdown { reply }).await
+        self.ask(|reply| SessionCommand::ContextBreakdown { reply }).await
     }
 
     /// The messages of the current branch as the model would be given them, and the failed answers and `!!` records that are
@@ -118,7 +118,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn messages(&self) -> Result<Vec<Arc<Message>>, AgentError> {
-        self.ask(|reply| Command::Messages { reply }).await
+        self.ask(|reply| SessionCommand::Messages { reply }).await
     }
 
     /// The text of the newest answer on the current branch that has any; failed ones are passed over.
@@ -177,6 +177,6 @@ impl AgentSession {
     }
 
     async fn configure(&self, change: Change) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Configure { change, reply }).await
+        self.ask(|reply| SessionCommand::Configure { change, reply }).await
     }
 }

@@ -1,10 +1,10 @@
 //! The handle's word on tools and approvals.
 
 use tiller_core::message::ToolSpec;
-use tiller_tools::policy::{Mode, Rule};
+use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tiller_tools::tool::ToolSource;
 
-use super::command::{Change, Command, PermissionCommand};
+use super::command::{Change, PermissionCommand, SessionCommand};
 use super::{AgentError, AgentSession};
 
 /// A tool of the session.
@@ -43,7 +43,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn tools(&self) -> Result<Vec<OfferedTool>, AgentError> {
-        self.ask(|reply| Command::Tools { reply }).await
+        self.ask(|reply| SessionCommand::Tools { reply }).await
     }
 
     /// Offers the model the tools with these names, from the next request on and in every session of this handle. Nothing is kept:
@@ -52,23 +52,23 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Gone`] when there is no tool of a name.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
-        self.ask(|reply| Command::OfferTools { names, reply }).await
+        self.ask(|reply| SessionCommand::OfferTools { names, reply }).await
     }
 
     /// Lists what the user allowed for this session, in the order it was allowed: commands, files, and folders that tools reach.
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn permissions(&self) -> Result<Vec<Rule>, AgentError> {
-        self.ask(|reply| Command::Permission(PermissionCommand::List { reply })).await
+    pub async fn permissions(&self) -> Result<Vec<PermissionRule>, AgentError> {
+        self.ask(|reply| SessionCommand::Permission(PermissionCommand::List { reply })).await
     }
 
     /// Takes back something that the user allowed for this session; what it covered asks again.
     ///
     /// # Errors
     /// [`AgentError::Gone`] when it isn't allowed any more.
-    pub async fn revoke_permission(&self, rule: Rule) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Permission(PermissionCommand::Revoke { rule, reply })).await
+    pub async fn revoke_permission(&self, rule: PermissionRule) -> Result<(), AgentError> {
+        self.ask(|reply| SessionCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
     /// Lets tools reach another folder until another session is opened; with `:ro` behind it they may only read there. Relative
@@ -77,9 +77,9 @@ impl AgentSession {
     ///
     /// # Errors
     /// [`AgentError::Folder`] when there is no such folder.
-    pub async fn add_folder(&self, typed: impl Into<String>) -> Result<Rule, AgentError> {
+    pub async fn add_folder(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
         let typed = typed.into();
-        self.ask(|reply| Command::Permission(PermissionCommand::AddFolder { typed, reply })).await
+        self.ask(|reply| SessionCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
     }
 
     /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered
@@ -87,15 +87,15 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_approval(&self, mode: Mode) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Configure { change: Change::Approval(mode), reply }).await
+    pub async fn set_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
+        self.ask(|reply| SessionCommand::Configure { change: Change::Approval(mode), reply }).await
     }
 
     /// Sets which calls are asked about as [`set_approval`](Self::set_approval) does, and in every later session of this handle too.
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn configure_approval(&self, mode: Mode) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Configure { change: Change::ConfiguredApproval(mode), reply }).await
+    pub async fn configure_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
+        self.ask(|reply| SessionCommand::Configure { change: Change::ConfiguredApproval(mode), reply }).await
     }
 }

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::{Resources, Sources, Watching};
-use crate::watch::Watch;
+use super::{ResourcePaths, Resources, WatchMode};
+use crate::watch::FileWatcher;
 
 /// How long a change waits for others: an editor saves, a checkout writes many files.
 const QUIET: Duration = Duration::from_millis(200);
@@ -17,11 +17,11 @@ const QUIET: Duration = Duration::from_millis(200);
 const ORDERS: usize = 8;
 
 /// What the task is told.
-pub(crate) enum Order {
+pub(crate) enum ReloadRequest {
     /// Read everything now.
     Reload,
     /// Look in other places from now on.
-    Change(Box<dyn FnOnce(&mut Sources) + Send>),
+    Change(Box<dyn FnOnce(&mut ResourcePaths) + Send>),
 }
 
 /// What the task read.
@@ -34,20 +34,20 @@ pub(crate) struct Read {
 }
 
 /// The task's own possessions.
-pub(crate) struct Keeper {
+pub(crate) struct ResourceReloader {
     current: Arc<Resources>,
-    orders: mpsc::Receiver<Order>,
+    orders: mpsc::Receiver<ReloadRequest>,
     /// Told of changes by the watch; one that waits stands for any number.
     changes: mpsc::Receiver<()>,
     changed: mpsc::Sender<()>,
-    watch: Option<Watch>,
+    watch: Option<FileWatcher>,
     /// What isn't noticed, as it was told last.
     told: Option<String>,
 }
 
-impl Keeper {
+impl ResourceReloader {
     /// A keeper of what was read last, and where to give it orders.
-    pub(crate) fn new(current: Arc<Resources>) -> (Self, mpsc::Sender<Order>) {
+    pub(crate) fn new(current: Arc<Resources>) -> (Self, mpsc::Sender<ReloadRequest>) {
         let (sender, orders) = mpsc::channel(ORDERS);
         let (changed, changes) = mpsc::channel(1);
         (Self { current, orders, changes, changed, watch: None, told: None }, sender)
@@ -55,7 +55,7 @@ impl Keeper {
 
     /// Works until the orders end or nobody reads the reports.
     pub(crate) async fn keep<F: Future<Output = bool>>(mut self, report: impl Fn(Read) -> F) {
-        let mut next = (self.current.sources.watching == Watching::On).then_some(Next::Watch);
+        let mut next = (self.current.sources.watching == WatchMode::On).then_some(Next::Watch);
         loop {
             let (order, ordered) = match next.take() {
                 Some(Next::Watch) => (None, false),
@@ -91,9 +91,9 @@ impl Keeper {
     }
 
     /// Reads everything where that may take its time; `None` when the runtime ends.
-    async fn read(mut self, order: Option<Order>) -> Option<(Self, Option<String>)> {
+    async fn read(mut self, order: Option<ReloadRequest>) -> Option<(Self, Option<String>)> {
         let read = move || {
-            if let Some(Order::Change(change)) = order {
+            if let Some(ReloadRequest::Change(change)) = order {
                 self.change(change);
             }
             let begun = self.begin_watch();
@@ -105,7 +105,7 @@ impl Keeper {
         spawn_blocking(read).await.ok()
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut Sources)) {
+    fn change(&mut self, change: impl FnOnce(&mut ResourcePaths)) {
         let mut resources = (*self.current).clone();
         change(Arc::make_mut(&mut resources.sources));
         self.current = Arc::new(resources);
@@ -129,18 +129,18 @@ impl Keeper {
     /// Watches if it should and doesn't yet. Answers with why it can't, after which nothing is watched.
     fn begin_watch(&mut self) -> Option<String> {
         match self.current.sources.watching {
-            Watching::Off => self.watch = None,
-            Watching::On if self.watch.is_some() => {}
-            Watching::On => {
+            WatchMode::Off => self.watch = None,
+            WatchMode::On if self.watch.is_some() => {}
+            WatchMode::On => {
                 let changed = self.changed.clone();
                 // A full channel holds a change that hasn't been looked at.
-                match Watch::start(move || _ = changed.try_send(())) {
+                match FileWatcher::start(move || _ = changed.try_send(())) {
                     Ok(mut watch) => {
                         watch.follow(&self.current.watched);
                         self.watch = Some(watch);
                     }
                     Err(error) => {
-                        self.change(|sources| sources.watching = Watching::Off);
+                        self.change(|sources| sources.watching = WatchMode::Off);
                         return Some(format!(
                             "{error}; ask for skills, templates and context files to be read anew"
                         ));
@@ -156,5 +156,5 @@ impl Keeper {
 enum Next {
     /// The watch begins, or told of changes.
     Watch,
-    Order(Order),
+    Order(ReloadRequest),
 }

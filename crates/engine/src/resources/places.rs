@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use tiller_files::git::up_to_repository;
-use tiller_files::resource::{Origin, Place};
+use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
-use super::{Resources, Sources, is_beneath};
+use super::{ResourcePaths, Resources, is_beneath};
 
-impl Sources {
+impl ResourcePaths {
     /// The usual places of a working directory and of a user, without the built-in ones.
     ///
     /// `config` is the user's folder for tiller; `home`, where there is one, holds `.agents/skills`.
@@ -16,21 +16,23 @@ impl Sources {
         let project = project_folders(cwd);
         let root = project.last().cloned();
         let place = |path: PathBuf, origin| {
-            let bounds = if origin == Origin::Project { root.clone() } else { None };
-            Place { path, origin, bounds }
+            let bounds = if origin == ResourceOrigin::Project { root.clone() } else { None };
+            SearchPath { path, origin, bounds }
         };
         let mut skills = Vec::new();
         for folder in &project {
             for name in [".tiller/skills", ".agents/skills"] {
-                skills.push(place(folder.join(name), Origin::Project));
+                skills.push(place(folder.join(name), ResourceOrigin::Project));
             }
         }
-        skills.push(place(config.join("skills"), Origin::User));
-        skills.extend(home.map(|home| place(home.join(".agents/skills"), Origin::User)));
-        let prompts = project.iter().map(|folder| place(folder.join(".tiller/prompts"), Origin::Project));
-        let templates = prompts.chain([place(config.join("prompts"), Origin::User)]).collect();
-        let nearest_last = project.iter().rev().map(|folder| place(folder.clone(), Origin::Project));
-        let instructions = [place(config.to_owned(), Origin::User)].into_iter().chain(nearest_last).collect();
+        skills.push(place(config.join("skills"), ResourceOrigin::User));
+        skills.extend(home.map(|home| place(home.join(".agents/skills"), ResourceOrigin::User)));
+        let prompts =
+            project.iter().map(|folder| place(folder.join(".tiller/prompts"), ResourceOrigin::Project));
+        let templates = prompts.chain([place(config.join("prompts"), ResourceOrigin::User)]).collect();
+        let nearest_last = project.iter().rev().map(|folder| place(folder.clone(), ResourceOrigin::Project));
+        let instructions =
+            [place(config.to_owned(), ResourceOrigin::User)].into_iter().chain(nearest_last).collect();
         Self { skills, templates, instructions, ..Self::default() }
     }
 }
@@ -44,16 +46,19 @@ impl Resources {
         let mut folders: Vec<PathBuf> = self.sources.built_in_skills.iter().cloned().collect();
         for place in &self.sources.skills {
             match place.origin {
-                Origin::Project if is_beneath(&place.path, &root) => {
+                ResourceOrigin::Project if is_beneath(&place.path, &root) => {
                     folders.extend(place.path.canonicalize())
                 }
-                Origin::Project => {}
-                Origin::Given | Origin::User | Origin::Extension | Origin::BuiltIn => {
+                ResourceOrigin::Project => {}
+                ResourceOrigin::Given
+                | ResourceOrigin::User
+                | ResourceOrigin::Extension
+                | ResourceOrigin::BuiltIn => {
                     folders.push(place.path.clone());
                 }
             }
         }
-        let linked = self.skills.iter().filter(|skill| skill.origin != Origin::Project);
+        let linked = self.skills.iter().filter(|skill| skill.origin != ResourceOrigin::Project);
         folders.extend(linked.filter_map(|skill| {
             let (real, folder) = (skill.path.canonicalize().ok()?, skill.folder().canonicalize().ok()?);
             let is_own_folder = skill.path.file_name().is_some_and(|name| name == "SKILL.md");
@@ -87,9 +92,9 @@ mod tests {
         assert_eq!(project_folders(&inner), std::slice::from_ref(&inner));
         fs::write(folder.path().join("a/.git"), "gitdir: elsewhere").unwrap();
         assert_eq!(project_folders(&inner), [inner.clone(), folder.path().join("a")]);
-        let sources = Sources::usual(&inner, Path::new("/c"), Some(Path::new("/h")));
-        let shown = |places: &[Place]| -> Vec<String> {
-            let path = |place: &Place| place.path.display().to_string();
+        let sources = ResourcePaths::usual(&inner, Path::new("/c"), Some(Path::new("/h")));
+        let shown = |places: &[SearchPath]| -> Vec<String> {
+            let path = |place: &SearchPath| place.path.display().to_string();
             places.iter().map(path).map(|path| path.replace(folder.path().to_str().unwrap(), "")).collect()
         };
         assert_eq!(
@@ -117,7 +122,7 @@ mod tests {
         symlink(&outside, cwd.join(".tiller/prompts/leak.md")).unwrap();
         fs::write(cwd.join("rules"), "Use tabs.").unwrap();
         symlink("rules", cwd.join("CLAUDE.md")).unwrap();
-        let resources = Resources::load(Sources::usual(&cwd, &folder.path().join("c"), None));
+        let resources = Resources::load(ResourcePaths::usual(&cwd, &folder.path().join("c"), None));
         let told: Vec<&str> = resources.problems().iter().map(|problem| problem.what.as_str()).collect();
         assert_eq!(
             told,
@@ -142,7 +147,7 @@ mod tests {
         }
         fs::write(outside.join("x/SKILL.md"), skill).unwrap();
         symlink(&outside, cwd.join(".tiller/skills")).unwrap();
-        let sources = Sources::usual(&cwd, &folder.path().join("c"), None);
+        let sources = ResourcePaths::usual(&cwd, &folder.path().join("c"), None);
         let resources = Resources::load(sources.clone());
         assert_eq!(resources.skills(), []);
         assert_eq!(resources.problems()[0].what, "no skills from here: it lies outside of the project");

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use tiller_files as files;
-use tiller_files::resource::{Origin, Problem};
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
 
 use super::walk::SkillFile;
-use super::{Found, parse};
+use super::{LoadedSkills, parse};
 
 /// Name and text of each.
 const TEXTS: [(&str, &str); 4] = [
@@ -20,15 +20,15 @@ const TEXTS: [(&str, &str); 4] = [
 
 /// The built-in skills, written to a folder where they aren't there yet. They can be used even if that fails.
 #[must_use]
-pub fn built_in(folder: &Path) -> Found {
-    let mut found = Found::default();
+pub fn built_in(folder: &Path) -> LoadedSkills {
+    let mut found = LoadedSkills::default();
     for (name, text) in TEXTS {
         let path = folder.join(name).join("SKILL.md");
         if let Err(error) = store(&path, text) {
-            found.problems.push(Problem::new(&path, format!("can't be written: {error}")));
+            found.problems.push(ResourceProblem::new(&path, format!("can't be written: {error}")));
         }
         let file = SkillFile { path, name: name.to_owned() };
-        let parsed = parse::skill(text.as_bytes(), &file, Origin::BuiltIn);
+        let parsed = parse::skill(text.as_bytes(), &file, ResourceOrigin::BuiltIn);
         found.skills.push(parsed.expect("a test reads every built-in skill").skill);
     }
     found
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!((found.problems, found.skills.len()), (vec![], TEXTS.len()));
         for (skill, (name, text)) in found.skills.iter().zip(TEXTS) {
             let file = SkillFile { path: skill.path.clone(), name: name.to_owned() };
-            let parsed = parse::skill(text.as_bytes(), &file, Origin::BuiltIn).unwrap();
+            let parsed = parse::skill(text.as_bytes(), &file, ResourceOrigin::BuiltIn).unwrap();
             assert_eq!((skill.name.as_str(), parsed.remarks), (name, vec![]));
             assert_eq!(fs::read_to_string(&skill.path).unwrap(), text);
         }

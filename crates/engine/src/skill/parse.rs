@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use tiller_core::front_matter;
-use tiller_files::resource::Origin;
+use tiller_files::search_path::ResourceOrigin;
 
 use super::walk::SkillFile;
-use super::{Invocation, MAX_BYTES, Skill};
+use super::{MAX_BYTES, Skill, SkillInvocation};
 
 /// Most characters of a name.
 const MAX_NAME: usize = 64;
@@ -37,7 +37,7 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// Why it can't be used.
-pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: Origin) -> Result<Parsed, String> {
+pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<Parsed, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
     }
@@ -60,8 +60,8 @@ pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: Origin) -> Result<Pa
         path: file.path.clone(),
         origin,
         invocation: match head.disable_model_invocation {
-            true => Invocation::UserOnly,
-            false => Invocation::Anyone,
+            true => SkillInvocation::UserOnly,
+            false => SkillInvocation::Anyone,
         },
     };
     Ok(Parsed { skill, remarks })

@@ -19,15 +19,15 @@ fn head(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nBody of {name}.\n")
 }
 
-fn place(path: &Path) -> Place {
-    Place { path: path.to_owned(), origin: Origin::Project, bounds: None }
+fn place(path: &Path) -> SearchPath {
+    SearchPath { path: path.to_owned(), origin: ResourceOrigin::Project, bounds: None }
 }
 
-fn names(found: &Found) -> Vec<&str> {
+fn names(found: &LoadedSkills) -> Vec<&str> {
     found.skills.iter().map(|skill| skill.name.as_str()).collect()
 }
 
-fn told(found: &Found) -> Vec<String> {
+fn told(found: &LoadedSkills) -> Vec<String> {
     found.problems.iter().map(|problem| problem.what.clone()).collect()
 }
 
@@ -49,8 +49,8 @@ fn a_folder_holds_skills_as_folders_in_groups_and_as_single_files() {
         description: "Does one.".into(),
         body: "Body of one.".into(),
         path: path.clone(),
-        origin: Origin::Project,
-        invocation: Invocation::Anyone,
+        origin: ResourceOrigin::Project,
+        invocation: SkillInvocation::Anyone,
     };
     assert_eq!(found.skills[1], one);
     assert_eq!(one.folder(), path.parent().unwrap());
@@ -61,7 +61,8 @@ fn a_place_may_be_one_skill_or_its_file() {
     let folder = TempDir::new().unwrap();
     let path = write(folder.path(), "one/SKILL.md", head("one"));
     let other = write(folder.path(), "other/two.md", head("two"));
-    let given = |path: &Path| Place { path: path.to_owned(), origin: Origin::Given, bounds: None };
+    let given =
+        |path: &Path| SearchPath { path: path.to_owned(), origin: ResourceOrigin::Given, bounds: None };
     let missing = given(&folder.path().join("missing"));
     let places =
         [given(path.parent().unwrap()), given(&path), given(&other), missing, place(Path::new("/no/such"))];
@@ -122,7 +123,7 @@ fn what_the_format_demands_is_told_and_mostly_no_obstacle() {
 fn a_skill_may_be_the_users_alone() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
-    assert_eq!(load(&[place(folder.path())], &[]).skills[0].invocation, Invocation::UserOnly);
+    assert_eq!(load(&[place(folder.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
 }
 
 #[test]

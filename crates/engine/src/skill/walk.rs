@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tiller_files::OUTSIDE;
-use tiller_files::resource::{Origin, Place, Problem};
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
@@ -30,23 +30,23 @@ pub(super) struct SkillFile {
 pub(super) struct Walked {
     pub(super) files: Vec<SkillFile>,
     pub(super) folders: Vec<PathBuf>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ResourceProblem>,
 }
 
 /// Looks into a place, which may be a skill, a folder of skills, or a file.
-pub(super) fn walk(place: &Place) -> Walked {
+pub(super) fn walk(place: &SearchPath) -> Walked {
     let mut walk = Walk { place, walked: Walked::default(), seen: HashSet::new() };
     match fs::metadata(&place.path) {
         Ok(found) if found.is_dir() => walk.folder(&place.path, 0),
         Ok(_) => walk.file(&place.path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != Origin::Given => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
         Err(error) => walk.problem(&place.path, format!("no skills from here: {error}")),
     }
     walk.walked
 }
 
 struct Walk<'a> {
-    place: &'a Place,
+    place: &'a SearchPath,
     walked: Walked,
     /// Folders without links: a link to a folder above would never end.
     seen: HashSet<PathBuf>,
@@ -54,7 +54,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn problem(&mut self, path: &Path, what: String) {
-        self.walked.problems.push(Problem::new(path, what));
+        self.walked.problems.push(ResourceProblem::new(path, what));
     }
 
     fn file(&mut self, path: &Path) {

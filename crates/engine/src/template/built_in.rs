@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tiller_files::resource::Origin;
+use tiller_files::search_path::ResourceOrigin;
 
 use super::{Template, parse};
 
@@ -18,7 +18,7 @@ const TEXTS: [(&str, &str); 5] = [
 /// The built-in templates.
 pub(super) fn templates() -> impl Iterator<Item = Template> {
     TEXTS.iter().map(|(path, text)| {
-        let parsed = parse(text.as_bytes(), Path::new(path), Origin::BuiltIn);
+        let parsed = parse(text.as_bytes(), Path::new(path), ResourceOrigin::BuiltIn);
         parsed.expect("a test reads every built-in template")
     })
 }

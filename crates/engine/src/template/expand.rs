@@ -127,7 +127,7 @@ fn number(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use tiller_files::resource::Origin;
+    use tiller_files::search_path::ResourceOrigin;
 
     use super::*;
 
@@ -138,7 +138,7 @@ mod tests {
             argument_hint: None,
             body: body.into(),
             path: "/t.md".into(),
-            origin: Origin::User,
+            origin: ResourceOrigin::User,
         };
         template.expand(arguments)
     }

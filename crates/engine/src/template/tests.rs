@@ -10,15 +10,15 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     folder.join(name)
 }
 
-fn place(path: &Path, origin: Origin) -> Place {
-    Place { path: path.to_owned(), origin, bounds: None }
+fn place(path: &Path, origin: ResourceOrigin) -> SearchPath {
+    SearchPath { path: path.to_owned(), origin, bounds: None }
 }
 
-fn names(found: &Found) -> Vec<&str> {
+fn names(found: &LoadedTemplates) -> Vec<&str> {
     found.templates.iter().map(|template| template.name.as_str()).collect()
 }
 
-fn told(found: &Found) -> Vec<String> {
+fn told(found: &LoadedTemplates) -> Vec<String> {
     found.problems.iter().map(|problem| problem.what.clone()).collect()
 }
 
@@ -29,7 +29,8 @@ fn a_template_has_a_description_and_a_hint_or_its_first_line() {
     write(folder.path(), "b.md", "\n\nFirst  line.\nSecond.");
     write(folder.path(), "c.md", "---\nargument-hint: [file]\n---\nBody");
     write(folder.path(), "README.md", "of people");
-    let found = load(&[place(folder.path(), Origin::User)], BuiltIn::LeftOut, Taken::default(), &[]);
+    let found =
+        load(&[place(folder.path(), ResourceOrigin::User)], BuiltIn::LeftOut, ReservedNames::default(), &[]);
     let rows =
         found.templates.iter().map(|t| (t.name.as_str(), t.description.as_str(), t.argument_hint.as_deref()));
     let expected =
@@ -45,9 +46,9 @@ fn the_first_of_one_name_counts_and_a_commands_name_is_taken() {
     write(far.path(), "x.md", "far");
     write(far.path(), "review.md", "mine");
     write(far.path(), "new.md", "mine");
-    let places = [place(near.path(), Origin::Project), place(far.path(), Origin::User)];
+    let places = [place(near.path(), ResourceOrigin::Project), place(far.path(), ResourceOrigin::User)];
     let taken = ["new".to_owned()];
-    let found = load(&places, BuiltIn::Included, Taken { names: &taken }, &[]);
+    let found = load(&places, BuiltIn::Included, ReservedNames { names: &taken }, &[]);
     assert_eq!(names(&found), ["x", "review", "explain", "fix", "plan", "test"]);
     assert_eq!((&*found.templates[0].body, &*found.templates[1].body), ("near", "mine"));
     assert_eq!(
@@ -68,9 +69,9 @@ fn what_cant_be_used_is_told_and_costs_only_itself() {
     write(folder.path(), "d.md", "x".repeat(MAX_BYTES + 1));
     write(folder.path(), "e.md", "---\nopen");
     write(folder.path(), "f.md", "good");
-    let missing = place(&folder.path().join("missing"), Origin::Given);
-    let places = [place(folder.path(), Origin::User), missing];
-    let found = load(&places, BuiltIn::LeftOut, Taken::default(), &[]);
+    let missing = place(&folder.path().join("missing"), ResourceOrigin::Given);
+    let places = [place(folder.path(), ResourceOrigin::User), missing];
+    let found = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     assert_eq!(names(&found), ["f"]);
     let told = told(&found);
     assert_eq!(
@@ -93,11 +94,11 @@ fn a_broken_file_keeps_its_last_good_version_and_a_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a.md", "one");
     let deleted = write(folder.path(), "b.md", "two");
-    let places = [place(folder.path(), Origin::User)];
-    let good = load(&places, BuiltIn::LeftOut, Taken::default(), &[]);
+    let places = [place(folder.path(), ResourceOrigin::User)];
+    let good = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     fs::write(&broken, "---\nopen").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&places, BuiltIn::LeftOut, Taken::default(), &good.templates);
+    let found = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &good.templates);
     assert_eq!(found.templates, good.templates[..1]);
     assert!(told(&found)[0].ends_with("; the template stays as it was"), "{:?}", told(&found));
 }

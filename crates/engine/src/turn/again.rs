@@ -4,15 +4,15 @@
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
 use tiller_session::EntryBody;
-use tiller_session::entry::{Compaction, Receipt};
+use tiller_session::entry::{Compaction, DeliveryReceipt};
 
-use super::effect::Out;
+use super::effect::Effects;
 use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
 use crate::queue::DeliveryMode;
 
 /// What was tried for the request at hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Again {
+pub(super) struct RetryState {
     /// Tries after the first.
     tries: u32,
     /// Whether the context was made smaller for it.
@@ -33,7 +33,7 @@ impl Turn {
     }
 
     /// Keeps a failed answer, and does what is to be done about it. Sending leaves it out.
-    pub(super) fn failed(&mut self, answer: AssistantMessage, then: AfterFailure, out: &mut Out) {
+    pub(super) fn failed(&mut self, answer: AssistantMessage, then: AfterFailure, out: &mut Effects) {
         let error = answer.error_message.clone().unwrap_or_default();
         // It was made while the request was on its way, so the next one is smaller without another.
         let has_shrunk = self.deferred.compaction.is_some();
@@ -73,14 +73,14 @@ impl Turn {
     }
 
     /// The wait is over.
-    pub(super) fn awake(&mut self, out: &mut Out) {
+    pub(super) fn awake(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::Sleeping) {
             self.resume(self.options.steering_mode, out);
         }
     }
 
     /// The run ends as the failure would have ended it.
-    pub(super) fn cancel_retry(&mut self, out: &mut Out) {
+    pub(super) fn cancel_retry(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::Sleeping) {
             out.effects.push(Effect::StopStream);
             self.end_tries(Some("the next try was called off".to_owned()), out);
@@ -89,13 +89,13 @@ impl Turn {
     }
 
     /// There is an answer.
-    pub(super) fn tried_with_success(&mut self, out: &mut Out) {
+    pub(super) fn tried_with_success(&mut self, out: &mut Effects) {
         self.end_tries(None, out);
-        self.again = Again::default();
+        self.again = RetryState::default();
     }
 
     /// Tells that nothing more is tried, if something was.
-    pub(super) fn end_tries(&mut self, final_error: Option<String>, out: &mut Out) {
+    pub(super) fn end_tries(&mut self, final_error: Option<String>, out: &mut Effects) {
         let attempt = std::mem::take(&mut self.again.tries);
         if attempt > 0 {
             let success = final_error.is_none();
@@ -104,24 +104,24 @@ impl Turn {
     }
 
     /// A run that will be gone on with.
-    fn pause(&mut self, out: &mut Out) {
+    fn pause(&mut self, out: &mut Effects) {
         self.is_paused = true;
         let messages = std::mem::take(&mut self.said);
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });
     }
 
     /// Goes on with a paused run: another request, with what steers meanwhile.
-    pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Out) {
+    pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Effects) {
         self.is_paused = false;
         out.emit(EventKind::AgentStart);
         if self.queue.waits(QueueKind::Steer) {
-            self.deliver(QueueKind::Steer, mode, &Receipt::default(), out);
+            self.deliver(QueueKind::Steer, mode, &DeliveryReceipt::default(), out);
         }
         self.request(out);
     }
 
     /// A summary is there: it goes in at the next gap between turns, which may be now.
-    pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Out) {
+    pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Effects) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
             tell_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
         }
@@ -137,7 +137,7 @@ impl Turn {
     }
 
     /// The context stays as it is; a run that waited for a smaller one has failed, unless it was stopped already.
-    pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Out) {
+    pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
         let (outcome, error) = match &why {
             NotCompacted::Stopped => (RunOutcome::Aborted, "the context was not made smaller".to_owned()),
             NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
@@ -150,7 +150,7 @@ impl Turn {
     }
 
     /// Writes a summary that is ready, then tells of it.
-    pub(super) fn flush_compaction(&mut self, will_retry: bool, out: &mut Out) {
+    pub(super) fn flush_compaction(&mut self, will_retry: bool, out: &mut Effects) {
         let Some((reason, compaction)) = self.deferred.compaction.take() else { return };
         let result = CompactionResult {
             summary: compaction.summary.clone(),
@@ -170,7 +170,7 @@ impl Turn {
 }
 
 /// Tells that the context stays as it is.
-pub(super) fn tell_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Out) {
+pub(super) fn tell_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
     let (aborted, error_message) = match why {
         NotCompacted::Stopped => (true, None),
         NotCompacted::Failed(error) => (false, Some(error)),

@@ -73,12 +73,12 @@ pub enum Effect {
 }
 
 /// Effects in the making, with the moment they are made at.
-pub(super) struct Out {
+pub(super) struct Effects {
     pub(super) effects: Vec<Effect>,
     pub(super) now: UnixMs,
 }
 
-impl Out {
+impl Effects {
     pub(super) fn append(&mut self, body: EntryBody) {
         self.effects.push(Effect::Append(body));
     }

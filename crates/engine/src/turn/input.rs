@@ -13,20 +13,20 @@ use tiller_core::message::{
 };
 use tiller_session::entry::Compaction;
 
-use super::{Told, TurnNumber};
+use super::{OpenEvents, TurnNumber};
 use crate::queue::{Queue, QueueEdit};
 
 /// What the machine is told.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The user says something.
-    Prompt(Prompt),
+    Prompt(TurnPrompt),
     /// What is in flight stops, and everything that steers goes in at once.
     SteerNow {
         /// What the user says now, behind what waits already.
-        prompt: Option<Prompt>,
+        prompt: Option<TurnPrompt>,
         /// What there is of what it stops.
-        so_far: SoFar,
+        so_far: PartialOutput,
     },
     /// A waiting message that was held is to go in after all.
     Release {
@@ -66,7 +66,7 @@ pub enum Input {
         /// The request whose answer made them.
         turn: TurnNumber,
         /// Its calls in order.
-        plan: Vec<Planned>,
+        plan: Vec<PlannedCall>,
     },
     /// A call has its result.
     ToolEnded {
@@ -96,7 +96,7 @@ pub enum Input {
         /// The call.
         call: CallId,
         /// Why not.
-        denied: Denied,
+        denied: DeniedCall,
     },
     /// A summary of the older part of the context is there.
     Compacted {
@@ -115,7 +115,7 @@ pub enum Input {
     /// Everything stops.
     Abort {
         /// What there is of what it stops.
-        so_far: SoFar,
+        so_far: PartialOutput,
         /// What becomes of the messages that wait.
         queue: QueueFate,
     },
@@ -143,7 +143,7 @@ pub enum Input {
 
 /// What there is of what is in flight, to be kept when it is stopped.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SoFar {
+pub struct PartialOutput {
     /// The answer; `None` before it was asked for.
     pub answer: Option<AssistantMessage>,
     /// The results of calls at work that have anything to show.
@@ -168,7 +168,7 @@ pub struct StoreFailed {
     pub hint: Option<String>,
     /// What front ends were told begins and not told ends. The machine may think it over: its last effects are among those that
     /// were not performed.
-    pub told: Told,
+    pub told: OpenEvents,
     /// What waits according to the log.
     pub queue: Queue,
     /// Records of `!` commands among what was not written.
@@ -177,7 +177,7 @@ pub struct StoreFailed {
 
 /// Something the user says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prompt {
+pub struct TurnPrompt {
     /// What, in full.
     pub text: String,
     /// What was typed, where a template made the text of it.
@@ -217,16 +217,16 @@ pub enum NotCompacted {
 
 /// A call of an answer and what is to become of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
+pub struct PlannedCall {
     /// The call, as it is to run.
     pub call: ToolCall,
     /// What is to become of it.
-    pub fate: Fate,
+    pub fate: CallDecision,
 }
 
 /// What is to become of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
+pub enum CallDecision {
     /// It may run.
     Run(Access),
     /// It may run, because what would have been asked was answered beforehand.
@@ -246,12 +246,12 @@ pub enum Fate {
     /// It can't run; the model reads why: unknown tool, invalid arguments.
     Refuse(String),
     /// It may not run, without a question.
-    Deny(Denied),
+    Deny(DeniedCall),
 }
 
 /// The reason for which a call may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Denied {
+pub struct DeniedCall {
     /// The kind of reason.
     pub cause: DenialCause,
     /// The reason.
@@ -260,7 +260,7 @@ pub struct Denied {
     pub allowed_by: Option<AllowedBy>,
 }
 
-impl Denied {
+impl DeniedCall {
     /// The text for the model.
     #[must_use]
     pub fn told(&self) -> String {

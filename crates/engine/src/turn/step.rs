@@ -8,10 +8,12 @@ use tiller_core::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::EntryBody;
-use tiller_session::entry::{OwnFact, Receipt};
+use tiller_session::entry::{DeliveryReceipt, TillerEntry};
 
-use super::effect::Out;
-use super::{Denied, Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
+use super::effect::Effects;
+use super::{
+    CallDecision, DeniedCall, Effect, Groups, LARGEST_GROUP, Phase, PlannedCall, SteeringPoint, Turn,
+};
 
 /// What the model reads of a call that a steering message overtook.
 const SKIPPED: &str = "skipped: the user steered";
@@ -28,7 +30,7 @@ pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 
 /// What is said of the calls of a turn that is stopped.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(super) struct Interruption {
     /// In the log, of an answer that was cut off; to front ends, of a try that will not be.
     pub(super) why: &'static str,
     /// To the model, of a call that was at work.
@@ -42,7 +44,7 @@ pub(super) struct Stop {
 }
 
 /// The user stops the run.
-pub(super) const ABORT: Stop = Stop {
+pub(super) const ABORT: Interruption = Interruption {
     why: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
     waiting: "not run: the user stopped the agent",
@@ -51,7 +53,7 @@ pub(super) const ABORT: Stop = Stop {
 };
 
 /// The user steers at once.
-pub(super) const STEER_NOW: Stop = Stop {
+pub(super) const STEER_NOW: Interruption = Interruption {
     why: "the user steered",
     running: "aborted: the user steered; it may have had effects",
     waiting: SKIPPED,
@@ -61,10 +63,10 @@ pub(super) const STEER_NOW: Stop = Stop {
 
 /// An answer whose calls are being worked off.
 #[derive(Debug)]
-pub(super) struct Working {
+pub(super) struct ToolPhase {
     answer: Arc<Message>,
-    waiting: VecDeque<Planned>,
-    asking: Option<Asking>,
+    waiting: VecDeque<PlannedCall>,
+    asking: Option<PendingApproval>,
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
     skipped: usize,
@@ -74,17 +76,17 @@ pub(super) struct Working {
 
 /// A call that waits for somebody's word.
 #[derive(Debug)]
-struct Asking {
+struct PendingApproval {
     call: ToolCall,
     /// What "always" would allow.
     rule: String,
 }
 
-impl Working {
+impl ToolPhase {
     /// An answer without calls, or whose calls aren't known to may run.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
-        let fate = || Fate::Refuse(ABORT.waiting.to_owned());
-        let waiting = calls.into_iter().map(|call| Planned { call, fate: fate() }).collect();
+        let fate = || CallDecision::Refuse(ABORT.waiting.to_owned());
+        let waiting = calls.into_iter().map(|call| PlannedCall { call, fate: fate() }).collect();
         let (running, results) = (Vec::new(), Vec::new());
         Self { answer, waiting, asking: None, running, results, skipped: 0, stopped: 0 }
     }
@@ -101,13 +103,13 @@ impl Working {
 
     /// Whether this call waits for somebody's word.
     pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
-        let is_it = |asking: &Asking| asking.call.id == *call && asking.call.arguments == *arguments;
+        let is_it = |asking: &PendingApproval| asking.call.id == *call && asking.call.arguments == *arguments;
         self.asking.as_ref().is_some_and(is_it)
     }
 
     /// The calls that are going to ask.
     pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
-        let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, Fate::Ask { .. }));
+        let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, CallDecision::Ask { .. }));
         asking.map(|planned| &planned.call)
     }
 
@@ -115,13 +117,13 @@ impl Working {
         self.running.iter().any(|running| running.id == *call)
     }
 
-    pub(super) fn receipt(&self) -> Receipt {
-        Receipt {
+    pub(super) fn receipt(&self) -> DeliveryReceipt {
+        DeliveryReceipt {
             after_calls: self.results.len() - self.skipped,
             skipped_calls: self.skipped,
             stopped_calls: self.stopped,
             cut_off: matches!(&*self.answer, Message::Assistant(answer) if answer.stop_reason == StopReason::Aborted),
-            ..Receipt::default()
+            ..DeliveryReceipt::default()
         }
     }
 
@@ -131,9 +133,9 @@ impl Working {
 
     /// The next calls to begin together: reading calls side by side, any other alone.
     fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
-        let reads = |planned: &Planned| planned.fate == Fate::Run(Access::Reads);
+        let reads = |planned: &PlannedCall| planned.fate == CallDecision::Run(Access::Reads);
         let first = self.waiting.pop_front().into_iter();
-        let mut group: Vec<Planned> = first.collect();
+        let mut group: Vec<PlannedCall> = first.collect();
         while groups == Groups::On
             && group.len() < LARGEST_GROUP
             && group.iter().all(reads)
@@ -147,7 +149,7 @@ impl Working {
 
 impl Turn {
     /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
-    pub(super) fn work(&mut self, mut working: Box<Working>, out: &mut Out) {
+    pub(super) fn work(&mut self, mut working: Box<ToolPhase>, out: &mut Effects) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
                 && self.queue.waits(QueueKind::Steer);
@@ -156,27 +158,27 @@ impl Turn {
             }
             match working.waiting.front().map(|planned| planned.fate.clone()) {
                 None => return self.end_turn(working, out),
-                Some(Fate::Refuse(reason)) => {
+                Some(CallDecision::Refuse(reason)) => {
                     let refused = working.waiting.pop_front().expect("a front was just seen");
                     self.answer_unrun(&mut working, &refused.call, &reason, out);
                 }
-                Some(Fate::Deny(denied)) => {
+                Some(CallDecision::Deny(denied)) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
                     self.deny(&mut working, &call, denied, out);
                 }
-                Some(Fate::Granted { by, rule }) => {
+                Some(CallDecision::Granted { by, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
                     out.append(decided(&call.id, &Decision::Once, rule, by));
                     self.run(&mut working, vec![call], out);
                     break;
                 }
-                Some(Fate::Ask { reason, rule }) => {
+                Some(CallDecision::Ask { reason, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    working.asking = Some(Asking { call: call.clone(), rule: rule.clone() });
+                    working.asking = Some(PendingApproval { call: call.clone(), rule: rule.clone() });
                     out.effects.push(Effect::Ask { call, reason, rule });
                     break;
                 }
-                Some(Fate::Run(_)) => {
+                Some(CallDecision::Run(_)) => {
                     let calls = working.next_group(self.options.groups);
                     self.run(&mut working, calls, out);
                     break;
@@ -187,7 +189,7 @@ impl Turn {
     }
 
     /// What is to become of the calls is known: the first step begins.
-    pub(super) fn planned(&mut self, plan: Vec<Planned>, out: &mut Out) {
+    pub(super) fn planned(&mut self, plan: Vec<PlannedCall>, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Planning(mut working) => {
                 working.waiting = plan.into();
@@ -197,7 +199,7 @@ impl Turn {
         }
     }
 
-    pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Out) {
+    pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Effects) {
         let mut working = match std::mem::take(&mut self.phase) {
             Phase::Working(working) => working,
             other => {
@@ -217,7 +219,7 @@ impl Turn {
         }
     }
 
-    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Out) {
+    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working)
                 if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
@@ -235,7 +237,12 @@ impl Turn {
     }
 
     /// The call that was about to ask is allowed by now: it runs, and nobody is told of a question. The log says who granted it.
-    pub(super) fn cleared(&mut self, call: &CallId, grant: Option<(Decider, Option<String>)>, out: &mut Out) {
+    pub(super) fn cleared(
+        &mut self,
+        call: &CallId,
+        grant: Option<(Decider, Option<String>)>,
+        out: &mut Effects,
+    ) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) => {
                 if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
@@ -251,7 +258,7 @@ impl Turn {
     }
 
     /// The call that was about to ask may not run by now.
-    pub(super) fn refused(&mut self, call: &CallId, denied: &Denied, out: &mut Out) {
+    pub(super) fn refused(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working)
                 if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
@@ -264,7 +271,7 @@ impl Turn {
         }
     }
 
-    fn deny(&mut self, working: &mut Working, call: &ToolCall, denied: Denied, out: &mut Out) {
+    fn deny(&mut self, working: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
         let (told, by) = (denied.told(), denied.decider());
         let decision = Decision::Deny { reason: told.clone() };
         out.append(decided(&call.id, &decision, None, by));
@@ -274,12 +281,12 @@ impl Turn {
 
     fn resolve(
         &mut self,
-        working: &mut Working,
-        asking: Asking,
+        working: &mut ToolPhase,
+        asking: PendingApproval,
         (decision, by): (Decision, Decider),
-        out: &mut Out,
+        out: &mut Effects,
     ) {
-        let Asking { call, rule } = asking;
+        let PendingApproval { call, rule } = asking;
         let rule = (decision == Decision::Session).then_some(rule);
         out.append(decided(&call.id, &decision, rule, by));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
@@ -290,7 +297,7 @@ impl Turn {
     }
 
     /// A steering message answers the call that asks: no.
-    pub(super) fn steered_while_asking(&mut self, out: &mut Out) {
+    pub(super) fn steered_while_asking(&mut self, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) if working.asking.is_some() => {
                 let call = working.asking.take().expect("the guard saw it").call;
@@ -305,7 +312,7 @@ impl Turn {
         }
     }
 
-    fn run(&mut self, working: &mut Working, calls: Vec<ToolCall>, out: &mut Out) {
+    fn run(&mut self, working: &mut ToolPhase, calls: Vec<ToolCall>, out: &mut Effects) {
         for call in &calls {
             out.emit(started(call));
         }
@@ -313,12 +320,12 @@ impl Turn {
         out.effects.push(Effect::Run { turn: self.turn, calls });
     }
 
-    fn skip_rest(&mut self, working: &mut Working, out: &mut Out) {
+    fn skip_rest(&mut self, working: &mut ToolPhase, out: &mut Effects) {
         working.skipped += working.waiting.len();
         self.refuse_rest(working, SKIPPED, out);
     }
 
-    pub(super) fn refuse_rest(&mut self, working: &mut Working, reason: &str, out: &mut Out) {
+    pub(super) fn refuse_rest(&mut self, working: &mut ToolPhase, reason: &str, out: &mut Effects) {
         while let Some(planned) = working.waiting.pop_front() {
             self.answer_unrun(working, &planned.call, reason, out);
         }
@@ -327,10 +334,10 @@ impl Turn {
     /// Gives every call that has no result one that says that it was stopped, and what `remains` of it.
     pub(super) fn stop_calls(
         &mut self,
-        working: &mut Working,
-        stop: &Stop,
+        working: &mut ToolPhase,
+        stop: &Interruption,
         mut remains: HashMap<CallId, ToolOutcome>,
-        out: &mut Out,
+        out: &mut Effects,
     ) {
         working.stopped += working.running.len();
         for call in std::mem::take(&mut working.running) {
@@ -341,7 +348,7 @@ impl Turn {
             }
             self.answer(working, result, out);
         }
-        if let Some(Asking { call, .. }) = working.asking.take() {
+        if let Some(PendingApproval { call, .. }) = working.asking.take() {
             let decision = Decision::Deny { reason: stop.denied.to_owned() };
             out.append(decided(&call.id, &decision, None, stop.by));
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
@@ -353,12 +360,12 @@ impl Turn {
     }
 
     /// Answers a call that never ran; front ends see it begin and end all the same.
-    fn answer_unrun(&mut self, working: &mut Working, call: &ToolCall, reason: &str, out: &mut Out) {
+    fn answer_unrun(&mut self, working: &mut ToolPhase, call: &ToolCall, reason: &str, out: &mut Effects) {
         out.emit(started(call));
         self.answer(working, refusal(call, reason, out), out);
     }
 
-    fn answer(&mut self, working: &mut Working, result: ToolResultMessage, out: &mut Out) {
+    fn answer(&mut self, working: &mut ToolPhase, result: ToolResultMessage, out: &mut Effects) {
         let ended = EventKind::ToolExecutionEnd {
             tool_call_id: result.tool_call_id.clone(),
             tool_name: result.tool_name.clone(),
@@ -377,7 +384,7 @@ impl Turn {
 
 /// The entry of a decision on a call.
 fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
-    EntryBody::own(&OwnFact::Approval {
+    EntryBody::own(&TillerEntry::Approval {
         tool_call_id: call.clone(),
         decision: decision.name().to_owned(),
         rule,
@@ -393,7 +400,7 @@ fn started(call: &ToolCall) -> EventKind {
     }
 }
 
-fn refusal(call: &ToolCall, reason: &str, out: &Out) -> ToolResultMessage {
+fn refusal(call: &ToolCall, reason: &str, out: &Effects) -> ToolResultMessage {
     ToolResultMessage {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

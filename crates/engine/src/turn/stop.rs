@@ -4,16 +4,19 @@ use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;
 use tiller_core::message::{AssistantMessage, StopReason};
 use tiller_core::unit::UnixMs;
-use tiller_session::entry::Receipt;
+use tiller_session::entry::DeliveryReceipt;
 
 use super::again::tell_not_compacted;
-use super::effect::Out;
-use super::step::{ABORT, STEER_NOW, Stop, Working};
-use super::{Again, Effect, NotCompacted, Phase, Prompt, QueueFate, Retry, SoFar, StoreFailed, Turn};
+use super::effect::Effects;
+use super::step::{ABORT, Interruption, STEER_NOW, ToolPhase};
+use super::{
+    AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueFate, RetryState, StoreFailed, Turn,
+    TurnPrompt,
+};
 use crate::queue::DeliveryMode;
 
 impl Turn {
-    pub(super) fn abort(&mut self, so_far: SoFar, queue: QueueFate, out: &mut Out) {
+    pub(super) fn abort(&mut self, so_far: PartialOutput, queue: QueueFate, out: &mut Effects) {
         if !self.is_running() {
             return;
         }
@@ -35,7 +38,7 @@ impl Turn {
     }
 
     /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
-    pub(super) fn steer_now(&mut self, prompt: Option<Prompt>, so_far: SoFar, out: &mut Out) {
+    pub(super) fn steer_now(&mut self, prompt: Option<TurnPrompt>, so_far: PartialOutput, out: &mut Effects) {
         if !self.is_running() {
             if let Some(prompt) = prompt {
                 self.begin_run(prompt, out);
@@ -52,11 +55,11 @@ impl Turn {
         let was_paused = matches!(self.phase, Phase::Sleeping);
         let working = self.stop_turn(so_far, &STEER_NOW, out);
         self.end_tries(Some(STEER_NOW.why.to_owned()), out);
-        self.again = Again::default();
+        self.again = RetryState::default();
         if was_paused {
             return self.resume(DeliveryMode::All, out);
         }
-        let receipt = working.as_ref().map_or_else(Receipt::default, |working| working.receipt());
+        let receipt = working.as_ref().map_or_else(DeliveryReceipt::default, |working| working.receipt());
         match working {
             Some(working) => self.close_turn(working, out),
             None => self.flush_records(out),
@@ -66,7 +69,12 @@ impl Turn {
     }
 
     /// Stops the turn at hand: the answer so far is kept, and every call has a result. `None` where there is no answer.
-    fn stop_turn(&mut self, so_far: SoFar, stop: &Stop, out: &mut Out) -> Option<Box<Working>> {
+    fn stop_turn(
+        &mut self,
+        so_far: PartialOutput,
+        stop: &Interruption,
+        out: &mut Effects,
+    ) -> Option<Box<ToolPhase>> {
         match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Compacting => None,
             Phase::Sleeping => {
@@ -86,18 +94,18 @@ impl Turn {
         }
     }
 
-    pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Out) {
+    pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Effects) {
         let StoreFailed { reason, hint, told, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;
         self.queue = queue;
-        self.again = Again::default();
+        self.again = RetryState::default();
         self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
         if let Some(of) = told.compaction {
             tell_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
         }
-        if let Some(Retry { attempt, .. }) = told.retry {
+        if let Some(AnnouncedRetry { attempt, .. }) = told.retry {
             let final_error = Some(reason.clone());
             out.emit(EventKind::AutoRetryEnd { success: false, attempt, final_error });
         }

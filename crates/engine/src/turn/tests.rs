@@ -10,7 +10,7 @@ use tiller_core::event::{Decider, Decision, DenialCause, QueueItem, ToolOutcome}
 use tiller_core::id::QueueId;
 use tiller_core::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use tiller_core::unit::Tokens;
-use tiller_session::entry::{OwnFact, QueueChange};
+use tiller_session::entry::{QueueChange, TillerEntry};
 
 use super::*;
 use crate::queue::QueueEdit;
@@ -26,7 +26,7 @@ fn prompt(text: &str) -> Input {
 }
 
 fn said(text: &str, kind: QueueKind) -> Input {
-    Input::Prompt(Prompt {
+    Input::Prompt(TurnPrompt {
         text: text.into(),
         typed: None,
         kind,
@@ -35,8 +35,8 @@ fn said(text: &str, kind: QueueKind) -> Input {
     })
 }
 
-fn of_answer(answer: Option<AssistantMessage>) -> SoFar {
-    SoFar { answer, ..SoFar::default() }
+fn of_answer(answer: Option<AssistantMessage>) -> PartialOutput {
+    PartialOutput { answer, ..PartialOutput::default() }
 }
 
 fn abort(partial: Option<AssistantMessage>) -> Input {
@@ -60,12 +60,12 @@ fn call(id: &str) -> ToolCall {
 /// `?…` asks, `!…` is refused.
 fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
     let fate = |id: &str| match &id[..1] {
-        "r" => Fate::Run(Access::Reads),
-        "w" => Fate::Run(Access::Writes),
-        "?" => Fate::Ask { reason: "it runs".into(), rule: "all".into() },
-        _ => Fate::Refuse("unknown tool".into()),
+        "r" => CallDecision::Run(Access::Reads),
+        "w" => CallDecision::Run(Access::Writes),
+        "?" => CallDecision::Ask { reason: "it runs".into(), rule: "all".into() },
+        _ => CallDecision::Refuse("unknown tool".into()),
     };
-    let plan = ids.iter().map(|id| Planned { call: call(id), fate: fate(id) }).collect();
+    let plan = ids.iter().map(|id| PlannedCall { call: call(id), fate: fate(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
     [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
 }
@@ -146,13 +146,13 @@ fn ids(calls: &[ToolCall]) -> String {
 
 fn body_line(body: &EntryBody) -> String {
     match (body, body.as_own()) {
-        (_, Some(OwnFact::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
-        (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
+        (_, Some(TillerEntry::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
+        (_, Some(TillerEntry::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
             format!("queue edit {queue_id} {kind:?} {text} {order:?}")
         }
         (EntryBody::Compaction(compaction), _) => format!("compaction {}", compaction.summary),
-        (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
-        (_, Some(OwnFact::Approval { tool_call_id, decision, by, .. })) => {
+        (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
+        (_, Some(TillerEntry::Approval { tool_call_id, decision, by, .. })) => {
             format!("approval {tool_call_id} {decision} {by}")
         }
         (EntryBody::Message(entry), _) => {
@@ -477,7 +477,7 @@ fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped()
         details: Some(json!({"fullOutputPath": "/x"})),
     };
     let calls = [("w1".into(), shown.clone())].into();
-    let so_far = SoFar { answer: None, calls };
+    let so_far = PartialOutput { answer: None, calls };
     step(&mut turn, prompt("now"));
     let effects = turn.step(Input::SteerNow { prompt: None, so_far }, NOW);
     let result = effects.iter().find_map(|effect| match effect {
@@ -587,10 +587,14 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
     step(&mut turn, answered);
     let call =
         |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
-    let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };
-    let denied = Fate::Deny(Denied { cause: DenialCause::NoApprover, reason: "no".into(), allowed_by: None });
+    let granted = |by, rule: Option<&str>| CallDecision::Granted { by, rule: rule.map(str::to_owned) };
+    let denied = CallDecision::Deny(DeniedCall {
+        cause: DenialCause::NoApprover,
+        reason: "no".into(),
+        allowed_by: None,
+    });
     let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
-    let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| Planned { call: call(id), fate });
+    let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| PlannedCall { call: call(id), fate });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
     effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, ended(1, id))));
     let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
@@ -698,7 +702,7 @@ fn a_bash_record_waits_for_the_turns_end() {
 
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
     let since = run.as_ref().map(|_| NOW);
-    let told = Told { since, messages: run.unwrap_or_default(), ..Told::default() };
+    let told = OpenEvents { since, messages: run.unwrap_or_default(), ..OpenEvents::default() };
     Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, told, queue, records })
 }
 
@@ -906,7 +910,7 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
     step(&mut turn, ended(1, "w1"));
     step(&mut turn, prompt("now"));
     assert_eq!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }),
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }),
         lines(&[
             &one("stop tools"),
             &resulted("w2", "aborted: the user steered; it may have had effects"),
@@ -918,7 +922,7 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
         ])
     );
     assert!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }).is_empty(),
         "nothing steers"
     );
 }
@@ -985,7 +989,7 @@ fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller()
     assert!(turn.is_compacting() && turn.has_compacted());
     step(&mut turn, prompt("wait"));
     assert!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }).is_empty(),
         "it can't be hurried"
     );
     assert_eq!(
@@ -1115,7 +1119,7 @@ fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed
         effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
     };
     let mut turn = running();
-    let hold = Input::Abort { so_far: SoFar::default(), queue: QueueFate::Hold };
+    let hold = Input::Abort { so_far: PartialOutput::default(), queue: QueueFate::Hold };
     assert!(appended(step(&mut turn, hold)).is_empty());
     assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
     let mut turn = running();

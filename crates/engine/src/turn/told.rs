@@ -8,7 +8,7 @@ use tiller_core::unit::UnixMs;
 
 /// What front ends were told begins and were not told ends.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct OpenEvents {
     /// Since when a run is going on, pauses before another try included.
     pub since: Option<UnixMs>,
     /// Whether an end of it was told, with the promise that it goes on.
@@ -18,14 +18,14 @@ pub struct Told {
     /// Its messages that no end has named.
     pub messages: Vec<Arc<Message>>,
     /// The try that was announced.
-    pub retry: Option<Retry>,
+    pub retry: Option<AnnouncedRetry>,
     /// The compaction that was announced.
     pub compaction: Option<CompactionReason>,
 }
 
 /// Another try of a failed request, as it was announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retry {
+pub struct AnnouncedRetry {
     /// Which try, from 1.
     pub attempt: u32,
     /// Most tries.
@@ -36,7 +36,7 @@ pub struct Retry {
     pub why: String,
 }
 
-impl Retry {
+impl AnnouncedRetry {
     /// The try that `attempt` of `most` is, told at a moment to go out after a delay.
     #[must_use]
     pub fn told((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
@@ -44,7 +44,7 @@ impl Retry {
     }
 }
 
-impl Told {
+impl OpenEvents {
     /// Takes note of an event that is told.
     pub fn hear(&mut self, event: &EventKind, now: UnixMs) {
         match event {
@@ -60,7 +60,8 @@ impl Told {
             EventKind::AgentSettled => self.since = None,
             EventKind::MessageEnd { message } => self.messages.push(Arc::clone(message)),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-                self.retry = Some(Retry::told((*attempt, *max_attempts), now, *delay_ms, error_message));
+                self.retry =
+                    Some(AnnouncedRetry::told((*attempt, *max_attempts), now, *delay_ms, error_message));
             }
             EventKind::AutoRetryEnd { .. } => self.retry = None,
             EventKind::CompactionStart { reason } => self.compaction = Some(*reason),

@@ -6,21 +6,21 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_session::entry::{MessageEntry, Receipt};
+use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
-use super::effect::Out;
-use super::{Effect, Prompt, SteeringPoint, Turn};
+use super::effect::Effects;
+use super::{Effect, SteeringPoint, Turn, TurnPrompt};
 use crate::queue::{self, DeliveryMode, QueueEdit};
 
 impl Turn {
-    pub(super) fn enqueue(&mut self, prompt: Prompt, out: &mut Out) {
+    pub(super) fn enqueue(&mut self, prompt: TurnPrompt, out: &mut Effects) {
         let kind = prompt.kind;
         self.let_wait(prompt, out);
         self.look_at_steering(kind, out);
     }
 
-    pub(super) fn let_wait(&mut self, prompt: Prompt, out: &mut Out) {
-        let Prompt { text, typed, images, kind, id } = prompt;
+    pub(super) fn let_wait(&mut self, prompt: TurnPrompt, out: &mut Effects) {
+        let TurnPrompt { text, typed, images, kind, id } = prompt;
         let item = QueueItem { id, kind, text, typed, images: images.into(), held: false };
         out.append(queue::added(&item));
         self.queue.add(item, out.now);
@@ -28,7 +28,7 @@ impl Turn {
     }
 
     /// Lets a message wait again that was taken out; where nothing runs it is held.
-    pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Out) {
+    pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Effects) {
         if self.queue.items().iter().any(|waiting| waiting.id == item.id) {
             return;
         }
@@ -45,13 +45,13 @@ impl Turn {
     }
 
     /// A steering message that waits now answers the call that asks.
-    fn look_at_steering(&mut self, kind: QueueKind, out: &mut Out) {
+    fn look_at_steering(&mut self, kind: QueueKind, out: &mut Effects) {
         if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
             self.steered_while_asking(out);
         }
     }
 
-    pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Out) {
+    pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Effects) {
         let gone: Vec<&QueueId> = ids.iter().filter(|id| self.queue.remove(id).is_some()).collect();
         if !gone.is_empty() {
             out.effects.push(Effect::AppendAll(gone.into_iter().map(queue::removed).collect()));
@@ -59,7 +59,7 @@ impl Turn {
         out.emit(self.queue.update());
     }
 
-    pub(super) fn edit_queued(&mut self, id: &QueueId, edit: QueueEdit, out: &mut Out) {
+    pub(super) fn edit_queued(&mut self, id: &QueueId, edit: QueueEdit, out: &mut Effects) {
         let promoted = edit.kind;
         if let Some(entry) = self.queue.edit(id, edit) {
             out.append(entry);
@@ -71,13 +71,13 @@ impl Turn {
     }
 
     /// A message isn't delivered until it is released. Nothing of that is in the log: whatever waits there comes back held.
-    pub(super) fn hold(&mut self, id: &QueueId, out: &mut Out) {
+    pub(super) fn hold(&mut self, id: &QueueId, out: &mut Effects) {
         self.queue.hold(id);
         out.emit(self.queue.update());
     }
 
     /// A held message goes in at its time, or begins a run now.
-    pub(super) fn release(&mut self, id: &QueueId, out: &mut Out) {
+    pub(super) fn release(&mut self, id: &QueueId, out: &mut Effects) {
         if self.is_running() {
             self.queue.release(id);
             out.emit(self.queue.update());
@@ -89,7 +89,7 @@ impl Turn {
             // It overtakes nothing: whatever it was queued as, it begins.
             let item = QueueItem { kind: QueueKind::FollowUp, ..item };
             let waited = self.queue.waited(&item);
-            let receipt = Receipt { kind: item.kind, waited, ..Receipt::default() };
+            let receipt = DeliveryReceipt { kind: item.kind, waited, ..DeliveryReceipt::default() };
             drop(self.queue.remove(id));
             self.begin(delivery(item, receipt, out.now), out);
             out.emit(self.queue.update());
@@ -97,16 +97,22 @@ impl Turn {
     }
 
     /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
-    pub(super) fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode, receipt: &Receipt, out: &mut Out) {
+    pub(super) fn deliver(
+        &mut self,
+        kind: QueueKind,
+        mode: DeliveryMode,
+        receipt: &DeliveryReceipt,
+        out: &mut Effects,
+    ) {
         for (item, waited) in self.queue.take(kind, mode) {
-            let receipt = Receipt { kind, waited, ..receipt.clone() };
+            let receipt = DeliveryReceipt { kind, waited, ..receipt.clone() };
             self.say(delivery(item, receipt, out.now), out);
         }
         out.emit(self.queue.update());
     }
 }
 
-fn delivery(item: QueueItem, receipt: Receipt, now: UnixMs) -> MessageEntry {
+fn delivery(item: QueueItem, receipt: DeliveryReceipt, now: UnixMs) -> MessageEntry {
     let said = UserMessage::with_images(item.text, &item.images, now).typed_as(item.typed);
     let message = Arc::new(Message::User(said));
     MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt: Some(receipt) }

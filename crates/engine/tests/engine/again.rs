@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn fails(failure: &str, more: &str, text: &str) -> Answer {
+fn fails(failure: &str, more: &str, text: &str) -> ScriptedAnswer {
     serde_json::from_str(&format!(
         r#"{{"text": "{text}", "error": {{"failure": "{failure}", "message": "busy"{more}}}}}"#
     ))
@@ -87,7 +87,7 @@ async fn a_wait_can_be_called_off_and_a_message_that_steers_at_once_ends_it() {
 
 #[tokio::test]
 async fn steering_at_once_stops_the_stream_and_the_model_reads_what_it_had_said() {
-    let hangs = Answer { hang: true, ..says("so far") };
+    let hangs = ScriptedAnswer { hang: true, ..says("so far") };
     let mut stage = Stage::new(Access::Reads, vec![hangs, says("other way")]);
     stage.prompt("go").await;
     let said = |event: &EventKind| match event {
@@ -97,9 +97,9 @@ async fn steering_at_once_stops_the_stream_and_the_model_reads_what_it_had_said(
         _ => None,
     };
     stage.until(said).await;
-    assert!(matches!(stage.agent.hurry().await, Err(AgentError::Gone("steering message"))));
+    assert!(matches!(stage.agent.deliver_steering_now().await, Err(AgentError::Gone("steering message"))));
     stage.agent.steer("wait").await.unwrap();
-    stage.agent.hurry().await.unwrap();
+    stage.agent.deliver_steering_now().await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert_eq!(stage.said(), ["user go", "answer so far Aborted", "user wait", "answer other way Stop"]);
     let sent: Vec<String> =

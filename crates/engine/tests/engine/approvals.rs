@@ -6,27 +6,27 @@ use std::path::Path;
 use tiller_core::event::ApprovalRequest;
 use tiller_engine::FolderAccess;
 use tiller_engine::Permission;
-use tiller_tools::policy::{Asking, Mode};
+use tiller_tools::policy::{ApprovalMode, AskBehavior};
 use tiller_tools::tool::ToolEnvironment;
-use tiller_tools::workspace::{Purpose, Workspace};
+use tiller_tools::workspace::{FileAccess, Workspace};
 
 use super::*;
 
 /// A call of a tool.
-fn call(name: &str, arguments: Value) -> Answer {
+fn call(name: &str, arguments: Value) -> ScriptedAnswer {
     serde_json::from_value(json!({"calls": [{"name": name, "arguments": arguments}]})).unwrap()
 }
 
-fn read(path: &Path) -> Answer {
+fn read(path: &Path) -> ScriptedAnswer {
     call("read_file", json!({"path": path}))
 }
 
-fn bash(command: &str) -> Answer {
+fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
 /// The built-in tools in a folder `work`, beside a folder `outside` with the files `one` and `two`.
-fn stage(answers: Vec<Answer>, tune: impl FnOnce(&mut Parts)) -> (Stage, PathBuf) {
+fn stage(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut SessionParts)) -> (Stage, PathBuf) {
     let folder = TempDir::new().unwrap();
     let real = folder.path().canonicalize().unwrap();
     let (work, outside) = (real.join("work"), real.join("outside"));
@@ -82,7 +82,7 @@ impl Stage {
 
 #[tokio::test]
 async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
-    for mode in [Mode::Ask, Mode::Auto] {
+    for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
         let outside = |name: &str| PathBuf::from("../outside").join(name);
         let answers = vec![read(&outside("one")), read(&outside("one")), read(&outside("two")), says("done")];
         let (mut stage, folder) = stage(answers, |parts| parts.options.policy.mode = mode);
@@ -145,7 +145,7 @@ async fn write_outside_asks_and_makes_the_file() {
 #[tokio::test]
 async fn call_outside_with_nobody_to_ask_is_denied_with_hint() {
     let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
-        parts.options.audience = Audience::Nobody;
+        parts.options.audience = Approver::Absent;
     });
     stage.prompt("go").await;
     stage.settled().await;
@@ -156,7 +156,7 @@ async fn call_outside_with_nobody_to_ask_is_denied_with_hint() {
 #[tokio::test]
 async fn call_outside_in_read_only_mode_is_refused() {
     let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
-        parts.options.policy.mode = Mode::ReadOnly;
+        parts.options.policy.mode = ApprovalMode::ReadOnly;
     });
     stage.prompt("go").await;
     stage.settled().await;
@@ -166,12 +166,12 @@ async fn call_outside_in_read_only_mode_is_refused() {
 #[tokio::test]
 async fn decisions_are_logged_with_who_made_them() {
     let answers = || vec![bash("touch a"), bash("ls"), says("done")];
-    let (mut yes, _) = stage(answers(), |parts| parts.options.policy.asking = Asking::Yes);
+    let (mut yes, _) = stage(answers(), |parts| parts.options.policy.asking = AskBehavior::Yes);
     yes.prompt("go").await;
     yes.settled().await;
     assert_eq!(yes.decisions(), ["once yes-flag"]);
 
-    let (mut denied, _) = stage(answers(), |parts| parts.options.policy.mode = Mode::ReadOnly);
+    let (mut denied, _) = stage(answers(), |parts| parts.options.policy.mode = ApprovalMode::ReadOnly);
     denied.prompt("go").await;
     denied.settled().await;
     assert_eq!(denied.decisions(), ["deny rule", "deny rule"]);
@@ -271,7 +271,7 @@ async fn git_status_where_git_may_run_something_asks() {
 }
 
 /// An answer with these commands.
-fn commands(lines: &[&str]) -> Answer {
+fn commands(lines: &[&str]) -> ScriptedAnswer {
     let calls: Vec<Value> =
         lines.iter().map(|line| json!({"name": "bash", "arguments": {"command": line}})).collect();
     serde_json::from_value(json!({ "calls": calls })).unwrap()
@@ -301,7 +301,7 @@ async fn command_that_no_longer_reads_with_nobody_is_denied() {
     let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
     let (mut stage, _) = stage(vec![both, says("done")], |parts| {
         make_repository(&parts.options.policy.root, "");
-        parts.options.audience = Audience::Nobody;
+        parts.options.audience = Approver::Absent;
     });
     stage.prompt("go").await;
     stage.settled().await;
@@ -314,7 +314,7 @@ async fn mode_that_is_changed_answers_the_open_question() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
     stage.asked().await;
-    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     stage.settled().await;
     assert_eq!(stage.results(), ["[no output]", "[no output]"]);
     assert_eq!(stage.decisions(), ["once rule"], "the mode lets the second run without a question");
@@ -326,7 +326,7 @@ async fn mode_that_is_changed_leaves_the_question_about_a_path_outside() {
     let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;
-    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
     stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
     stage.settled().await;
     assert!(!folder.join("new").exists());
@@ -337,7 +337,7 @@ async fn mode_that_denies_takes_the_open_question_away() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;
-    stage.agent.set_approval(Mode::ReadOnly).await.unwrap();
+    stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
     assert!(matches!(late, Err(AgentError::Gone("approval"))), "{late:?}");
     stage.settled().await;
@@ -368,10 +368,10 @@ async fn reading_credentials_in_an_added_folder_asks() {
     let file = || read(Path::new("keys"));
     let search = || call("grep", json!({"pattern": "x", "path": "home"}));
     for (mode, answer, reason) in [
-        (Mode::Auto, file(), KEYS),
-        (Mode::Ask, search(), KEYS),
-        (Mode::Ask, bash("cat keys"), "runs a command"),
-        (Mode::Ask, bash("grep -r x home"), "runs a command"),
+        (ApprovalMode::Auto, file(), KEYS),
+        (ApprovalMode::Ask, search(), KEYS),
+        (ApprovalMode::Ask, bash("cat keys"), "runs a command"),
+        (ApprovalMode::Ask, bash("grep -r x home"), "runs a command"),
     ] {
         let (mut stage, _) = stage(vec![answer, says("done")], |parts| {
             let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
@@ -379,7 +379,7 @@ async fn reading_credentials_in_an_added_folder_asks() {
             std::fs::write(home.join(".netrc"), "secret").unwrap();
             std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
             std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
-            let workspace = Workspace::new(&work).unwrap().with_folder(&home, Purpose::Read);
+            let workspace = Workspace::new(&work).unwrap().with_folder(&home, FileAccess::Read);
             let outputs = work.with_file_name("outputs");
             parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
             parts.options.policy.mode = mode;

@@ -15,7 +15,7 @@ fn long(word: &str) -> String {
 }
 
 /// The answer to every request for a summary; it cost 300 tokens.
-fn summary(text: &str) -> Answer {
+fn summary(text: &str) -> ScriptedAnswer {
     serde_json::from_value(
         json!({"when": "<conversation>", "text": text, "usage": {"input": 280, "output": 20}}),
     )
@@ -23,17 +23,17 @@ fn summary(text: &str) -> Answer {
 }
 
 /// An answer after which the window of 200,000 tokens is nearly full.
-fn filling(text: &str) -> Answer {
+fn filling(text: &str) -> ScriptedAnswer {
     serde_json::from_value(json!({"text": text, "usage": {"totalTokens": 190_000}})).unwrap()
 }
 
-fn failing(failure: &str, times: u32) -> Answer {
+fn failing(failure: &str, times: u32) -> ScriptedAnswer {
     let error = json!({"failure": failure, "message": "no luck", "times": times});
     serde_json::from_value(json!({"when": "<conversation>", "text": "At last.", "error": error})).unwrap()
 }
 
 /// Keeps little enough that a second prompt pushes the first one out.
-fn tuned(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+fn tuned(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
@@ -43,12 +43,12 @@ fn tuned(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
     })
 }
 
-fn stage(answers: Vec<Answer>) -> Stage {
+fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
     tuned(answers, |_| {})
 }
 
-fn unwatched(answers: Vec<Answer>) -> Stage {
-    tuned(answers, |options| options.audience = Audience::Nobody)
+fn unwatched(answers: Vec<ScriptedAnswer>) -> Stage {
+    tuned(answers, |options| options.audience = Approver::Absent)
 }
 
 impl Stage {
@@ -204,7 +204,7 @@ async fn a_summary_that_is_longer_than_what_it_stands_for_changes_nothing_and_it
 
 #[tokio::test]
 async fn a_full_window_is_made_roomier_beside_the_run_and_the_summary_goes_in_between_two_turns() {
-    let gate = Answer { usage: filling("").usage, ..calls(&[json!({})]) };
+    let gate = ScriptedAnswer { usage: filling("").usage, ..calls(&[json!({})]) };
     let mut stage = stage(vec![says("one"), gate, calls(&[json!({})]), says("done"), summary("Short.")]);
     stage.say("first").await;
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
@@ -265,7 +265,7 @@ async fn a_run_that_nobody_watches_has_settled_when_its_summary_is_in_the_log() 
     assert_eq!(stage.compactions().len(), 1);
 }
 
-fn overflowing() -> Answer {
+fn overflowing() -> ScriptedAnswer {
     let error = json!({"failure": "overflow", "message": "prompt is too long", "times": 1});
     serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
 }
@@ -440,7 +440,7 @@ async fn a_summary_of_a_branch_that_was_left_meanwhile_is_dropped_and_paid_for()
 
 #[tokio::test]
 async fn abort_stops_a_summary_and_whoever_waits_for_it_is_told() {
-    let hanging = Answer { hang: true, ..summary("Sho") };
+    let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
     let mut stage = stage(vec![says("one"), says("two"), hanging]);
     stage.say("first").await;
     stage.say("second").await;
@@ -458,7 +458,7 @@ async fn abort_stops_a_summary_and_whoever_waits_for_it_is_told() {
 #[tokio::test]
 async fn a_run_that_waits_for_a_summary_is_stopped_with_it() {
     for stops_all in [true, false] {
-        let hanging = Answer { hang: true, ..summary("Sho") };
+        let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
         let mut stage = stage(vec![says("one"), overflowing(), hanging]);
         stage.say("first").await;
         stage.prompt(&long("second")).await;
@@ -475,7 +475,7 @@ async fn a_run_that_waits_for_a_summary_is_stopped_with_it() {
 }
 
 /// The answer of a server whose window is far smaller than the 200,000 tokens that are known of its model.
-fn too_long(message: &str) -> Answer {
+fn too_long(message: &str) -> ScriptedAnswer {
     let error = json!({"failure": "overflow", "message": message, "times": 1});
     serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
 }
@@ -581,7 +581,7 @@ async fn of_a_branch_that_was_compacted_the_summary_tells_what_that_kept() {
 
 #[tokio::test]
 async fn leaving_a_branch_with_a_summary_can_be_stopped_and_then_nothing_moved() {
-    let hanging = Answer { hang: true, ..summary("It l") };
+    let hanging = ScriptedAnswer { hang: true, ..summary("It l") };
     let mut stage = stage(vec![says("one"), says("two"), hanging]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -630,7 +630,7 @@ fn far_too_long(folder: &TempDir) -> PathBuf {
     writer.reader().path().unwrap().to_owned()
 }
 
-fn stage_far_too_long(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+fn stage_far_too_long(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
     let folder = TempDir::new().unwrap();
     let open = far_too_long(&folder);
     let logs = folder.path().join("logs");

@@ -1,12 +1,14 @@
 //! What is set while a session runs, and what is done to sessions that are not the one at hand.
 
-use tiller_engine::{Answers, ApprovalMode, KeyDesk, OfferedTool, ProviderChange, ToolStanding};
+use tiller_engine::{
+    ApprovalMode, CredentialStore, KeyChangeOutcome, OfferedTool, ProviderChange, ToolStanding,
+};
 use tiller_provider::Model;
 use tiller_provider::demo::Demo;
 
 use super::*;
 
-fn stage(answers: Vec<Answer>) -> Stage {
+fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
     Stage::new(Access::Executes, answers)
 }
 
@@ -107,16 +109,19 @@ async fn the_session_at_hand_is_known_by_another_name_of_its_file_too() {
 async fn the_last_resort_answers_when_nobody_else_can_be_asked() {
     let stage = stage(vec![says("one")]);
     let no = || ("no".to_owned(), None);
-    let desk = KeyDesk::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));
+    let desk = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let shut = |provider: &str| ProviderChange::Shut { provider: provider.into(), key_name: "A_KEY".into() };
     let asked = stage.agent.state().await.unwrap().state.model.provider;
     let answers = stage.agent.change_key(&desk, shut("elsewhere")).await.unwrap();
-    assert_eq!(answers, Answers::AsBefore);
+    assert_eq!(answers, KeyChangeOutcome::AsBefore);
     let answers = stage.agent.change_key(&desk, shut(&asked)).await.unwrap();
-    assert_eq!(answers, Answers::Nobody, "there is no last resort");
+    assert_eq!(answers, KeyChangeOutcome::Nobody, "there is no last resort");
     let desk = desk.with_last_resort(demo);
     let answers = stage.agent.change_key(&desk, shut(&asked)).await.unwrap();
-    assert!(matches!(&answers, Answers::LastResort(model) if model.provider == "demo"), "{answers:?}");
+    assert!(
+        matches!(&answers, KeyChangeOutcome::LastResort(model) if model.provider == "demo"),
+        "{answers:?}"
+    );
     assert_eq!(stage.agent.state().await.unwrap().state.model.provider, "demo");
 }

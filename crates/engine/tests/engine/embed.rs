@@ -1,23 +1,23 @@
 //! A session from a few facts, as programs that embed tiller make it.
 
 use tiller_core::message::{AssistantMessage, Image, StopReason, UserMessage};
-use tiller_engine::{EmbedError, RunRequest, Setup, run};
+use tiller_engine::{EmbedError, RunRequest, SessionBuilder, run};
 use tiller_provider::ModelError;
 
 use super::*;
 
-fn scripted(answers: Vec<Answer>) -> (Providers, Arc<Model>) {
+fn scripted(answers: Vec<ScriptedAnswer>) -> (ProviderRegistry, Arc<Model>) {
     let script = Scripted::new(answers);
     let facts = vec![script.facts()];
     let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
     let model = Arc::new(Model { script, asked: Mutex::default(), logs: PathBuf::from("none"), summaries });
-    let mut providers = Providers::default();
+    let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(&model) as Arc<dyn Provider>, facts);
     (providers, model)
 }
 
-fn setup(answers: Vec<Answer>) -> Setup {
-    Setup::new(scripted(answers).0)
+fn setup(answers: Vec<ScriptedAnswer>) -> SessionBuilder {
+    SessionBuilder::new(scripted(answers).0)
 }
 
 fn user(text: &str) -> Message {
@@ -41,7 +41,7 @@ async fn one_call_says_something_and_tells_what_came_of_it() {
     let script = [lists, spends].map(|line| serde_json::from_value(line).unwrap()).to_vec();
     let (providers, model) = scripted(script);
     let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let setup = Setup::new(providers).logs_in(folder.path().join("logs"));
+    let setup = SessionBuilder::new(providers).logs_in(folder.path().join("logs"));
     let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", setup) };
     let result = run(request, folder.path()).await.unwrap();
     assert_eq!((result.text.as_str(), result.outcome, result.error), ("Fine.", RunOutcome::Completed, None));
@@ -62,9 +62,9 @@ async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_ho
         let script = Scripted::new(vec![says("one")]);
         let facts =
             vec![tiller_provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
-        let mut providers = Providers::default();
+        let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-        Setup::new(providers).model("scripted").logs_in(folder.path().join("logs"))
+        SessionBuilder::new(providers).model("scripted").logs_in(folder.path().join("logs"))
     };
     let request = RunRequest::new("go", setup().thinking(ThinkingLevel::High));
     let path = run(request, folder.path()).await.unwrap().path.unwrap();
@@ -92,7 +92,7 @@ async fn a_run_that_fails_is_a_result_that_says_why() {
 async fn a_session_that_begins_with_messages_goes_on_from_them() {
     let folder = TempDir::new().unwrap();
     let (providers, model) = scripted(vec![says("first"), says("And you are Ada.")]);
-    let setup = Setup::new(providers)
+    let setup = SessionBuilder::new(providers)
         .logs_in(folder.path().join("logs"))
         .messages(vec![user("I am Ada."), answer("Hello, Ada.")]);
     let agent = setup.start(folder.path()).unwrap();
@@ -116,7 +116,7 @@ async fn messages_that_end_in_an_unanswered_call_are_sent_with_a_result_for_it()
     let call = tiller_core::message::ToolCall::from_streamed("c1".into(), "bash".into(), "{}");
     asks.content.push(tiller_core::message::AssistantBlock::ToolCall(call));
     let (providers, model) = scripted(vec![says("one"), says("two")]);
-    let setup = Setup::new(providers).messages(vec![user("go"), Message::Assistant(asks)]);
+    let setup = SessionBuilder::new(providers).messages(vec![user("go"), Message::Assistant(asks)]);
     let agent = setup.start(&std::env::temp_dir()).unwrap();
     agent.prompt("go on", PromptOptions::default()).await.unwrap();
     agent.settled().await.unwrap();
@@ -153,7 +153,7 @@ async fn waiting_ends_with_the_run_and_says_when_there_was_none() {
 #[tokio::test]
 async fn what_can_not_be_set_up_says_why() {
     let folder = TempDir::new().unwrap();
-    let nobody = Setup::new(Providers::default()).start(folder.path()).err().unwrap();
+    let nobody = SessionBuilder::new(ProviderRegistry::default()).start(folder.path()).err().unwrap();
     assert!(matches!(nobody, EmbedError::Model(ModelError::Unknown { .. })), "{nobody}");
     let nowhere = setup(vec![]).start(&folder.path().join("gone")).err().unwrap();
     assert!(matches!(nowhere, EmbedError::Workspace(_)), "{nowhere}");

@@ -8,7 +8,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 use super::*;
 
 /// A run that writes everything there is to write: a prompt, a call, its result, an answer.
-fn answers() -> Vec<Answer> {
+fn answers() -> Vec<ScriptedAnswer> {
     vec![calls(&[json!({})]), says("done"), says("done again"), says("and again")]
 }
 

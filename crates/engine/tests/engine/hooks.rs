@@ -7,10 +7,10 @@ use tiller_core::event::Event;
 use tiller_core::message::{ToolCall, UserBlock};
 use tiller_engine::Expansion;
 use tiller_engine::extension::{
-    CallVerdict, CommandOutcome, Extension, ExtensionCommand, HookError, HookFuture, Opening, OpeningChange,
-    ResultChange,
+    CallVerdict, CommandOutcome, Extension, ExtensionCommand, HookError, HookFuture, RequestChange,
+    RequestContext, ResultChange,
 };
-use tiller_tools::policy::Asking;
+use tiller_tools::policy::AskBehavior;
 
 use super::*;
 
@@ -44,8 +44,8 @@ impl<T: Default + Clone + Send + 'static> Act<T> {
 #[derive(Default)]
 struct Puppet {
     name: &'static str,
-    start: Act<OpeningChange>,
-    turn: Act<OpeningChange>,
+    start: Act<RequestChange>,
+    turn: Act<RequestChange>,
     call: Act<CallVerdict>,
     /// The arguments of the only call that it has a word on; none for every call.
     only: Option<Value>,
@@ -67,12 +67,12 @@ impl Extension for Puppet {
         self.name
     }
 
-    fn before_agent_start<'a>(&'a self, _opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
+    fn before_agent_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         self.openings.fetch_add(1, Ordering::Relaxed);
         self.start.play()
     }
 
-    fn turn_start<'a>(&'a self, opening: &'a Opening) -> HookFuture<'a, OpeningChange> {
+    fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         self.note(format!("turn {} [{}] {}", opening.prompt, opening.tools.join(" "), opening.system.len()));
         self.turn.play()
     }
@@ -137,7 +137,11 @@ const AMPLE: Duration = Duration::from_secs(30);
 
 const SCANT: Duration = Duration::from_millis(20);
 
-fn stage(puppets: Vec<Puppet>, answers: Vec<Answer>, change: impl FnOnce(&mut Parts)) -> Stage {
+fn stage(
+    puppets: Vec<Puppet>,
+    answers: Vec<ScriptedAnswer>,
+    change: impl FnOnce(&mut SessionParts),
+) -> Stage {
     let folder = TempDir::new().unwrap();
     let placement = Placement::Flat(folder.path().join("logs"));
     let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
@@ -173,7 +177,7 @@ fn asked(request: &Request) -> (Vec<String>, &str, Vec<&str>) {
 
 #[tokio::test]
 async fn what_is_changed_holds_for_one_request_and_the_log_keeps_what_the_user_said() {
-    let change = OpeningChange {
+    let change = RequestChange {
         prompt: Some("be kind, and go".into()),
         system: Some("You are a gatekeeper.".into()),
         tools: Some(Vec::new()),
@@ -206,7 +210,7 @@ async fn what_is_changed_holds_for_one_request_and_the_log_keeps_what_the_user_s
 
 #[tokio::test]
 async fn a_change_of_the_prompt_in_every_request_is_written_once_and_does_not_pile_up() {
-    let change = OpeningChange { prompt: Some("go, gently".into()), ..OpeningChange::default() };
+    let change = RequestChange { prompt: Some("go, gently".into()), ..RequestChange::default() };
     let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
     let seen = Arc::clone(&puppet.seen);
     let mut stage = stage(vec![puppet], vec![calls(&[json!({})]), calls(&[json!({})]), says("done")], |_| {});
@@ -223,11 +227,11 @@ async fn a_change_of_the_prompt_in_every_request_is_written_once_and_does_not_pi
 
 #[tokio::test]
 async fn another_try_is_the_same_request_to_the_extensions() {
-    let failing: Answer = serde_json::from_value(
+    let failing: ScriptedAnswer = serde_json::from_value(
         json!({"error": {"failure": "transient", "message": "busy", "times": 1}, "text": "done"}),
     )
     .unwrap();
-    let change = OpeningChange { system: Some("Changed.".into()), ..OpeningChange::default() };
+    let change = RequestChange { system: Some("Changed.".into()), ..RequestChange::default() };
     let puppet = Puppet { name: "p", start: Act::Say(change), ..Puppet::default() };
     let (openings, seen) = (Arc::clone(&puppet.openings), Arc::clone(&puppet.seen));
     let mut stage = stage(vec![puppet], vec![failing], |_| {});
@@ -241,7 +245,7 @@ async fn another_try_is_the_same_request_to_the_extensions() {
 
 #[tokio::test]
 async fn an_unknown_tool_in_a_change_is_left_out_with_a_warning() {
-    let change = OpeningChange { tools: Some(vec!["gate".into(), "gat".into()]), ..OpeningChange::default() };
+    let change = RequestChange { tools: Some(vec!["gate".into(), "gat".into()]), ..RequestChange::default() };
     let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
     let mut stage = stage(vec![puppet], vec![says("done")], |_| {});
     stage.prompt("go").await;
@@ -251,7 +255,7 @@ async fn an_unknown_tool_in_a_change_is_left_out_with_a_warning() {
 }
 
 /// Runs one call with these extensions; answers with what the model read of it.
-async fn run_call(puppets: Vec<Puppet>, change: impl FnOnce(&mut Parts)) -> String {
+async fn run_call(puppets: Vec<Puppet>, change: impl FnOnce(&mut SessionParts)) -> String {
     let mut stage = stage(puppets, vec![calls(&[json!({"n": 1})]), says("done")], change);
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -276,7 +280,7 @@ fn rewrite(arguments: Value) -> Act<CallVerdict> {
 
 #[tokio::test]
 async fn of_several_verdicts_the_strictest_counts() {
-    let nobody = |parts: &mut Parts| parts.options.audience = Audience::Nobody;
+    let nobody = |parts: &mut SessionParts| parts.options.audience = Approver::Absent;
     let allowed = run_call(vec![caller("a", Act::Nothing)], |_| {}).await;
     assert_eq!(allowed, "result through");
     let denied =
@@ -288,7 +292,8 @@ async fn of_several_verdicts_the_strictest_counts() {
         unasked.starts_with("result denied: hm (extension a), and nobody is there to allow it"),
         "{unasked}"
     );
-    let yes = run_call(vec![caller("a", ask("hm"))], |parts| parts.options.policy.asking = Asking::Yes).await;
+    let yes =
+        run_call(vec![caller("a", ask("hm"))], |parts| parts.options.policy.asking = AskBehavior::Yes).await;
     assert_eq!(yes, "result through");
 }
 
@@ -326,9 +331,9 @@ async fn silence_about_a_call_is_no_yes() {
             "extension guard gave it other arguments that are invalid: `wrong` is wrong",
         ),
     ] {
-        for asking in [Asking::User, Asking::Yes] {
+        for asking in [AskBehavior::User, AskBehavior::Yes] {
             let denied = run_call(vec![caller("guard", act.clone())], |parts| {
-                parts.options.audience = Audience::Nobody;
+                parts.options.audience = Approver::Absent;
                 parts.options.policy.asking = asking;
             })
             .await;
@@ -341,7 +346,7 @@ async fn silence_about_a_call_is_no_yes() {
 async fn silence_about_a_call_is_asked_about_whatever_was_allowed_beforehand() {
     let guard = vec![caller("guard", Act::Fail)];
     let mut stage = stage(guard, vec![calls(&[json!({"n": 1})]), says("done")], |parts| {
-        parts.options.policy.asking = Asking::Yes;
+        parts.options.policy.asking = AskBehavior::Yes;
     });
     stage.prompt("go").await;
     let request = |event: &EventKind| match event {
@@ -379,7 +384,7 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
     assert!(log.contains(r#""details":{"rewritten":{"by":["a","b"],"arguments":{"n":3}}}"#), "{log}");
 
     let wrong = run_call(vec![caller("a", rewrite(json!({"wrong": 1})))], |parts| {
-        parts.options.audience = Audience::Nobody;
+        parts.options.audience = Approver::Absent;
     })
     .await;
     let expected =
@@ -389,9 +394,9 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
 
 #[tokio::test]
 async fn a_guard_is_not_gone_round_by_a_rewrite_behind_it() {
-    let nobody = |parts: &mut Parts| {
-        parts.options.audience = Audience::Nobody;
-        parts.options.policy.asking = Asking::Yes;
+    let nobody = |parts: &mut SessionParts| {
+        parts.options.audience = Approver::Absent;
+        parts.options.policy.asking = AskBehavior::Yes;
     };
     let guard = Puppet { only: Some(json!({"n": 2})), ..caller("guard", deny("not 2")) };
     let denied = run_call(vec![guard, caller("b", rewrite(json!({"n": 2})))], nobody).await;
@@ -414,7 +419,7 @@ async fn a_rewritten_call_is_judged_by_the_policy_again() {
         };
         let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1)));
         parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
-        parts.options.policy.mode = tiller_tools::policy::Mode::Auto;
+        parts.options.policy.mode = tiller_tools::policy::ApprovalMode::Auto;
     });
     stage.prompt("go").await;
     let reason = |event: &EventKind| match event {
@@ -582,7 +587,7 @@ async fn a_tool_of_an_extension_is_offered_and_one_whose_name_is_taken_is_not() 
         Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>
     };
     let puppet = Puppet { name: "p", tools: vec![tool("gate"), tool("door")], ..Puppet::default() };
-    let open: Answer = serde_json::from_value(json!({"calls": [{"name": "door"}]})).unwrap();
+    let open: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "door"}]})).unwrap();
     let mut stage = stage(vec![puppet], vec![open, says("done")], |_| {});
     assert_eq!(stage.agent.notices(), ["extension p: its tool gate is left out: there is one of that name"]);
     stage.prompt("go").await;

@@ -33,18 +33,18 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
-    AgentError, AgentOptions, AgentSession, AnswerOptions, Audience, BashContext, BranchSummary, Choice,
-    EventStream, FirstModel, Offer, OutputOptions, Parts, PromptOptions, Resources, StreamingBehavior,
-    SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+    AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary, EventStream,
+    FirstModel, ModelChoice, OutputOptions, PromptOptions, Resources, SessionParts, StreamingBehavior,
+    SyncPolicy, SystemPrompt, ToolOffer, queue, retry::RetryOptions, turn::TurnOptions,
 };
-use tiller_provider::scripted::{Answer, Scripted};
-use tiller_provider::{PartStream, Provider, Providers, Request};
-use tiller_session::entry::OwnFact;
-use tiller_session::marks::Marks;
-use tiller_session::{Placement, Reader, Scope, SessionError, SessionManager, Visibility, Writer};
+use tiller_provider::scripted::{Scripted, ScriptedAnswer};
+use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};
+use tiller_session::annotations::Annotations;
+use tiller_session::entry::TillerEntry;
+use tiller_session::{Placement, Reader, SessionError, SessionManager, SessionScope, Visibility, Writer};
 use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput, Tools};
+use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tokio::sync::{Notify, Semaphore};
 
 /// Longest wait for an event.
@@ -68,7 +68,7 @@ impl Provider for Model {
         self.script.api()
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         let files = std::fs::read_dir(&self.logs).into_iter().flatten().map(|entry| entry.unwrap().path());
         let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
         let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
@@ -100,7 +100,7 @@ impl Tool for Gate {
         if arguments.get("wrong").is_some() { Err("`wrong` is wrong".into()) } else { Ok(()) }
     }
 
-    fn run(&self, invocation: Invocation) -> RunFuture<'_> {
+    fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(async move {
             assert!(invocation.arguments.get("crash").is_none(), "told to crash");
             self.begun.notify_one();
@@ -121,11 +121,11 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(access: Access, answers: Vec<Answer>) -> Self {
+    fn new(access: Access, answers: Vec<ScriptedAnswer>) -> Self {
         Self::on(TempDir::new().unwrap(), access, answers, None)
     }
 
-    fn on(folder: TempDir, access: Access, answers: Vec<Answer>, open: Option<PathBuf>) -> Self {
+    fn on(folder: TempDir, access: Access, answers: Vec<ScriptedAnswer>, open: Option<PathBuf>) -> Self {
         let logs = folder.path().join("logs");
         let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
         Self::with(folder, (manager, open), access, answers, SyncPolicy::Turn)
@@ -136,7 +136,7 @@ impl Stage {
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
-        answers: Vec<Answer>,
+        answers: Vec<ScriptedAnswer>,
         sync: SyncPolicy,
     ) -> Self {
         Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
@@ -147,8 +147,8 @@ impl Stage {
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
-        answers: Vec<Answer>,
-        tune: impl FnOnce(&mut Parts),
+        answers: Vec<ScriptedAnswer>,
+        tune: impl FnOnce(&mut SessionParts),
     ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
@@ -159,7 +159,7 @@ impl Stage {
         let facts = script.facts();
         let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
         let model = Arc::new(Model { script, asked: Mutex::default(), logs, summaries });
-        let mut providers = Providers::default();
+        let mut providers = ProviderRegistry::default();
         providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
         let chosen = providers.models().remove(0);
         let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
@@ -170,15 +170,15 @@ impl Stage {
             access,
         };
         let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
-        let mut parts = Parts {
+        let mut parts = SessionParts {
             manager,
             writer,
             providers,
             first: FirstModel {
                 model: chosen,
                 thinking: ThinkingLevel::Off,
-                choice: Choice::Log,
-                thinking_choice: Choice::Log,
+                choice: ModelChoice::Log,
+                thinking_choice: ModelChoice::Log,
             },
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
@@ -237,9 +237,9 @@ fn options(scratch: PathBuf) -> AgentOptions {
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },
         policy: Policy::default(),
-        audience: Audience::Somebody,
+        audience: Approver::Present,
         output: OutputOptions { limits: OutputLimits::default(), scratch },
-        offer: Offer::All,
+        offer: ToolOffer::All,
         mode: "test",
         remote: None,
     }
@@ -260,11 +260,11 @@ fn said(reader: &Reader) -> Vec<String> {
     entries.iter().filter_map(|entry| entry.body.as_message()).map(line).collect()
 }
 
-fn says(text: &str) -> Answer {
-    Answer { text: text.into(), ..Answer::default() }
+fn says(text: &str) -> ScriptedAnswer {
+    ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() }
 }
 
-fn calls(arguments: &[Value]) -> Answer {
+fn calls(arguments: &[Value]) -> ScriptedAnswer {
     let calls: Vec<Value> = arguments.iter().map(|a| json!({"name": "gate", "arguments": a})).collect();
     serde_json::from_value(json!({"calls": calls})).unwrap()
 }
@@ -322,7 +322,7 @@ async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
 
 #[tokio::test]
 async fn abort_keeps_what_was_said_and_hands_the_queue_back() {
-    let answer = Answer { text: "half an answer".into(), hang: true, ..Answer::default() };
+    let answer = ScriptedAnswer { text: "half an answer".into(), hang: true, ..ScriptedAnswer::default() };
     let mut stage = Stage::new(Access::Reads, vec![answer]);
     stage.prompt("go").await;
     let last_piece = |event: &EventKind| match event {
@@ -509,7 +509,7 @@ async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_edito
     let fork = stage.agent.fork(second).await.unwrap();
     assert_eq!(fork.editor.as_deref(), Some("second"));
     assert_eq!(said(&stage.agent.reader()), ["user first", "answer one Stop"]);
-    assert_eq!(stage.agent.sessions(Scope::ThisDirectory).await.unwrap().sessions.len(), 2);
+    assert_eq!(stage.agent.sessions(SessionScope::ThisDirectory).await.unwrap().sessions.len(), 2);
     stage.agent.new_session().await.unwrap();
     assert_eq!(stage.agent.reader().leaf(), None);
 }
@@ -538,7 +538,7 @@ async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_re
     assert!(request.contains("It led nowhere.") && !request.contains("second"), "{request}");
     let reader = stage.agent.reader();
     let tree = reader.tree();
-    let marks = Marks::of(&reader, &tree);
+    let marks = Annotations::of(&reader, &tree);
     let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
     assert_eq!(marks.label(position(&answer)), Some("dead end"));
     assert!(marks.is_hidden(position(&second)));
@@ -567,7 +567,7 @@ async fn what_waits_held_stays_behind_when_a_session_is_forked() {
 
 #[tokio::test]
 async fn a_front_end_that_never_reads_does_not_stall_the_agent() {
-    let answer = Answer { text: "word ".into(), repeat: 30_000, ..Answer::default() };
+    let answer = ScriptedAnswer { text: "word ".into(), repeat: 30_000, ..ScriptedAnswer::default() };
     let mut stage = Stage::new(Access::Reads, vec![answer]);
     let mut asleep = stage.agent.subscribe();
     stage.prompt("go").await;
@@ -671,7 +671,7 @@ async fn a_session_gone_on_with_elsewhere_stays_with_its_directory_while_that_is
     let runs: Vec<Option<String>> = entries
         .iter()
         .filter_map(|entry| match entry.body.as_own() {
-            Some(OwnFact::Run { cwd, .. }) => Some(cwd),
+            Some(TillerEntry::Run { cwd, .. }) => Some(cwd),
             _ => None,
         })
         .collect();

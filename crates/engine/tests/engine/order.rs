@@ -3,7 +3,7 @@
 use super::*;
 
 /// A session that syncs after every entry, so that effects wait often.
-fn slow(access: Access, answers: Vec<Answer>) -> Stage {
+fn slow(access: Access, answers: Vec<ScriptedAnswer>) -> Stage {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
@@ -54,7 +54,7 @@ async fn an_answer_that_is_being_synced_is_not_kept_again_by_a_stop() {
 
 #[tokio::test]
 async fn what_waits_when_the_session_is_closed_or_interrupted_waits_in_the_log() {
-    let hangs = || vec![Answer { hang: true, ..says("so far") }];
+    let hangs = || vec![ScriptedAnswer { hang: true, ..says("so far") }];
     for interrupts in [false, true] {
         let mut stage = Stage::new(Access::Reads, hangs());
         stage.prompt("go").await;

@@ -1,6 +1,6 @@
 //! Summaries whose timing is unlucky: whatever was told to begin has one end, and no run waits for good.
 
-use tiller_engine::{RunRequest, Setup, run};
+use tiller_engine::{RunRequest, SessionBuilder, run};
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
@@ -10,20 +10,20 @@ fn long(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
 
-fn answer(value: Value) -> Answer {
+fn answer(value: Value) -> ScriptedAnswer {
     serde_json::from_value(value).unwrap()
 }
 
-fn summary() -> Answer {
+fn summary() -> ScriptedAnswer {
     answer(json!({"when": "<conversation>", "text": "Short.", "usage": {"input": 280, "output": 20}}))
 }
 
 /// An answer that leaves the window nearly full.
-fn filling(text: &str) -> Answer {
+fn filling(text: &str) -> ScriptedAnswer {
     answer(json!({"text": text, "usage": {"totalTokens": 190_000}}))
 }
 
-fn stage(disk: &FaultyDisk, answers: Vec<Answer>, audience: Audience) -> Stage {
+fn stage(disk: &FaultyDisk, answers: Vec<ScriptedAnswer>, audience: Approver) -> Stage {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
@@ -68,7 +68,7 @@ async fn a_summary_that_is_ready_while_the_disk_works_before_the_overflows_own_s
         says("x"),
         says("y"),
     ];
-    let mut stage = stage(&disk, answers, Audience::Somebody);
+    let mut stage = stage(&disk, answers, Approver::Present);
     say(&mut stage, "zero").await;
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     disk.slow_syncs(200);
@@ -85,7 +85,7 @@ async fn a_summary_that_is_ready_while_the_disk_works_before_the_overflows_own_s
 #[tokio::test]
 async fn a_summary_that_cannot_be_written_after_the_run_ends_it_only_once() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, vec![filling("one"), says("two"), summary()], Audience::Nobody);
+    let mut stage = stage(&disk, vec![filling("one"), says("two"), summary()], Approver::Absent);
     say(&mut stage, "first").await;
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_summary_that_cannot_be_written_after_the_run_ends_it_only_once() {
 async fn a_full_disk_ends_a_compaction_once() {
     let disk = FaultyDisk::default();
     let answers = vec![says("one"), filling("two"), says("three"), summary()];
-    let mut stage = stage(&disk, answers, Audience::Somebody);
+    let mut stage = stage(&disk, answers, Approver::Present);
     say(&mut stage, "first").await;
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     say(&mut stage, "second").await;
@@ -117,7 +117,7 @@ async fn a_full_disk_ends_a_compaction_once() {
 #[tokio::test]
 async fn leaving_a_branch_with_a_summary_ends_the_one_of_the_context() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, vec![says("one"), says("two"), summary()], Audience::Somebody);
+    let mut stage = stage(&disk, vec![says("one"), says("two"), summary()], Approver::Present);
     say(&mut stage, "first").await;
     let first = stage.agent.reader().leaf().unwrap();
     say(&mut stage, "second").await;
@@ -142,9 +142,9 @@ async fn a_run_that_was_tried_again_has_all_of_its_messages() {
     let error = json!({"failure": "transient", "message": "busy", "times": 1});
     let script = Scripted::new(vec![answer(json!({"text": "Fine.", "error": error}))]);
     let facts = vec![script.facts()];
-    let mut providers = Providers::default();
+    let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-    let setup = Setup::new(providers).tune(|options| options.retry.base = Duration::from_millis(1));
+    let setup = SessionBuilder::new(providers).tune(|options| options.retry.base = Duration::from_millis(1));
     let result = run(RunRequest::new("hi", setup), folder.path()).await.unwrap();
     assert!(matches!(&*result.messages[0], Message::User(_)), "{:?}", result.messages);
     assert_eq!((result.messages.len(), result.text.as_str()), (3, "Fine."));

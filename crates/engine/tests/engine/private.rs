@@ -2,8 +2,8 @@
 
 use tempfile::TempDir;
 use tiller_core::unit::Tokens;
-use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, Setup};
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Providers};
+use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 use tiller_tools::process::Runner;
 
@@ -36,7 +36,7 @@ fn slow_call() -> Reply {
 async fn journey(server: &MockServer, which: usize) {
     let folder = TempDir::new().unwrap();
     let setup = || {
-        let mut providers = Providers::default();
+        let mut providers = ProviderRegistry::default();
         let model = "m".to_owned();
         let anthropic = || {
             Anthropic::new(
@@ -54,7 +54,7 @@ async fn journey(server: &MockServer, which: usize) {
             0 => providers.add(std::sync::Arc::new(anthropic().unwrap()), vec![facts("anthropic", &model)]),
             _ => providers.add(std::sync::Arc::new(open_ai().unwrap()), vec![facts("openai", &model)]),
         }
-        Setup::new(providers)
+        SessionBuilder::new(providers)
             .logs_in(folder.path().join("logs"))
             .commands(Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")))
             .yes()

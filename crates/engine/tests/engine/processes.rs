@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use tiller_core::event::EventKind;
-use tiller_engine::Sources;
+use tiller_engine::ResourcePaths;
 use tiller_engine::extension::process::{Launch, Surroundings};
 
 use super::*;
@@ -61,7 +61,12 @@ impl Scripts {
     }
 
     /// A session with them.
-    async fn stage(self, answers: Vec<Answer>, timeout: Duration, change: impl FnOnce(&mut Parts)) -> Stage {
+    async fn stage(
+        self,
+        answers: Vec<ScriptedAnswer>,
+        timeout: Duration,
+        change: impl FnOnce(&mut SessionParts),
+    ) -> Stage {
         let mut extensions = Extensions::with_timeout(timeout);
         extensions.start(self.launches.clone(), &self.surroundings()).await;
         let placement = Placement::Flat(self.folder.path().join("logs"));
@@ -88,7 +93,7 @@ fn warning(event: &EventKind) -> Option<String> {
     }
 }
 
-fn no_change(_: &mut Parts) {}
+fn no_change(_: &mut SessionParts) {}
 
 #[tokio::test]
 async fn a_process_takes_part_in_everything_it_asked_for() {
@@ -157,7 +162,7 @@ async fn its_tools_and_commands_are_offered_checked_and_run() {
             answer '{"content": [{"type": "text", "text": "42"}], "details": {"sum": 42}}' ;;
       command) answer '{"notice": "noted"}' ;;
     esac"#;
-    let answer: Answer = serde_json::from_value(
+    let answer: ScriptedAnswer = serde_json::from_value(
         json!({"calls": [{"name": "add", "arguments": {"n": "x"}}, {"name": "add", "arguments": {"n": 2}}]}),
     )
     .unwrap();
@@ -195,7 +200,7 @@ async fn its_tools_and_commands_are_offered_checked_and_run() {
 #[tokio::test]
 async fn a_call_that_is_aborted_is_called_off() {
     let ready = ready(json!({"tools": [{"name": "wait", "access": "reads"}]}));
-    let answer: Answer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
+    let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
     let mut stage = Scripts::new().with("slow", &ready, "").stage(vec![answer], PATIENCE, no_change).await;
     stage.prompt("go").await;
     let lines = stage.folder.path().join("lines");
@@ -218,8 +223,8 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
     let mut stage = Scripts::new()
         .with("guard.sh", &guard, on_request)
         .stage(answers, PATIENCE, |parts| {
-            parts.options.audience = Audience::Nobody;
-            parts.options.policy.asking = tiller_tools::policy::Asking::Yes;
+            parts.options.audience = Approver::Absent;
+            parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
     stage.prompt("go").await;
@@ -325,7 +330,7 @@ async fn its_skills_and_templates_are_listed_beside_its_commands() {
             "extension twin: its command /todo is left out: more has one of that name",
         ]
     );
-    let mut sources = Sources::default();
+    let mut sources = ResourcePaths::default();
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
     let problem = resources.problems()[0].to_string();
@@ -351,7 +356,7 @@ async fn one_that_never_gets_ready_guards_by_being_asked_about() {
     scripts.add("ahead", &format!("#!/bin/bash\necho '{}'; {LOOP}", json!({"type": "ready", "protocol": 2})));
     let mut stage = scripts
         .stage(vec![calls(&[json!({})]), says("done")], Duration::from_millis(500), |parts| {
-            parts.options.audience = Audience::Nobody;
+            parts.options.audience = Approver::Absent;
         })
         .await;
     let notices = stage.agent.notices().to_vec();
@@ -397,7 +402,7 @@ async fn one_that_floods_is_ended_and_does_not_answer_any_more() {
     let answers = vec![calls(&[json!({})]), says("done")];
     let mut stage = Scripts::new()
         .with("flood", &guard, "while :; do say nonsense; done")
-        .stage(answers, PATIENCE, |parts| parts.options.audience = Audience::Nobody)
+        .stage(answers, PATIENCE, |parts| parts.options.audience = Approver::Absent)
         .await;
     stage.prompt("go").await;
     assert!(stage.until(warning).await.contains("passed over a line"));
@@ -460,7 +465,7 @@ async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
     let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
     let todo = json!({"name": "todo", "arguments": {"done": 1}});
     let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
-    let answer: Answer = serde_json::from_value(json!({"calls": lines})).unwrap();
+    let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": lines})).unwrap();
     let mut stage = scripts
         .stage(vec![answer, says("done")], PATIENCE, |parts| {
             let spec = ToolSpec {
@@ -471,7 +476,7 @@ async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
             };
             let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
             parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
-            parts.options.policy.asking = tiller_tools::policy::Asking::Yes;
+            parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
     let notice = |event: &EventKind| match event {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use tiller_core::event::{EventKind, RunOutcome};
 use tiller_core::message::Access;
 use tiller_engine::{
-    AgentError, CommandSource, Expansion, Inventory, PromptOptions, SlashCommand, Sources, StreamingBehavior,
-    Watching,
+    AgentError, CommandSource, Expansion, Inventory, PromptOptions, ResourcePaths, SlashCommand,
+    StreamingBehavior, WatchMode,
 };
-use tiller_files::resource::{Origin, Place};
+use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
 use super::{Stage, calls, says};
 
@@ -21,10 +21,10 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
 }
 
 /// The usual places of the stage's folder.
-async fn look(stage: &Stage, watching: Watching) -> Inventory {
+async fn look(stage: &Stage, watching: WatchMode) -> Inventory {
     let cwd = stage.folder.path().canonicalize().unwrap();
-    let usual = Sources::usual(&cwd, &cwd.join("config"), None);
-    stage.agent.change_sources(move |sources| *sources = Sources { watching, ..usual }).await.unwrap()
+    let usual = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
+    stage.agent.change_sources(move |sources| *sources = ResourcePaths { watching, ..usual }).await.unwrap()
 }
 
 fn skill(body: &str) -> String {
@@ -53,7 +53,7 @@ async fn prompts_steering_and_follow_ups_are_expanded_alike_and_kept_so() {
         Stage::new(Access::Writes, vec![calls(&[serde_json::json!({})]), says("steered"), says("done")]);
     let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
     write(stage.folder.path(), ".tiller/prompts/ask.md", "Ask about $1.");
-    look(&stage, Watching::Off).await;
+    look(&stage, WatchMode::Off).await;
     stage.prompt("/ask 'the parser' now").await;
     stage.begun.notified().await;
     stage.agent.steer("/skill:tidy gently").await.unwrap();
@@ -77,7 +77,7 @@ async fn prompts_steering_and_follow_ups_are_expanded_alike_and_kept_so() {
 async fn a_prompt_may_be_verbatim_and_an_unknown_skill_is_refused_before_anything_happens() {
     let mut stage = Stage::new(Access::Writes, vec![says("fine")]);
     write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
-    look(&stage, Watching::Off).await;
+    look(&stage, WatchMode::Off).await;
     for behavior in [None, Some(StreamingBehavior::Steer), Some(StreamingBehavior::FollowUp)] {
         let options = PromptOptions { streaming_behavior: behavior, ..PromptOptions::default() };
         let refused = stage.agent.prompt("/skill:tody x", options).await.unwrap_err();
@@ -101,7 +101,7 @@ async fn what_can_be_typed_is_told_with_its_source_and_place() {
         ".tiller/prompts/ask.md",
         "---\ndescription: Asks\nargument-hint: <what>\n---\nAsk about $1.",
     );
-    look(&stage, Watching::Off).await;
+    look(&stage, WatchMode::Off).await;
     let location = |path: PathBuf| Some(path.canonicalize().unwrap());
     let ask = SlashCommand {
         name: "ask".into(),
@@ -124,7 +124,7 @@ async fn what_can_be_typed_is_told_with_its_source_and_place() {
 async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_if_they_say_the_same() {
     let mut stage = Stage::new(Access::Writes, vec![says("one"), says("two"), says("three")]);
     let path = write(stage.folder.path(), "AGENTS.md", "Use tabs.");
-    let found = look(&stage, Watching::Off).await;
+    let found = look(&stage, WatchMode::Off).await;
     assert_eq!(found, Inventory { context_files: 1, ..Inventory::default() });
     assert_eq!(stage.until(changed).await, (0, 0, 1));
     stage.prompt("one").await;
@@ -150,7 +150,7 @@ async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_
 async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
     let mut stage = Stage::new(Access::Writes, vec![]);
     let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
-    look(&stage, Watching::On).await;
+    look(&stage, WatchMode::On).await;
     assert_eq!(stage.until(changed).await, (1, 0, 0));
 
     fs::write(&path, "---\nname: [\n---\n").unwrap();
@@ -173,8 +173,9 @@ async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
 async fn whoever_asks_for_a_reload_hears_of_every_problem_and_others_only_of_new_ones() {
     let mut stage = Stage::new(Access::Writes, vec![]);
     write(stage.folder.path(), ".tiller/skills/tidy.md", b"\xff");
-    let place = Place { path: stage.folder.path().join("missing"), origin: Origin::Given, bounds: None };
-    assert_eq!(look(&stage, Watching::Off).await.problems, 1);
+    let place =
+        SearchPath { path: stage.folder.path().join("missing"), origin: ResourceOrigin::Given, bounds: None };
+    assert_eq!(look(&stage, WatchMode::Off).await.problems, 1);
     let first = stage.until(warning).await;
     let told = stage.agent.change_sources(move |sources| sources.templates.push(place)).await.unwrap();
     assert_eq!(told.problems, 2);

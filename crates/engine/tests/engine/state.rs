@@ -9,7 +9,7 @@ use tiller_engine::retry::RetryMode;
 use tiller_engine::turn::SteeringPoint;
 use tiller_engine::{CycleScope, Direction, ProviderChange};
 use tiller_provider::{self, demo::Demo};
-use tiller_provider::{ModelError, ModelFacts, Sight, catalog};
+use tiller_provider::{ImageInput, ModelError, ModelFacts, catalog};
 use tiller_session::EntryBody;
 
 use super::*;
@@ -26,7 +26,7 @@ impl Provider for Named {
         "named"
     }
 
-    fn stream(&self, request: Request) -> PartStream {
+    fn stream(&self, request: Request) -> ProviderStream {
         self.1.stream(request)
     }
 }
@@ -34,8 +34,8 @@ impl Provider for Named {
 const THINKER: &str = "anthropic/claude-thinker";
 
 /// Who can be asked beside the scripted model: one that thinks, and one whose key is missing.
-fn with_thinker(parts: &mut Parts) {
-    let says = |text: &str| Answer { text: text.into(), ..Answer::default() };
+fn with_thinker(parts: &mut SessionParts) {
+    let says = |text: &str| ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() };
     let script = Scripted::new(vec![says("hm one"), says("hm two"), says("hm three")]);
     let facts = vec![catalog::assumed("anthropic", "claude-thinker")];
     parts.providers.add(Arc::new(Named("anthropic", script)), facts);
@@ -46,14 +46,14 @@ fn manager(folder: &TempDir) -> SessionManager {
     SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().canonicalize().unwrap())
 }
 
-fn stage(answers: Vec<Answer>) -> Stage {
+fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);
     Stage::tuned(folder, (manager, None), Access::Writes, answers, with_thinker)
 }
 
 /// The session of a stage that is closed, opened again by providers of which `tune` has the say.
-async fn reopened(stage: Stage, tune: impl FnOnce(&mut Parts)) -> Stage {
+async fn reopened(stage: Stage, tune: impl FnOnce(&mut SessionParts)) -> Stage {
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
     let Stage { folder, .. } = stage;
@@ -141,7 +141,7 @@ async fn a_model_chosen_while_another_one_answers_is_the_one_that_comes_back() {
     let last = |reader: &Reader| said(reader).pop().unwrap();
     assert_eq!(last(&stage.agent.reader()), "answer hm two Stop", "the next turn is the other one's");
 
-    let hangs = Answer { hang: true, ..says("so far") };
+    let hangs = ScriptedAnswer { hang: true, ..says("so far") };
     let mut stage = self::stage(vec![hangs]);
     stage.prompt("go").await;
     stage.until(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
@@ -175,8 +175,8 @@ async fn that_a_session_is_of_another_directory_is_told_when_one_gets_there() {
 }
 
 /// Nobody can be asked but the demo.
-fn with_demo_only(parts: &mut Parts) {
-    parts.providers = Providers::default();
+fn with_demo_only(parts: &mut SessionParts) {
+    parts.providers = ProviderRegistry::default();
     parts.providers.lock("anthropic", "ANTHROPIC_API_KEY", Vec::new());
     parts.providers.add(Arc::new(Demo), vec![Demo::facts()]);
     parts.first.model = tiller_provider::Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
@@ -254,7 +254,7 @@ async fn a_model_that_is_gone_is_told_and_another_one_goes_on() {
 async fn cycling_goes_through_the_list_with_its_levels_and_says_when_there_is_no_other() {
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);
-    let tune = |parts: &mut Parts| {
+    let tune = |parts: &mut SessionParts| {
         with_thinker(parts);
         let list = ["scripted".to_owned(), "thinker:medium".to_owned(), "gpt-4.1".to_owned()];
         assert_eq!(parts.providers.limit_scope(&list), ["gpt-4.1"], "it has no key");
@@ -294,7 +294,7 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
     let spends = json!({"text": "x", "repeat": 20, "delay_ms": 10, "usage": {"input": 1000}});
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);
-    let tune = |parts: &mut Parts| {
+    let tune = |parts: &mut SessionParts| {
         with_thinker(parts);
         parts.first.model.facts = Arc::new(dear((*parts.first.model.facts).clone()));
     };
@@ -313,8 +313,8 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
 
 #[tokio::test]
 async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log_keeps_the_image() {
-    let blind = |parts: &mut Parts| {
-        let facts = ModelFacts { sight: Sight::Blind, ..(*parts.first.model.facts).clone() };
+    let blind = |parts: &mut SessionParts| {
+        let facts = ModelFacts { sight: ImageInput::Unsupported, ..(*parts.first.model.facts).clone() };
         parts.first.model.facts = Arc::new(facts);
     };
     let folder = TempDir::new().unwrap();
@@ -347,7 +347,7 @@ async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log
 
 #[tokio::test]
 async fn statistics_tell_the_branch_from_the_session() {
-    let spends = |text: &str| -> Answer {
+    let spends = |text: &str| -> ScriptedAnswer {
         serde_json::from_value(json!({"text": text, "usage": {"input": 10, "output": 5}})).unwrap()
     };
     let mut stage = stage(vec![calls(&[json!({})]), spends("one"), spends("two")]);
@@ -359,7 +359,7 @@ async fn statistics_tell_the_branch_from_the_session() {
     stage.settled().await;
     stage.agent.navigate(fork, BranchSummary::None).await.unwrap();
     let stats = stage.agent.stats().await.unwrap();
-    let counts = |tally: &tiller_session::Tally| {
+    let counts = |tally: &tiller_session::Totals| {
         (
             tally.user_messages,
             tally.assistant_messages,
@@ -394,7 +394,7 @@ async fn the_state_tells_whether_it_works_what_waits_and_where_the_leaf_is() {
 
 #[tokio::test]
 async fn a_request_that_waits_for_its_next_try_shows_and_trying_again_can_be_turned_off() {
-    let busy = |times: u32| -> Answer {
+    let busy = |times: u32| -> ScriptedAnswer {
         let error = json!({"failure": "transient", "message": "busy", "times": times, "retry_after_s": 200});
         serde_json::from_value(json!({"text": "here", "error": error})).unwrap()
     };
@@ -450,7 +450,7 @@ async fn how_messages_are_delivered_is_set_at_run_time_and_stays_in_the_next_ses
 
 #[tokio::test]
 async fn a_copy_holds_the_whole_branch_and_a_fresh_session_may_name_its_parent() {
-    let mut stage = stage(vec![Answer { hang: true, ..Answer::default() }]);
+    let mut stage = stage(vec![ScriptedAnswer { hang: true, ..ScriptedAnswer::default() }]);
     assert!(matches!(stage.agent.clone_session().await, Err(AgentError::Empty)));
     stage.prompt("unanswered").await;
     stage.agent.abort().await.unwrap();

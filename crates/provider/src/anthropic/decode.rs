@@ -15,10 +15,10 @@ use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
 use super::REDACTED;
-use crate::error::{Fault, classify, refusal_in};
+use crate::error::{ProviderFault, classify, refusal_in};
 use crate::http::{Damage, Decode, incomplete, trace};
-use crate::sse::Event;
-use crate::{Failure, Part};
+use crate::sse::SseEvent;
+use crate::{FailureKind, StreamEvent};
 
 #[derive(Deserialize)]
 struct EventType<'a> {
@@ -183,7 +183,7 @@ enum Decoded {
 }
 
 impl Decode for Decoder {
-    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault> {
+    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         match self.decode(&event.data, parts) {
             Ok(Ok(Decoded::Known)) => Ok(()),
             Ok(Ok(Decoded::Unknown)) => {
@@ -196,14 +196,18 @@ impl Decode for Decoder {
     }
 
     /// An answer is complete only after `message_stop`, which ends the stream before this is called.
-    fn end(&mut self, _parts: &mut Vec<Part>) -> Result<(), Fault> {
+    fn end(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         Err(incomplete())
     }
 }
 
 impl Decoder {
     /// Decodes an event. The inner error is the provider's, the outer one damage.
-    fn decode(&mut self, data: &str, parts: &mut Vec<Part>) -> Result<Result<Decoded, Fault>, Damage> {
+    fn decode(
+        &mut self,
+        data: &str,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<Result<Decoded, ProviderFault>, Damage> {
         let EventType { name } = serde_json::from_str(data)?;
         if matches!(&*name, "content_block_start" | "content_block_delta" | "content_block_stop")
             && (!self.has_begun || self.stop.is_some())
@@ -221,7 +225,7 @@ impl Decoder {
                 return Ok(self.take_end(delta));
             }
             "message_stop" => {
-                parts.push(Part::Finished(self.stop_message()?));
+                parts.push(StreamEvent::Finished(self.stop_message()?));
                 Decoded::Known
             }
             "ping" => Decoded::Known,
@@ -231,7 +235,11 @@ impl Decoder {
         Ok(Ok(decoded))
     }
 
-    fn start_message(&mut self, event: MessageStart, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+    fn start_message(
+        &mut self,
+        event: MessageStart,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<Decoded, Damage> {
         if std::mem::replace(&mut self.has_begun, true) {
             return Err(Damage::Order("a message began within another"));
         }
@@ -239,7 +247,11 @@ impl Decoder {
         Ok(Decoded::Known)
     }
 
-    fn start_block(&mut self, event: &BlockStart<'_>, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+    fn start_block(
+        &mut self,
+        event: &BlockStart<'_>,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<Decoded, Damage> {
         if event.index != self.blocks.len() {
             return Err(Damage::Order("a content block is missing"));
         }
@@ -250,21 +262,21 @@ impl Decoder {
         let kind = match &*name {
             "text" => {
                 let TextStart { text } = serde_json::from_str(json)?;
-                parts.push(Part::Text { block, text: joiner.push(text) });
+                parts.push(StreamEvent::Text { block, text: joiner.push(text) });
                 BlockKind::Text(block)
             }
             "thinking" => {
                 let ThinkingStart { thinking, signature } = serde_json::from_str(json)?;
-                parts.push(Part::Thinking { block, text: joiner.push(thinking) });
+                parts.push(StreamEvent::Thinking { block, text: joiner.push(thinking) });
                 if !signature.is_empty() {
-                    parts.push(Part::Signature { block, text: signature });
+                    parts.push(StreamEvent::Signature { block, text: signature });
                 }
                 BlockKind::Thinking(block)
             }
             "redacted_thinking" => {
                 let RedactedStart { data } = serde_json::from_str(json)?;
-                parts.push(Part::Thinking { block, text: String::new() });
-                parts.push(Part::Signature { block, text: format!("{REDACTED}{data}") });
+                parts.push(StreamEvent::Thinking { block, text: String::new() });
+                parts.push(StreamEvent::Signature { block, text: format!("{REDACTED}{data}") });
                 BlockKind::Thinking(block)
             }
             "tool_use" => {
@@ -272,10 +284,10 @@ impl Decoder {
                 if id.is_empty() || name.is_empty() {
                     return Err(Damage::Order("a tool call has no id or no name"));
                 }
-                parts.push(Part::Call { block, id: CallId::new(id), name });
+                parts.push(StreamEvent::Call { block, id: CallId::new(id), name });
                 // The arguments stream after this; servers that imitate the API may put them here at once.
                 if input.as_object().is_some_and(|input| !input.is_empty()) {
-                    parts.push(Part::Arguments { block, json: input.to_string() });
+                    parts.push(StreamEvent::Arguments { block, json: input.to_string() });
                 }
                 BlockKind::ToolUse(block)
             }
@@ -285,22 +297,22 @@ impl Decoder {
         Ok(if kind.number().is_some() { Decoded::Known } else { Decoded::Unknown })
     }
 
-    fn take_delta(&mut self, event: BlockDelta<'_>, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+    fn take_delta(&mut self, event: BlockDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<Decoded, Damage> {
         const MISFIT: Damage = Damage::Order("a delta does not fit its content block");
         let Block { kind, joiner, .. } = self.open_block(event.index)?;
         let Delta { name, text, thinking, signature, partial_json } = event.delta;
         let part = match (*kind, &*name) {
             (BlockKind::Text(block), "text_delta") => {
-                Part::Text { block, text: joiner.push(text.ok_or(MISFIT)?) }
+                StreamEvent::Text { block, text: joiner.push(text.ok_or(MISFIT)?) }
             }
             (BlockKind::Thinking(block), "thinking_delta") => {
-                Part::Thinking { block, text: joiner.push(thinking.ok_or(MISFIT)?) }
+                StreamEvent::Thinking { block, text: joiner.push(thinking.ok_or(MISFIT)?) }
             }
             (BlockKind::Thinking(block), "signature_delta") => {
-                Part::Signature { block, text: signature.ok_or(MISFIT)? }
+                StreamEvent::Signature { block, text: signature.ok_or(MISFIT)? }
             }
             (BlockKind::ToolUse(block), "input_json_delta") => {
-                Part::Arguments { block, json: joiner.push(partial_json.ok_or(MISFIT)?) }
+                StreamEvent::Arguments { block, json: joiner.push(partial_json.ok_or(MISFIT)?) }
             }
             (BlockKind::Text(_) | BlockKind::Thinking(_) | BlockKind::ToolUse(_), name)
                 if is_known_delta(name) =>
@@ -313,17 +325,17 @@ impl Decoder {
         Ok(Decoded::Known)
     }
 
-    fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<Part>) -> Result<Decoded, Damage> {
+    fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<StreamEvent>) -> Result<Decoded, Damage> {
         let block = self.open_block(event.index)?;
         block.is_open = false;
         let rest = block.joiner.finish();
         match (block.kind, rest) {
-            (BlockKind::Text(block), Some(text)) => parts.push(Part::Text { block, text }),
-            (BlockKind::Thinking(block), Some(text)) => parts.push(Part::Thinking { block, text }),
-            (BlockKind::ToolUse(block), Some(json)) => parts.push(Part::Arguments { block, json }),
+            (BlockKind::Text(block), Some(text)) => parts.push(StreamEvent::Text { block, text }),
+            (BlockKind::Thinking(block), Some(text)) => parts.push(StreamEvent::Thinking { block, text }),
+            (BlockKind::ToolUse(block), Some(json)) => parts.push(StreamEvent::Arguments { block, json }),
             (BlockKind::Unknown, Some(_)) | (_, None) => {}
         }
-        parts.extend(block.kind.number().map(|block| Part::End { block }));
+        parts.extend(block.kind.number().map(|block| StreamEvent::End { block }));
         Ok(Decoded::Known)
     }
 
@@ -346,15 +358,15 @@ impl Decoder {
         }
     }
 
-    fn count(&mut self, counts: Option<Counts>, parts: &mut Vec<Part>) {
+    fn count(&mut self, counts: Option<Counts>, parts: &mut Vec<StreamEvent>) {
         if let Some(counts) = counts {
             self.counts.merge(counts);
-            parts.push(Part::Usage(self.counts.usage()));
+            parts.push(StreamEvent::Usage(self.counts.usage()));
         }
     }
 
     /// A refusal is an error: what was said up to it isn't to be built upon, and a person should see why.
-    fn take_end(&mut self, end: End) -> Result<Decoded, Fault> {
+    fn take_end(&mut self, end: End) -> Result<Decoded, ProviderFault> {
         self.stop = match end.stop_reason.as_deref() {
             None => self.stop,
             Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
@@ -362,7 +374,8 @@ impl Decoder {
             Some("refusal") => {
                 let why = end.stop_details.and_then(|details| details.explanation);
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                let fault = Fault::new(Failure::Fatal, format!("the model declined to answer{why}"));
+                let fault =
+                    ProviderFault::new(FailureKind::Fatal, format!("the model declined to answer{why}"));
                 return Err(fault.with_hint("put it differently, or ask another model"));
             }
             // `pause_turn` comes only with tools that run at the provider, of which tiller asks for none.
@@ -396,15 +409,15 @@ mod tests {
     const STOP: &str = r#"{"type":"message_stop"}"#;
 
     /// The parts of an answer's events behind `message_start`, and the error that ended it.
-    fn decode(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+    fn decode(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
         decode_all(&[&[START], datas].concat())
     }
 
-    fn decode_all(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+    fn decode_all(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
         let mut decoder = Decoder::default();
         let mut all = Vec::new();
         for data in datas {
-            let event = Event { data: (*data).to_owned(), ..Event::default() };
+            let event = SseEvent { data: (*data).to_owned(), ..SseEvent::default() };
             let mut parts = Vec::new();
             let taken = decoder.take(&event, &mut parts);
             all.extend(parts.into_iter().map(Ok));
@@ -420,7 +433,7 @@ mod tests {
         format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#)
     }
 
-    fn stop(reason: &str) -> Vec<Result<Part, Fault>> {
+    fn stop(reason: &str) -> Vec<Result<StreamEvent, ProviderFault>> {
         decode(&[TOOL, INPUT, STOP_0, &end(reason), STOP]).split_off(3)
     }
 
@@ -482,7 +495,7 @@ mod tests {
         for case in cases {
             let parts = decode_all(case);
             let Some(Err(fault)) = parts.last() else { panic!("{case:?}: {parts:?}") };
-            assert_eq!(fault.failure, Failure::Interrupted, "{case:?}");
+            assert_eq!(fault.failure, FailureKind::Interrupted, "{case:?}");
             assert!(fault.message.starts_with("the answer is damaged: "), "{fault:?}");
         }
     }
@@ -496,7 +509,7 @@ mod tests {
             datas.push(STOP_0);
             let parts = decode(&datas);
             let texts = parts.into_iter().filter_map(|part| match part.unwrap() {
-                Part::Text { text, .. } => Some(text),
+                StreamEvent::Text { text, .. } => Some(text),
                 _ => None,
             });
             texts.collect::<String>()
@@ -510,10 +523,10 @@ mod tests {
     fn answer_without_message_stop_is_incomplete() {
         let mut decoder = Decoder::default();
         for data in [START, TEXT, &text("hi"), STOP_0, &end("end_turn")] {
-            let event = Event { data: data.to_owned(), ..Event::default() };
+            let event = SseEvent { data: data.to_owned(), ..SseEvent::default() };
             decoder.take(&event, &mut Vec::new()).unwrap();
         }
-        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, Failure::Interrupted);
+        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
     }
 
     #[test]
@@ -527,14 +540,14 @@ mod tests {
             ("tool_use", StopReason::ToolUse),
         ];
         for (reason, meaning) in cases {
-            assert_eq!(stop(reason), [Ok(Part::Finished(meaning))], "{reason}");
+            assert_eq!(stop(reason), [Ok(StreamEvent::Finished(meaning))], "{reason}");
         }
         assert!(matches!(
             &stop("novelty")[..],
-            [Ok(Part::Trace { .. }), Ok(Part::Finished(StopReason::Stop))]
+            [Ok(StreamEvent::Trace { .. }), Ok(StreamEvent::Finished(StopReason::Stop))]
         ));
         let Err(refused) = &stop("refusal")[0] else { panic!("an error") };
-        assert_eq!(refused.failure, Failure::Fatal);
+        assert_eq!(refused.failure, FailureKind::Fatal);
     }
 
     #[test]
@@ -551,7 +564,7 @@ mod tests {
             total_tokens: Tokens(total),
             ..Usage::default()
         };
-        assert_eq!(parts, [Ok(Part::Usage(usage(1, 18))), Ok(Part::Usage(usage(20, 37)))]);
+        assert_eq!(parts, [Ok(StreamEvent::Usage(usage(1, 18))), Ok(StreamEvent::Usage(usage(20, 37)))]);
     }
 
     #[test]
@@ -564,12 +577,13 @@ mod tests {
             r#"{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}"#,
             r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"hi"}}"#,
         ]);
-        let texts: Vec<_> = parts.iter().filter(|part| matches!(part, Ok(Part::Text { .. }))).collect();
+        let texts: Vec<_> =
+            parts.iter().filter(|part| matches!(part, Ok(StreamEvent::Text { .. }))).collect();
         assert_eq!(
             texts,
             [
-                &Ok(Part::Text { block: 0, text: String::new() }),
-                &Ok(Part::Text { block: 0, text: "hi".into() })
+                &Ok(StreamEvent::Text { block: 0, text: String::new() }),
+                &Ok(StreamEvent::Text { block: 0, text: "hi".into() })
             ]
         );
         assert_eq!(parts.len(), 5);
@@ -580,7 +594,7 @@ mod tests {
         let parts = decode(&[
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"abc="}}"#,
         ]);
-        assert_eq!(parts[1], Ok(Part::Signature { block: 0, text: "redacted:abc=".into() }));
+        assert_eq!(parts[1], Ok(StreamEvent::Signature { block: 0, text: "redacted:abc=".into() }));
     }
 
     #[test]
@@ -588,14 +602,14 @@ mod tests {
         let parts = decode(&[
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"ls","input":{"path":"."}}}"#,
         ]);
-        assert_eq!(parts[1], Ok(Part::Arguments { block: 0, json: r#"{"path":"."}"#.into() }));
+        assert_eq!(parts[1], Ok(StreamEvent::Arguments { block: 0, json: r#"{"path":"."}"#.into() }));
     }
 
     #[test]
     fn an_error_in_the_stream_is_classified() {
         let parts =
             decode(&[r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]);
-        let fault = Fault::new(Failure::Transient { retry_after: None }, "Overloaded")
+        let fault = ProviderFault::new(FailureKind::Transient { retry_after: None }, "Overloaded")
             .with_hint("wait a little, or ask another model (/model, --model)");
         assert_eq!(parts, [Err(fault)]);
     }

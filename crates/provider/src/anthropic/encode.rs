@@ -15,7 +15,7 @@ use tiller_core::unit::Tokens;
 
 use super::{API, REDACTED};
 use crate::catalog::{self, Silence, Thinking};
-use crate::{Request, ToolChoice, wording};
+use crate::{Request, ToolChoice, placeholders};
 
 /// Fewest tokens of thought that the API accepts as a budget.
 const MIN_BUDGET: u64 = 1_024;
@@ -116,7 +116,7 @@ pub(super) fn body(request: &Request, plan: &Plan, provider: &str) -> Value {
     body.insert("model".into(), json!(request.model));
     body.insert("max_tokens".into(), json!(plan.max_tokens));
     body.insert("stream".into(), json!(true));
-    if wording::is_text(&request.system) {
+    if placeholders::is_text(&request.system) {
         let text = json!({ "type": "text", "text": request.system, "cache_control": ephemeral() });
         body.insert("system".into(), json!([text]));
     }
@@ -154,10 +154,10 @@ fn messages(request: &Request, plan: &Plan, provider: &str) -> Vec<Value> {
     for message in &request.messages {
         match &**message {
             Message::User(user) => {
-                turns.extend(Role::User, wording::user_blocks(&user.content).iter().filter_map(block));
+                turns.extend(Role::User, placeholders::user_blocks(&user.content).iter().filter_map(block));
             }
             Message::BashExecution(ran) => {
-                turns.extend(Role::User, wording::bash_text(ran).map(|text| text_block(&text)));
+                turns.extend(Role::User, placeholders::bash_text(ran).map(|text| text_block(&text)));
             }
             Message::ToolResult(result) => turns.add_result(tool_result(result)),
             Message::Assistant(answer) => {
@@ -245,18 +245,19 @@ fn block(block: &UserBlock) -> Option<Value> {
 
 /// A failed result may hold text only, and neither kind may be empty.
 fn tool_result(result: &ToolResultMessage) -> Value {
-    let id = wording::call_id(result.tool_call_id.as_str(), MAX_ID);
-    let sendable = || result.content.iter().filter(|block| wording::is_sendable(block));
+    let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
+    let sendable = || result.content.iter().filter(|block| placeholders::is_sendable(block));
     let mut content: Vec<Value> = if result.is_error {
         let has_image = sendable().any(|block| matches!(block, UserBlock::Image { .. }));
         let text = joined_text(&result.content);
-        let texts = [wording::is_text(&text).then_some(text.as_str()), has_image.then_some(wording::IMAGE)];
+        let texts =
+            [placeholders::is_text(&text).then_some(text.as_str()), has_image.then_some(placeholders::IMAGE)];
         texts.into_iter().flatten().map(text_block).collect()
     } else {
         sendable().filter_map(block).collect()
     };
     if content.is_empty() {
-        content.push(text_block(wording::NO_OUTPUT));
+        content.push(text_block(placeholders::NO_OUTPUT));
     }
     let mut value = json!({ "type": "tool_result", "tool_use_id": id, "content": content });
     if result.is_error {
@@ -267,7 +268,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
 
 fn assistant_blocks(answer: &AssistantMessage, reads_thoughts: bool) -> Vec<Value> {
     let block = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => wording::is_text(text).then(|| text_block(text)),
+        AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text_block(text)),
         AssistantBlock::Thinking { thinking, thinking_signature } => {
             let signature =
                 thinking_signature.as_deref().filter(|seal| reads_thoughts && !seal.is_empty())?;
@@ -286,7 +287,7 @@ fn assistant_blocks(answer: &AssistantMessage, reads_thoughts: bool) -> Vec<Valu
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let id = wording::call_id(call.id.as_str(), MAX_ID);
+    let id = placeholders::call_id(call.id.as_str(), MAX_ID);
     let input = if call.arguments.is_object() { call.arguments.clone() } else { json!({}) };
     json!({ "type": "tool_use", "id": id, "name": call.name, "input": input })
 }

@@ -14,7 +14,7 @@
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
-use super::{ModelFacts, Price, Sight};
+use super::{ImageInput, ModelFacts, Price};
 
 /// The name under which the Claude rows are known.
 pub(super) const ANTHROPIC: &str = "anthropic";
@@ -103,7 +103,7 @@ impl Row {
             max_output: self.max_output,
             least_thinking: self.thinking.least(),
             // So it stands on the page of each of them.
-            sight: Sight::Sees,
+            sight: ImageInput::Supported,
             price: Some(self.price()),
         }
     }

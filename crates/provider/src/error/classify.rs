@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::spoken_wait::spoken_wait;
-use super::{Failure, Fault, advice, one_line};
+use super::retry_delay_text::spoken_wait;
+use super::{FailureKind, ProviderFault, hints, one_line};
 
 /// Most characters of a body that is no JSON: enough to tell a proxy's error page by.
 const MAX_RAW_CHARS: usize = 200;
@@ -92,7 +92,7 @@ const OVERFLOW: &[&str] = &[
 ];
 
 /// The kind of failure that `refusal` is, with a message to show.
-pub(crate) fn classify(refusal: &Refusal) -> Fault {
+pub(crate) fn classify(refusal: &Refusal) -> ProviderFault {
     let failure = failure_of(refusal);
     let message = match (refusal.message.as_str(), refusal.status) {
         ("", 0) if refusal.kind.is_empty() => "an error without a message".to_owned(),
@@ -101,43 +101,43 @@ pub(crate) fn classify(refusal: &Refusal) -> Fault {
         (message, 0) => message.to_owned(),
         (message, status) => format!("{message} (HTTP status {status})"),
     };
-    let fault = Fault::new(failure, one_line(&message));
-    match advice::of_refusal(failure, refusal.status) {
+    let fault = ProviderFault::new(failure, one_line(&message));
+    match hints::of_refusal(failure, refusal.status) {
         Some(hint) => fault.with_hint(hint),
         None => fault,
     }
 }
 
-fn failure_of(refusal: &Refusal) -> Failure {
+fn failure_of(refusal: &Refusal) -> FailureKind {
     let text = without_addresses(&format!("{} {}", refusal.kind, refusal.message).to_lowercase());
     let says = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
     let spoken = spoken_wait(&text);
-    let transient = Failure::Transient { retry_after: refusal.retry_after.or(spoken) };
+    let transient = FailureKind::Transient { retry_after: refusal.retry_after.or(spoken) };
     // Gemini calls every limit a quota; one that comes back says when, and one of nothing never does.
     let comes_back = spoken.is_some() && !text.contains("limit: 0");
     if refusal.status == 402 || (says(QUOTA) && !comes_back) {
-        return Failure::Quota;
+        return FailureKind::Quota;
     }
     if says(AUTH) {
-        return Failure::Auth;
+        return FailureKind::Auth;
     }
     if says(TOO_LARGE) {
-        return Failure::Overflow;
+        return FailureKind::Overflow;
     }
     if says(HOPELESS) {
-        return Failure::Fatal;
+        return FailureKind::Fatal;
     }
     if says(RATE) || comes_back {
         return transient;
     }
     if says(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(refusal) {
-        return Failure::Overflow;
+        return FailureKind::Overflow;
     }
     match refusal.status {
-        401 | 403 => Failure::Auth,
+        401 | 403 => FailureKind::Auth,
         408 | 425 | 429 | 500.. => transient,
         0 => failure_of_kind(&refusal.kind, transient),
-        _ => Failure::Fatal,
+        _ => FailureKind::Fatal,
     }
 }
 
@@ -159,13 +159,13 @@ fn is_silent_overflow(refusal: &Refusal) -> bool {
 
 /// Inside a stream there is no status; Anthropic's error types say the same
 /// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code.
-fn failure_of_kind(kind: &str, transient: Failure) -> Failure {
+fn failure_of_kind(kind: &str, transient: FailureKind) -> FailureKind {
     let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
     if is(&["authentication_error", "permission_error", "401", "403"]) {
-        return Failure::Auth;
+        return FailureKind::Auth;
     }
     if is(&["invalid_request_error", "not_found_error", "invalid_prompt", "400", "404", "422"]) {
-        return Failure::Fatal;
+        return FailureKind::Fatal;
     }
     transient
 }
@@ -220,10 +220,10 @@ fn page_title(page: &str) -> String {
 mod tests {
     use super::*;
 
-    const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+    const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
     /// Status, body, and what it means.
-    const ANSWERS: &[(u16, &str, Failure)] = &[
+    const ANSWERS: &[(u16, &str, FailureKind)] = &[
         (
             429,
             r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit of 40,000 input tokens per minute"}}"#,
@@ -241,63 +241,63 @@ mod tests {
         (
             429,
             r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}"#,
-            Failure::Quota,
+            FailureKind::Quota,
         ),
         (
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
-            Failure::Quota,
+            FailureKind::Quota,
         ),
-        (402, "", Failure::Quota),
+        (402, "", FailureKind::Quota),
         (
             401,
             r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
-            Failure::Auth,
+            FailureKind::Auth,
         ),
-        (403, r#"{"message":"Forbidden"}"#, Failure::Auth),
+        (403, r#"{"message":"Forbidden"}"#, FailureKind::Auth),
         (
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             413,
             r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             400,
             r#"{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             400,
             r#"[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             500,
             r#"{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
-        (400, "", Failure::Overflow),
-        (413, "", Failure::Overflow),
+        (400, "", FailureKind::Overflow),
+        (413, "", FailureKind::Overflow),
         (
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: roles must alternate"}}"#,
-            Failure::Fatal,
+            FailureKind::Fatal,
         ),
-        (404, r#"{"error":"model 'x' not found"}"#, Failure::Fatal),
-        (307, "", Failure::Fatal),
+        (404, r#"{"error":"model 'x' not found"}"#, FailureKind::Fatal),
+        (307, "", FailureKind::Fatal),
     ];
 
     /// What each provider was seen to answer, by name.
-    const BY_PROVIDER: &[(&str, u16, &str, Failure)] = &[
+    const BY_PROVIDER: &[(&str, u16, &str, FailureKind)] = &[
         (
             "anthropic: window",
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 198214 + 8192 > 200000, decrease input length or `max_tokens` and try again"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "openai: rate",
@@ -315,7 +315,7 @@ mod tests {
             "openrouter: credits",
             402,
             r#"{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 30104.","code":402,"metadata":{"provider_name":null}}}"#,
-            Failure::Quota,
+            FailureKind::Quota,
         ),
         (
             "openrouter: upstream",
@@ -327,7 +327,7 @@ mod tests {
             "openrouter: window",
             400,
             r#"{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens","code":400}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "groq: rate, with a link to billing",
@@ -339,13 +339,13 @@ mod tests {
             "groq: more than a minute's worth",
             413,
             r#"{"error":{"message":"Request too large for model `llama-3.1-8b-instant` on tokens per minute (TPM): Limit 6000, Requested 14368, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "groq: window",
             400,
             r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "cerebras: rate",
@@ -363,13 +363,13 @@ mod tests {
             "cerebras: window",
             400,
             r#"{"message":"Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000","type":"invalid_request_error","code":"context_length_exceeded"}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "cerebras: key",
             401,
             r#"{"message":"Wrong API Key","type":"invalid_request_error","param":"api_key","code":"wrong_api_key"}"#,
-            Failure::Auth,
+            FailureKind::Auth,
         ),
         (
             "mistral: capacity",
@@ -381,9 +381,9 @@ mod tests {
             "mistral: window",
             400,
             r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":"3051"}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
-        ("mistral: key", 401, r#"{"message":"Unauthorized","request_id":"x"}"#, Failure::Auth),
+        ("mistral: key", 401, r#"{"message":"Unauthorized","request_id":"x"}"#, FailureKind::Auth),
         (
             "xai: rate",
             429,
@@ -394,13 +394,13 @@ mod tests {
             "xai: window",
             400,
             r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "xai: key, as a bad request",
             400,
             r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: na***ys. You can obtain an API key from https://console.x.ai."}"#,
-            Failure::Auth,
+            FailureKind::Auth,
         ),
         (
             "gemini: a minute's quota",
@@ -412,7 +412,7 @@ mod tests {
             "gemini: no quota at all",
             429,
             r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro\nPlease retry in 20.25s.","status":"RESOURCE_EXHAUSTED"}}]"#,
-            Failure::Quota,
+            FailureKind::Quota,
         ),
         (
             "gemini: overloaded",
@@ -424,19 +424,19 @@ mod tests {
             "gemini: key, as a bad request",
             400,
             r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
-            Failure::Auth,
+            FailureKind::Auth,
         ),
         (
             "ollama: memory",
             500,
             r#"{"error":{"message":"model requires more system memory (2.7 GiB) than is available (2.3 GiB)","type":"api_error"}}"#,
-            Failure::Fatal,
+            FailureKind::Fatal,
         ),
         (
             "ollama: model",
             404,
             r#"{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}"#,
-            Failure::Fatal,
+            FailureKind::Fatal,
         ),
         (
             "llama.cpp: loading",
@@ -448,15 +448,20 @@ mod tests {
             "llama.cpp: window",
             400,
             r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
         (
             "lm studio: window",
             400,
             r#"{"error":"Trying to keep the first 15857 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
-        ("lm studio: window, mlx", 400, r#"{"error":"Context size has been exceeded."}"#, Failure::Overflow),
+        (
+            "lm studio: window, mlx",
+            400,
+            r#"{"error":"Context size has been exceeded."}"#,
+            FailureKind::Overflow,
+        ),
         (
             "lm studio: crash",
             500,
@@ -467,18 +472,18 @@ mod tests {
             "deepseek: balance",
             402,
             r#"{"error":{"message":"Insufficient Balance","type":"unknown_error"}}"#,
-            Failure::Quota,
+            FailureKind::Quota,
         ),
         (
             "zai: window",
             400,
             r#"{"error":{"code":"1261","message":"Prompt exceeds max length"}}"#,
-            Failure::Overflow,
+            FailureKind::Overflow,
         ),
     ];
 
-    const fn waits(ms: u64) -> Failure {
-        Failure::Transient { retry_after: Some(Duration::from_millis(ms)) }
+    const fn waits(ms: u64) -> FailureKind {
+        FailureKind::Transient { retry_after: Some(Duration::from_millis(ms)) }
     }
 
     #[test]
@@ -536,14 +541,14 @@ mod tests {
         assert_eq!(failure("overloaded_error"), TRANSIENT);
         assert_eq!(failure("api_error"), TRANSIENT);
         assert_eq!(failure("server_error 502"), TRANSIENT);
-        assert_eq!(failure("authentication_error"), Failure::Auth);
-        assert_eq!(failure("invalid_request_error"), Failure::Fatal);
+        assert_eq!(failure("authentication_error"), FailureKind::Auth);
+        assert_eq!(failure("invalid_request_error"), FailureKind::Fatal);
     }
 
     #[test]
     fn a_wait_goes_with_the_failure() {
         let retry_after = Some(Duration::from_secs(7));
         let refusal = Refusal { retry_after, ..refusal_in(429, "") };
-        assert_eq!(classify(&refusal).failure, Failure::Transient { retry_after });
+        assert_eq!(classify(&refusal).failure, FailureKind::Transient { retry_after });
     }
 }

@@ -13,10 +13,10 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
-use crate::error::{Fault, classify, refusal_in};
+use crate::error::{ProviderFault, classify, refusal_in};
 use crate::http::{Damage, Decode, incomplete, trace};
-use crate::sse::Event;
-use crate::{Failure, Part};
+use crate::sse::SseEvent;
+use crate::{FailureKind, StreamEvent};
 
 /// The data of the event behind the last chunk.
 const DONE: &str = "[DONE]";
@@ -139,10 +139,10 @@ enum Prose {
 }
 
 impl Prose {
-    fn part(self, block: usize, text: String) -> Part {
+    fn part(self, block: usize, text: String) -> StreamEvent {
         match self {
-            Self::Text => Part::Text { block, text },
-            Self::Thinking => Part::Thinking { block, text },
+            Self::Text => StreamEvent::Text { block, text },
+            Self::Thinking => StreamEvent::Thinking { block, text },
         }
     }
 }
@@ -171,7 +171,7 @@ enum Begun {
 }
 
 impl Decode for Decoder {
-    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault> {
+    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         if event.data.trim() == DONE {
             return self.finish(parts).map_err(|damage| damage.report(event, parts));
         }
@@ -197,7 +197,7 @@ impl Decode for Decoder {
         }
     }
 
-    fn end(&mut self, parts: &mut Vec<Part>) -> Result<(), Fault> {
+    fn end(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         self.finish(parts).map_err(|_| incomplete())
     }
 }
@@ -219,7 +219,7 @@ impl Decoder {
     fn take_chunk<'a>(
         &mut self,
         chunk: Chunk<'a>,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<StreamEvent>,
     ) -> Result<Option<Cow<'a, str>>, Damage> {
         let mut reason = None;
         // Only one choice is ever asked for. Usage comes with none.
@@ -237,7 +237,7 @@ impl Decoder {
             }
         }
         let counts = chunk.usage.and_then(|usage| serde_json::from_str::<Counts>(usage.get()).ok());
-        parts.extend(counts.map(|counts| Part::Usage(counts.usage())));
+        parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
         Ok(reason)
     }
 
@@ -246,7 +246,7 @@ impl Decoder {
         self.blocks - 1
     }
 
-    fn write(&mut self, kind: Prose, text: Option<Wtf8>, parts: &mut Vec<Part>) {
+    fn write(&mut self, kind: Prose, text: Option<Wtf8>, parts: &mut Vec<StreamEvent>) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         if self.prose.as_ref().is_none_or(|prose| prose.kind != kind) {
             self.end_prose(parts);
@@ -256,14 +256,14 @@ impl Decoder {
         parts.extend(self.prose.as_mut().map(|prose| kind.part(prose.number, prose.joiner.push(text))));
     }
 
-    fn end_prose(&mut self, parts: &mut Vec<Part>) {
+    fn end_prose(&mut self, parts: &mut Vec<StreamEvent>) {
         if let Some(mut prose) = self.prose.take() {
             parts.extend(prose.joiner.finish().map(|text| prose.kind.part(prose.number, text)));
-            parts.push(Part::End { block: prose.number });
+            parts.push(StreamEvent::End { block: prose.number });
         }
     }
 
-    fn take_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<Part>) -> Result<(), Damage> {
+    fn take_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         let at = self.call_of(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
         let function = delta.function.unwrap_or_default();
         let name = function.name.filter(|name| !name.is_empty());
@@ -278,7 +278,7 @@ impl Decoder {
             let block = self.blocks;
             self.blocks += 1;
             call.begun = Begun::As(block);
-            parts.push(Part::Call { block, id: CallId::new(&call.id), name });
+            parts.push(StreamEvent::Call { block, id: CallId::new(&call.id), name });
         }
         match &mut call.begun {
             Begun::No(held) => {
@@ -289,12 +289,12 @@ impl Decoder {
                 }
             }
             Begun::As(_) if arguments.is_empty() => {}
-            Begun::As(block) => parts.push(Part::Arguments { block: *block, json: arguments }),
+            Begun::As(block) => parts.push(StreamEvent::Arguments { block: *block, json: arguments }),
         }
         Ok(())
     }
 
-    fn add_call(&mut self, delta: &CallDelta<'_>, parts: &mut Vec<Part>) -> usize {
+    fn add_call(&mut self, delta: &CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> usize {
         self.end_prose(parts);
         self.unnamed_bytes += 1024;
         let id = delta.id.clone().filter(|id| !id.is_empty());
@@ -321,36 +321,41 @@ impl Decoder {
     }
 
     /// Ends what is open. A call that never got a name is damage: its first delta was lost.
-    fn end_blocks(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+    fn end_blocks(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.end_prose(parts);
         for mut call in std::mem::take(&mut self.calls) {
             let Begun::As(block) = call.begun else {
                 return Err(Damage::Order("a tool call has no name"));
             };
-            parts.extend(call.joiner.finish().map(|json| Part::Arguments { block, json }));
-            parts.push(Part::End { block });
+            parts.extend(call.joiner.finish().map(|json| StreamEvent::Arguments { block, json }));
+            parts.push(StreamEvent::End { block });
             self.has_calls = true;
         }
         Ok(())
     }
 
-    fn take_reason(&mut self, reason: &str) -> Result<(), Fault> {
+    fn take_reason(&mut self, reason: &str) -> Result<(), ProviderFault> {
         self.stop = match reason {
             "" => self.stop,
             "length" | "max_tokens" => Some(StopReason::Length),
             "tool_calls" | "function_call" => Some(StopReason::ToolUse),
             "content_filter" => {
-                let fault = Fault::new(Failure::Fatal, "the provider's content filter stopped the answer");
+                let fault = ProviderFault::new(
+                    FailureKind::Fatal,
+                    "the provider's content filter stopped the answer",
+                );
                 return Err(fault.with_hint("put it differently, or ask another model"));
             }
-            "error" => return Err(Fault::new(Failure::Interrupted, "the provider broke off the answer")),
+            "error" => {
+                return Err(ProviderFault::new(FailureKind::Interrupted, "the provider broke off the answer"));
+            }
             _ => Some(StopReason::Stop),
         };
         Ok(())
     }
 
     /// Completes the answer.
-    fn finish(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+    fn finish(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.end_blocks(parts)?;
         let reason = match (self.stop, self.has_calls) {
             (None, _) => return Err(Damage::Order("the answer ended without a finish reason")),
@@ -360,7 +365,7 @@ impl Decoder {
             (Some(StopReason::Stop), true) => StopReason::ToolUse,
             (Some(reason), _) => reason,
         };
-        parts.push(Part::Finished(reason));
+        parts.push(StreamEvent::Finished(reason));
         Ok(())
     }
 }
@@ -369,11 +374,11 @@ impl Decoder {
 mod tests {
     use super::*;
 
-    fn decode(datas: &[&str]) -> Vec<Result<Part, Fault>> {
+    fn decode(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
         let mut decoder = Decoder::new("T".into());
         let mut all = Vec::new();
         for data in datas {
-            let event = Event { data: (*data).to_owned(), ..Event::default() };
+            let event = SseEvent { data: (*data).to_owned(), ..SseEvent::default() };
             let mut parts = Vec::new();
             let taken = decoder.take(&event, &mut parts);
             all.extend(parts.into_iter().map(Ok));
@@ -419,7 +424,7 @@ mod tests {
         for case in cases {
             let parts = decode(case);
             let Some(Err(fault)) = parts.last() else { panic!("{case:?}: {parts:?}") };
-            assert_eq!(fault.failure, Failure::Interrupted, "{case:?}");
+            assert_eq!(fault.failure, FailureKind::Interrupted, "{case:?}");
             assert!(fault.message.starts_with("the answer is damaged: "), "{fault:?}");
         }
     }
@@ -430,7 +435,7 @@ mod tests {
             let half = |half: &str| text(half).replace("content", key);
             let parts = decode(&[&half(r"a\ud83d"), &half(r"\ude00b\ud83d"), STOP]);
             let texts = parts.into_iter().filter_map(|part| match part.unwrap() {
-                Part::Text { text, .. } | Part::Thinking { text, .. } => Some(text),
+                StreamEvent::Text { text, .. } | StreamEvent::Thinking { text, .. } => Some(text),
                 _ => None,
             });
             assert_eq!(texts.collect::<String>(), "a😀b\u{fffd}", "{key}");
@@ -444,16 +449,16 @@ mod tests {
         assert_eq!(parts[1], arguments(0, r#"{"a":"😀"}"#));
     }
 
-    fn call(block: usize, id: &str, name: &str) -> Result<Part, Fault> {
-        Ok(Part::Call { block, id: id.into(), name: name.into() })
+    fn call(block: usize, id: &str, name: &str) -> Result<StreamEvent, ProviderFault> {
+        Ok(StreamEvent::Call { block, id: id.into(), name: name.into() })
     }
 
-    fn arguments(block: usize, json: &str) -> Result<Part, Fault> {
-        Ok(Part::Arguments { block, json: json.into() })
+    fn arguments(block: usize, json: &str) -> Result<StreamEvent, ProviderFault> {
+        Ok(StreamEvent::Arguments { block, json: json.into() })
     }
 
-    const END_0: Result<Part, Fault> = Ok(Part::End { block: 0 });
-    const END_1: Result<Part, Fault> = Ok(Part::End { block: 1 });
+    const END_0: Result<StreamEvent, ProviderFault> = Ok(StreamEvent::End { block: 0 });
+    const END_1: Result<StreamEvent, ProviderFault> = Ok(StreamEvent::End { block: 1 });
 
     #[test]
     fn calls_are_told_apart_by_index() {
@@ -474,7 +479,7 @@ mod tests {
                 arguments(0, "{}"),
                 END_0,
                 END_1,
-                Ok(Part::Finished(StopReason::ToolUse)),
+                Ok(StreamEvent::Finished(StopReason::ToolUse)),
             ]
         );
     }
@@ -497,7 +502,7 @@ mod tests {
                 END_1,
             ];
             assert_eq!(parts[..6], expected);
-            assert_eq!(parts[6], Ok(Part::Finished(StopReason::ToolUse)));
+            assert_eq!(parts[6], Ok(StreamEvent::Finished(StopReason::ToolUse)));
         }
     }
 
@@ -521,8 +526,12 @@ mod tests {
             STOP,
             "[DONE]",
         ]);
-        let expected =
-            [call(0, "a", "ls"), arguments(0, r#"{"x":1}"#), END_0, Ok(Part::Finished(StopReason::ToolUse))];
+        let expected = [
+            call(0, "a", "ls"),
+            arguments(0, r#"{"x":1}"#),
+            END_0,
+            Ok(StreamEvent::Finished(StopReason::ToolUse)),
+        ];
         assert_eq!(parts, expected);
     }
 
@@ -542,9 +551,9 @@ mod tests {
             assert_eq!(
                 parts,
                 [
-                    Ok(Part::Thinking { block: 0, text: "hm".into() }),
+                    Ok(StreamEvent::Thinking { block: 0, text: "hm".into() }),
                     END_0,
-                    Ok(Part::Text { block: 1, text: "yes".into() }),
+                    Ok(StreamEvent::Text { block: 1, text: "yes".into() }),
                 ]
             );
         }
@@ -558,7 +567,7 @@ mod tests {
         ]);
         let usage = |counts: [u64; 5]| {
             let [input, output, cache_read, cache_write, total_tokens] = counts.map(Tokens);
-            Ok(Part::Usage(Usage {
+            Ok(StreamEvent::Usage(Usage {
                 input,
                 output,
                 cache_read,
@@ -578,22 +587,22 @@ mod tests {
             let first = if reason == "tool_calls" { call } else { r#"{"choices":[]}"# };
             decode(&[first, &chunk, "[DONE]"]).pop().unwrap()
         };
-        assert_eq!(finish("stop"), Ok(Part::Finished(StopReason::Stop)));
-        assert_eq!(finish("length"), Ok(Part::Finished(StopReason::Length)));
-        assert_eq!(finish("tool_calls"), Ok(Part::Finished(StopReason::ToolUse)));
-        assert_eq!(finish("content_filter").unwrap_err().failure, Failure::Fatal);
-        assert_eq!(finish("error").unwrap_err().failure, Failure::Interrupted);
+        assert_eq!(finish("stop"), Ok(StreamEvent::Finished(StopReason::Stop)));
+        assert_eq!(finish("length"), Ok(StreamEvent::Finished(StopReason::Length)));
+        assert_eq!(finish("tool_calls"), Ok(StreamEvent::Finished(StopReason::ToolUse)));
+        assert_eq!(finish("content_filter").unwrap_err().failure, FailureKind::Fatal);
+        assert_eq!(finish("error").unwrap_err().failure, FailureKind::Interrupted);
     }
 
     #[test]
     fn an_end_without_done_is_one_if_the_reason_was_told() {
         let mut decoder = Decoder::new("T".into());
-        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, Failure::Interrupted);
+        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
         let data = r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#.to_owned();
-        decoder.take(&Event { data, ..Event::default() }, &mut Vec::new()).unwrap();
+        decoder.take(&SseEvent { data, ..SseEvent::default() }, &mut Vec::new()).unwrap();
         let mut parts = Vec::new();
         decoder.end(&mut parts).unwrap();
-        assert_eq!(parts, [Part::Finished(StopReason::Length)]);
+        assert_eq!(parts, [StreamEvent::Finished(StopReason::Length)]);
     }
 
     #[test]
@@ -603,8 +612,8 @@ mod tests {
             r#"{"choices":[{"delta":null}],"usage":"none","error":null}"#,
             r#"{"error":{"message":"Rate limit reached","code":429}}"#,
         ]);
-        assert!(matches!(&parts[0], Ok(Part::Trace { name: "unknown_event", .. })));
+        assert!(matches!(&parts[0], Ok(StreamEvent::Trace { name: "unknown_event", .. })));
         let Err(fault) = &parts[1] else { panic!("an error: {parts:?}") };
-        assert_eq!(fault.failure, Failure::Transient { retry_after: None });
+        assert_eq!(fault.failure, FailureKind::Transient { retry_after: None });
     }
 }

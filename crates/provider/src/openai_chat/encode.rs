@@ -9,7 +9,7 @@ use tiller_core::message::{
     UserBlock, joined_text,
 };
 
-use crate::{Request, ToolChoice, wording};
+use crate::{Request, ToolChoice, placeholders};
 
 /// Longest id of a call that OpenAI accepts ("string too long. Expected a string with maximum length 40").
 const MAX_ID: usize = 40;
@@ -126,15 +126,16 @@ fn tool(spec: &ToolSpec) -> Value {
 
 fn messages(request: &Request) -> Vec<Value> {
     let mut messages = Vec::new();
-    if wording::is_text(&request.system) {
+    if placeholders::is_text(&request.system) {
         messages.push(json!({ "role": "system", "content": request.system }));
     }
     for message in &request.messages {
         match &**message {
-            Message::User(user) => messages.extend(user_message(&wording::user_blocks(&user.content))),
+            Message::User(user) => messages.extend(user_message(&placeholders::user_blocks(&user.content))),
             Message::BashExecution(ran) => {
-                messages
-                    .extend(wording::bash_text(ran).map(|text| json!({ "role": "user", "content": text })));
+                messages.extend(
+                    placeholders::bash_text(ran).map(|text| json!({ "role": "user", "content": text })),
+                );
             }
             Message::Assistant(answer) => messages.extend(assistant_message(answer)),
             Message::ToolResult(result) => add_result(&mut messages, result),
@@ -168,7 +169,7 @@ fn part(block: &UserBlock) -> Option<Value> {
 
 fn assistant_message(answer: &AssistantMessage) -> Option<Value> {
     let text = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => wording::is_text(text).then(|| text.clone()),
+        AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text.clone()),
         AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
     };
     let texts: Vec<String> = answer.content.iter().filter_map(text).collect();
@@ -187,7 +188,7 @@ fn assistant_message(answer: &AssistantMessage) -> Option<Value> {
 fn tool_call(call: &ToolCall) -> Value {
     let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
     json!({
-        "id": wording::call_id(call.id.as_str(), MAX_ID),
+        "id": placeholders::call_id(call.id.as_str(), MAX_ID),
         "type": "function",
         "function": { "name": call.name, "arguments": arguments },
     })
@@ -203,16 +204,16 @@ fn add_result(messages: &mut Vec<Value>, result: &ToolResultMessage) {
     let images: Vec<UserBlock> = result
         .content
         .iter()
-        .filter(|block| matches!(block, UserBlock::Image { .. }) && wording::is_sendable(block))
+        .filter(|block| matches!(block, UserBlock::Image { .. }) && placeholders::is_sendable(block))
         .cloned()
         .collect();
-    let has_text = wording::is_text(&joined_text(&result.content));
+    let has_text = placeholders::is_text(&joined_text(&result.content));
     let text = if images.is_empty() || has_text {
-        wording::result_text(&result.content)
+        placeholders::result_text(&result.content)
     } else {
-        wording::IMAGE.to_owned()
+        placeholders::IMAGE.to_owned()
     };
-    let id = wording::call_id(result.tool_call_id.as_str(), MAX_ID);
+    let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
     messages.insert(at, json!({ "role": "tool", "tool_call_id": id, "content": text }));
     if !images.is_empty() {
         let intro = UserBlock::Text { text: format!("Images in the result of {}:", result.tool_name) };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use tiller_provider::{Endpoint, Failure, OpenAiChat, ProviderError, Timeouts};
+use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, Timeouts};
 
 use crate::{failure, hello};
 
@@ -65,7 +65,7 @@ async fn connection_closed_within_an_answer_says_so() {
             stream.shutdown(Shutdown::Both).unwrap();
         });
         let error = error_at(format!("http://127.0.0.1:{port}")).await;
-        assert_eq!(error.failure, Failure::Interrupted);
+        assert_eq!(error.failure, FailureKind::Interrupted);
         assert_eq!(error.message, "connection closed in the middle of the answer");
     }
 }
@@ -77,7 +77,7 @@ async fn connection_closed_before_an_answer_says_so() {
         stream.shutdown(Shutdown::Both).unwrap();
     });
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
-    assert_eq!(error.failure, Failure::Transient { retry_after: None });
+    assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
     assert_eq!(error.message, format!("127.0.0.1:{port} closed the connection without an answer"));
 }
 

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use serde_json::Value;
 use tiller_core::message::{StopReason, ToolCall};
-use tiller_provider::{Part, Provider};
+use tiller_provider::{Provider, StreamEvent};
 use tiller_test_support::mock_server::{MockServer, Protocol, Reply, Stream, pieces};
 
 use super::streams::says;
@@ -83,14 +83,14 @@ fn ask(protocol: Protocol, bytes: Vec<u8>) -> Option<Complete> {
     let mut blocks: Vec<Block> = Vec::new();
     for part in parts {
         let (block, kind, piece) = match part.ok()? {
-            Part::Text { block, text } => (block, "text".to_owned(), text),
-            Part::Thinking { block, text } | Part::Signature { block, text } => {
+            StreamEvent::Text { block, text } => (block, "text".to_owned(), text),
+            StreamEvent::Thinking { block, text } | StreamEvent::Signature { block, text } => {
                 (block, "thinking".to_owned(), text)
             }
-            Part::Call { block, id, name } => (block, format!("{id} {name}"), String::new()),
-            Part::Arguments { block, json } => (block, String::new(), json),
-            Part::Finished(reason) => return Some(Complete { blocks, reason }),
-            Part::End { .. } | Part::Usage(_) | Part::Trace { .. } => continue,
+            StreamEvent::Call { block, id, name } => (block, format!("{id} {name}"), String::new()),
+            StreamEvent::Arguments { block, json } => (block, String::new(), json),
+            StreamEvent::Finished(reason) => return Some(Complete { blocks, reason }),
+            StreamEvent::End { .. } | StreamEvent::Usage(_) | StreamEvent::Trace { .. } => continue,
         };
         if block == blocks.len() {
             blocks.push((kind, String::new()));

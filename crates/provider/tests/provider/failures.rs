@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tiller_provider::{Anthropic, Endpoint, Failure, OpenAiChat, Provider, Timeouts};
+use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
 use tiller_test_support::mock_server::{Ending, MockServer, PING, Reply, Say};
 
 use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
 
-const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
 #[tokio::test]
 async fn statuses_become_failures_with_the_providers_words() {
@@ -17,7 +17,7 @@ async fn statuses_become_failures_with_the_providers_words() {
         (
             Reply::status(429, r#"{"error":{"type":"rate_limit_error","message":"Slow down"}}"#)
                 .header("retry-after", "7"),
-            Failure::Transient { retry_after: wait },
+            FailureKind::Transient { retry_after: wait },
             "Slow down (HTTP status 429)",
         ),
         (
@@ -35,7 +35,7 @@ async fn statuses_become_failures_with_the_providers_words() {
                 401,
                 r#"{"error":{"message":"Incorrect API key provided: hush-hush-key or sk-abcdef***xyz"}}"#,
             ),
-            Failure::Auth,
+            FailureKind::Auth,
             "Incorrect API key provided: [key] or [key] (HTTP status 401)",
         ),
         (
@@ -43,17 +43,17 @@ async fn statuses_become_failures_with_the_providers_words() {
                 400,
                 r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#,
             ),
-            Failure::Overflow,
+            FailureKind::Overflow,
             "prompt is too long: 9 > 8 (HTTP status 400)",
         ),
         (
             Reply::status(302, "").header("location", "https://elsewhere.example/"),
-            Failure::Fatal,
+            FailureKind::Fatal,
             "redirected to https://elsewhere.example/ (HTTP status 302)",
         ),
         (
             Reply::status(200, "<html>Welcome</html>").header("content-type", "text/html"),
-            Failure::Fatal,
+            FailureKind::Fatal,
             "the answer is no event stream but `<html>Welcome</html>`",
         ),
         (
@@ -99,7 +99,7 @@ async fn a_stream_that_breaks_off_keeps_what_came() {
         for provider in both(&server) {
             let mut parts = collect(&*provider, hello("m")).await;
             let error = parts.pop().unwrap().unwrap_err();
-            assert_eq!(error.failure, Failure::Interrupted, "{ending:?} {error}");
+            assert_eq!(error.failure, FailureKind::Interrupted, "{ending:?} {error}");
             assert!(parts.len() >= 3 && parts.iter().all(Result::is_ok));
         }
     }
@@ -117,7 +117,7 @@ async fn silence_is_waited_for_no_longer_than_agreed() {
         let server = MockServer::start([Reply::says([Say::text("hello")]).ending(Ending::Stall(count))]);
         let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
         let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
-        assert_eq!((error.failure, error.message.as_str()), (Failure::Interrupted, message));
+        assert_eq!((error.failure, error.message.as_str()), (FailureKind::Interrupted, message));
     }
 }
 
@@ -136,7 +136,11 @@ async fn pings_are_no_silence() {
     for provider in providers {
         let began = std::time::Instant::now();
         let parts = collect(&*provider, hello("m")).await;
-        assert!(matches!(parts.last(), Some(Ok(tiller_provider::Part::Finished(_)))), "{:?}", parts.last());
+        assert!(
+            matches!(parts.last(), Some(Ok(tiller_provider::StreamEvent::Finished(_)))),
+            "{:?}",
+            parts.last()
+        );
         assert!(began.elapsed() > limit, "it took longer than silence may");
     }
 }
@@ -159,6 +163,6 @@ async fn nothing_is_sent_before_the_stream_is_polled_and_nothing_after_it_ended(
     drop(provider.stream(hello("m")));
     assert_eq!(server.requests().len(), 0);
     let parts = collect(&provider, hello("m")).await;
-    assert!(matches!(parts.last(), Some(Ok(tiller_provider::Part::Finished(_)))));
+    assert!(matches!(parts.last(), Some(Ok(tiller_provider::StreamEvent::Finished(_)))));
     assert_eq!(server.requests().len(), 1);
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tiller_core::message::Message;
 use tiller_core::unit::UnixMs;
 use tiller_provider::Request;
-use tiller_session::import::{Importer, Mode};
+use tiller_session::import::{ImportMode, Importer};
 use tiller_session::{Placement, Reader, SessionManager, context};
 
 use super::bodies::{sent_to_anthropic, sent_to_open_ai};
@@ -28,7 +28,7 @@ const SOURCES: [&str; 6] = [
 fn conversations(source: &str) -> Vec<Vec<Arc<Message>>> {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), "/".into());
-    let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now: UnixMs(0) };
+    let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now: UnixMs(0) };
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign").join(source);
     let reader = Reader::open(&importer.file(&source).path.unwrap()).unwrap();
     let tree = reader.tree();

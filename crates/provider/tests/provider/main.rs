@@ -14,7 +14,9 @@ use futures_util::StreamExt;
 use serde_json::json;
 use tiller_core::message::{Access, Message, ThinkingLevel, ToolSpec, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Part, Provider, ProviderError, Request, ToolChoice};
+use tiller_provider::{
+    Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,
+};
 use tiller_test_support::mock_server::MockServer;
 
 /// Both providers at the server, with a key.
@@ -64,7 +66,7 @@ fn list_files() -> ToolSpec {
 }
 
 /// Everything that a provider streams.
-async fn collect(provider: &dyn Provider, request: Request) -> Vec<Result<Part, ProviderError>> {
+async fn collect(provider: &dyn Provider, request: Request) -> Vec<Result<StreamEvent, ProviderError>> {
     provider.stream(request).collect().await
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tiller_core::message::{StopReason, Usage};
 use tiller_core::unit::Tokens;
-use tiller_provider::{Failure, Part, Provider};
+use tiller_provider::{FailureKind, Provider, StreamEvent};
 use tiller_test_support::mock_server::{Call, MockServer, Reply, Say};
 
 use crate::{both, collect, hello};
@@ -35,26 +35,26 @@ async fn put_together(provider: &dyn Provider) -> Whole {
     let mut whole = Whole::default();
     for part in collect(provider, hello("some-model")).await {
         let part = part.unwrap();
-        if let Part::Text { block, .. }
-        | Part::Thinking { block, .. }
-        | Part::Signature { block, .. }
-        | Part::Call { block, .. }
-        | Part::Arguments { block, .. } = &part
+        if let StreamEvent::Text { block, .. }
+        | StreamEvent::Thinking { block, .. }
+        | StreamEvent::Signature { block, .. }
+        | StreamEvent::Call { block, .. }
+        | StreamEvent::Arguments { block, .. } = &part
             && *block >= whole.blocks.len()
         {
             assert_eq!(*block, whole.blocks.len(), "blocks begin in order");
             whole.blocks.push(Block::default());
         }
         match part {
-            Part::Text { block, text } => whole.blocks[block].text += &text,
-            Part::Thinking { block, text } => whole.blocks[block].thought += &text,
-            Part::Signature { block, text } => whole.blocks[block].seal += &text,
-            Part::Call { block, id, name } => whole.blocks[block].call = Some((id.to_string(), name)),
-            Part::Arguments { block, json } => whole.blocks[block].arguments += &json,
-            Part::End { block } => assert!(block < whole.blocks.len()),
-            Part::Usage(usage) => whole.usage = usage,
-            Part::Finished(reason) => whole.finished = Some(reason),
-            Part::Trace { data, .. } => whole.traces.push(data),
+            StreamEvent::Text { block, text } => whole.blocks[block].text += &text,
+            StreamEvent::Thinking { block, text } => whole.blocks[block].thought += &text,
+            StreamEvent::Signature { block, text } => whole.blocks[block].seal += &text,
+            StreamEvent::Call { block, id, name } => whole.blocks[block].call = Some((id.to_string(), name)),
+            StreamEvent::Arguments { block, json } => whole.blocks[block].arguments += &json,
+            StreamEvent::End { block } => assert!(block < whole.blocks.len()),
+            StreamEvent::Usage(usage) => whole.usage = usage,
+            StreamEvent::Finished(reason) => whole.finished = Some(reason),
+            StreamEvent::Trace { data, .. } => whole.traces.push(data),
         }
     }
     whole
@@ -142,18 +142,20 @@ async fn stream_event_that_is_no_json_breaks_off_the_answer() {
     for provider in both(&server) {
         let mut parts = collect(&*provider, hello("some-model")).await;
         let error = parts.pop().unwrap().unwrap_err();
-        assert_eq!(error.failure, Failure::Interrupted);
+        assert_eq!(error.failure, FailureKind::Interrupted);
         assert!(error.message.starts_with("the answer is damaged: "), "{error}");
-        let Some(Ok(Part::Trace { data, .. })) = parts.pop() else { panic!("the damaged event is traced") };
+        let Some(Ok(StreamEvent::Trace { data, .. })) = parts.pop() else {
+            panic!("the damaged event is traced")
+        };
         assert_eq!(data["raw"], r#"{"type": "content_block_del [key]"#);
         let text: String = parts.into_iter().filter_map(|part| text_of(part.unwrap())).collect();
         assert_eq!(text, "before");
     }
 }
 
-fn text_of(part: Part) -> Option<String> {
+fn text_of(part: StreamEvent) -> Option<String> {
     match part {
-        Part::Text { text, .. } => Some(text),
+        StreamEvent::Text { text, .. } => Some(text),
         _ => None,
     }
 }

@@ -1,15 +1,15 @@
 use proptest::prelude::*;
-use tiller_core::ansi::Ansi;
+use tiller_core::ansi::AnsiColor;
 
 use super::*;
 use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
 
 fn shown(text: &str) -> Vec<String> {
-    texts(&printed(&Printed::of(text), Role::Muted))
+    texts(&printed(&StyledText::of(text), Role::Muted))
 }
 
 fn styles(text: &str) -> Vec<(String, Style)> {
-    let lines = printed(&Printed::of(text), Role::Muted);
+    let lines = printed(&StyledText::of(text), Role::Muted);
     lines.into_iter().flat_map(|line| line.spans).map(|span| (span.text, span.style)).collect()
 }
 
@@ -20,8 +20,8 @@ fn muted() -> Style {
 #[test]
 fn colours_and_emphasis_are_kept() {
     let text = "\u{1b}[1;31mred\u{1b}[22m thin\u{1b}[0m plain \u{1b}[38;5;208mo\u{1b}[48;2;1;2;3mrgb\u{1b}[39;49;9ms\u{1b}[m.";
-    let red = Style { fg: Some(Ansi::Basic(1)), ..muted() };
-    let orange = Style { fg: Some(Ansi::Indexed(208)), ..muted() };
+    let red = Style { fg: Some(AnsiColor::Basic(1)), ..muted() };
+    let orange = Style { fg: Some(AnsiColor::Indexed(208)), ..muted() };
     assert_eq!(
         styles(text),
         [
@@ -29,7 +29,7 @@ fn colours_and_emphasis_are_kept() {
             (" thin".into(), red),
             (" plain ".into(), muted()),
             ("o".into(), orange),
-            ("rgb".into(), Style { bg: Some(Ansi::Rgb(1, 2, 3)), ..orange }),
+            ("rgb".into(), Style { bg: Some(AnsiColor::Rgb(1, 2, 3)), ..orange }),
             ("s".into(), muted().with(Emphasis::STRIKE)),
             (".".into(), muted()),
         ]
@@ -39,13 +39,13 @@ fn colours_and_emphasis_are_kept() {
 #[test]
 fn colours_in_their_other_spellings_are_understood() {
     let fg = |text: &str| styles(text)[0].1.fg;
-    assert_eq!(fg("\u{1b}[38:2::9:8:7mx"), Some(Ansi::Rgb(9, 8, 7)));
-    assert_eq!(fg("\u{1b}[38:2:9:8:7mx"), Some(Ansi::Rgb(9, 8, 7)));
-    assert_eq!(fg("\u{1b}[38:5:3mx"), Some(Ansi::Basic(3)));
-    assert_eq!(fg("\u{1b}[97mx"), Some(Ansi::Basic(15)));
+    assert_eq!(fg("\u{1b}[38:2::9:8:7mx"), Some(AnsiColor::Rgb(9, 8, 7)));
+    assert_eq!(fg("\u{1b}[38:2:9:8:7mx"), Some(AnsiColor::Rgb(9, 8, 7)));
+    assert_eq!(fg("\u{1b}[38:5:3mx"), Some(AnsiColor::Basic(3)));
+    assert_eq!(fg("\u{1b}[97mx"), Some(AnsiColor::Basic(15)));
     assert_eq!(
         fg("\u{1b}[58;5;3;31mx"),
-        Some(Ansi::Basic(1)),
+        Some(AnsiColor::Basic(1)),
         "an underline's colour takes its numbers along"
     );
     assert_eq!(fg("\u{1b}[38;5;999mx"), None);
@@ -53,9 +53,9 @@ fn colours_in_their_other_spellings_are_understood() {
 
 #[test]
 fn a_style_goes_on_over_line_ends() {
-    let lines = printed(&Printed::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
+    let lines = printed(&StyledText::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
     assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1].spans[0].style.fg, Some(Ansi::Basic(2)));
+    assert_eq!(lines[1].spans[0].style.fg, Some(AnsiColor::Basic(2)));
     assert_eq!(lines[2].spans[0].style.fg, None);
 }
 
@@ -97,9 +97,12 @@ fn a_mark_belongs_to_what_stands_before_it_whatever_is_between() {
 
 #[test]
 fn a_stroke_colours_tabs_and_what_is_named_and_no_more_than_its_characters() {
-    let stroke =
-        |start, length| Stroke { start, length, pen: Pen { fg: Some(Ansi::Basic(1)), ..Pen::default() } };
-    let text = Printed { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
+    let stroke = |start, length| StyleRun {
+        start,
+        length,
+        pen: SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() },
+    };
+    let text = StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
     let red = |style: Style| style.fg.is_some();
     let lines = printed(&text, Role::Text);
     let pieces = |line: &Line| -> Vec<(String, bool)> {
@@ -139,7 +142,7 @@ fn noise() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn whatever_is_printed_no_control_gets_through_and_no_line_is_too_wide(text in noise(), width in 8_usize..40) {
-        for line in printed(&Printed::of(&text), Role::Text) {
+        for line in printed(&StyledText::of(&text), Role::Text) {
             prop_assert!(!line.text().contains(char::is_control), "{line:?}");
             prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");
             for row in wrap(&line.spans, width, &Indent::default(), Breaks::Anywhere) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tiller_core::spelling;
+use tiller_core::suggest;
 
 use super::{ROLES, colour, role_name};
 
@@ -68,7 +68,7 @@ impl ThemeError {
             Self::UnknownRole { place } => {
                 let name = place.rsplit('.').next().unwrap_or_default();
                 let names = ROLES.iter().map(|role| role_name(*role));
-                Some(match spelling::nearest(name, names) {
+                Some(match suggest::nearest(name, names) {
                     Some(nearest) => format!("did you mean {nearest}?"),
                     None => "docs/themes.md lists the roles".to_owned(),
                 })

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tiller_core::spelling;
+use tiller_core::suggest;
 use tiller_files as files;
-use tiller_files::resource::{Origin, Place, Problem};
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 
 use super::built_in;
 use super::error::ThemeError;
@@ -21,7 +21,7 @@ pub struct Known {
     /// The theme.
     pub theme: Arc<Theme>,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
     /// Its file; tiller's own have none.
     pub path: Option<PathBuf>,
 }
@@ -31,7 +31,7 @@ pub struct Known {
 pub struct Library {
     /// In the order they are offered; of one name there is one.
     known: Vec<Known>,
-    problems: Vec<Problem>,
+    problems: Vec<ResourceProblem>,
 }
 
 /// What the user wants to see.
@@ -113,7 +113,7 @@ impl Library {
     pub fn built_in() -> Self {
         let known = |text: &&str| {
             let theme = Arc::new(Theme::parse(text).expect("tiller's own themes are sound"));
-            Known { theme, origin: Origin::BuiltIn, path: None }
+            Known { theme, origin: ResourceOrigin::BuiltIn, path: None }
         };
         Self { known: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
@@ -122,9 +122,9 @@ impl Library {
     /// origin counts, and of one origin the first. What can't be read is a problem; a theme of that file which `before` knew
     /// stays as it was.
     #[must_use]
-    pub fn load(places: &[Place], before: &Self) -> Self {
+    pub fn load(places: &[SearchPath], before: &Self) -> Self {
         let mut library = Self::built_in();
-        let mut places: Vec<&Place> = places.iter().collect();
+        let mut places: Vec<&SearchPath> = places.iter().collect();
         places.sort_by_key(|place| place.origin);
         for place in places.into_iter().rev() {
             for path in files(place).into_iter().rev() {
@@ -135,11 +135,11 @@ impl Library {
         library
     }
 
-    fn take(&mut self, path: &Path, place: &Place, before: &Self) {
+    fn take(&mut self, path: &Path, place: &SearchPath, before: &Self) {
         let theme = match read(path, place) {
             Ok(theme) => Arc::new(theme),
             Err(error) => {
-                self.problems.push(Problem::new(path, error.full()));
+                self.problems.push(ResourceProblem::new(path, error.full()));
                 match before.of_file(path) {
                     Some(known) => Arc::clone(&known.theme),
                     None => return,
@@ -160,7 +160,7 @@ impl Library {
 
     /// What is wrong with files, in the order they were read.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems
     }
 
@@ -178,7 +178,7 @@ impl Library {
     /// The name that may have been meant by one that there isn't.
     #[must_use]
     pub fn nearest(&self, wanted: &str) -> Option<&str> {
-        spelling::nearest(wanted, self.known.iter().map(|known| known.theme.name.as_str()))
+        suggest::nearest(wanted, self.known.iter().map(|known| known.theme.name.as_str()))
     }
 
     /// The theme that is wanted on such a ground; if there is none of that name, tiller's own for it.
@@ -201,9 +201,9 @@ impl Library {
 }
 
 /// The files of a place, by name.
-fn files(place: &Place) -> Vec<PathBuf> {
+fn files(place: &SearchPath) -> Vec<PathBuf> {
     if !place.path.is_dir() {
-        let is_wanted = place.origin == Origin::Given || place.path.exists();
+        let is_wanted = place.origin == ResourceOrigin::Given || place.path.exists();
         return if is_wanted { vec![place.path.clone()] } else { Vec::new() };
     }
     let entries = fs::read_dir(&place.path).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -217,7 +217,7 @@ fn files(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path, place: &Place) -> Result<Theme, ThemeError> {
+fn read(path: &Path, place: &SearchPath) -> Result<Theme, ThemeError> {
     let text = match &place.bounds {
         Some(bounds) => files::read_text_within(bounds, path, MOST_BYTES)?,
         None => files::read_text(path, MOST_BYTES)?,
@@ -235,8 +235,8 @@ mod tests {
         format!(r#"{{"name": "{name}", "kind": "dark", "roles": {{"accent": "{accent}"}}}}"#)
     }
 
-    fn place(path: &Path, origin: Origin) -> Place {
-        Place { path: path.to_owned(), origin, bounds: None }
+    fn place(path: &Path, origin: ResourceOrigin) -> SearchPath {
+        SearchPath { path: path.to_owned(), origin, bounds: None }
     }
 
     #[test]
@@ -246,13 +246,14 @@ mod tests {
         fs::write(user.path().join("dark.json"), theme("dark", "red")).unwrap();
         fs::write(project.path().join("b.json"), theme("mine", "blue")).unwrap();
         fs::write(project.path().join("notes.md"), "no theme").unwrap();
-        let places = [place(user.path(), Origin::User), place(project.path(), Origin::Project)];
+        let places =
+            [place(user.path(), ResourceOrigin::User), place(project.path(), ResourceOrigin::Project)];
         let library = Library::load(&places, &Library::built_in());
         assert_eq!(library.problems(), []);
         let origin = |name| library.find(name).unwrap().origin;
         assert_eq!(
             (origin("mine"), origin("dark"), origin("light")),
-            (Origin::Project, Origin::User, Origin::BuiltIn)
+            (ResourceOrigin::Project, ResourceOrigin::User, ResourceOrigin::BuiltIn)
         );
         assert_eq!(library.known().len(), Library::built_in().known().len() + 1);
     }
@@ -262,13 +263,13 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("mine.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let places = [place(folder.path(), Origin::User)];
+        let places = [place(folder.path(), ResourceOrigin::User)];
         let before = Library::load(&places, &Library::built_in());
         fs::write(&path, theme("mine", "#ff00zz")).unwrap();
         let after = Library::load(&places, &before);
         assert_eq!(after.find("mine").unwrap().theme, before.find("mine").unwrap().theme);
         let what = "at roles.accent: `#ff00zz` is no colour and no variable (a colour is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
-        assert_eq!(after.problems(), [Problem::new(&path, what)]);
+        assert_eq!(after.problems(), [ResourceProblem::new(&path, what)]);
         assert!(Library::load(&places, &Library::built_in()).find("mine").is_none());
     }
 
@@ -276,7 +277,7 @@ mod tests {
     fn a_file_that_was_named_is_missed_and_a_folder_that_is_not_there_is_not() {
         let folder = TempDir::new().unwrap();
         let (named, usual) = (folder.path().join("x.json"), folder.path().join("themes"));
-        let places = [place(&named, Origin::Given), place(&usual, Origin::User)];
+        let places = [place(&named, ResourceOrigin::Given), place(&usual, ResourceOrigin::User)];
         let library = Library::load(&places, &Library::built_in());
         assert_eq!(library.problems().len(), 1);
         assert!(library.problems()[0].what.starts_with("can't be read: No such file"), "{library:?}");
@@ -289,7 +290,7 @@ mod tests {
         fs::write(&real, theme("x", "red")).unwrap();
         std::os::unix::fs::symlink(&real, project.path().join("x.json")).unwrap();
         let bounds = Some(project.path().to_owned());
-        let place = Place { path: project.path().to_owned(), origin: Origin::Project, bounds };
+        let place = SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };
         let library = Library::load(&[place], &Library::built_in());
         assert!(library.find("x").is_none());
         assert_eq!(library.problems()[0].what, format!("can't be read: {}", files::OUTSIDE));
@@ -312,7 +313,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("x.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let library = Library::load(&[place(&path, Origin::Given)], &Library::built_in());
+        let library = Library::load(&[place(&path, ResourceOrigin::Given)], &Library::built_in());
         assert_eq!(library.find(path.to_str().unwrap()).unwrap().theme.name, "mine");
         assert_eq!(library.nearest("grubox"), Some("gruvbox"));
     }

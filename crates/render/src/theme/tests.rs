@@ -169,12 +169,15 @@ fn sixteen_colours_are_the_terminals_own() {
 #[test]
 fn colours_that_commands_paint_with_are_the_themes_where_it_names_them() {
     let (gruvbox, dark) = (find("gruvbox"), find("dark"));
-    assert_eq!(gruvbox.printed(Ansi::Basic(1), Depth::Millions), Some(Colour::Rgb(Rgb(0xcc, 0x24, 0x1d))));
-    assert_eq!(gruvbox.printed(Ansi::Basic(1), Depth::Sixteen), Some(Colour::Indexed(1)));
-    assert_eq!(gruvbox.printed(Ansi::Indexed(201), Depth::Millions), Some(Colour::Indexed(201)));
-    assert_eq!(dark.printed(Ansi::Basic(1), Depth::Millions), Some(Colour::Indexed(1)));
-    assert_eq!(dark.printed(Ansi::Indexed(201), Depth::Sixteen), Some(Colour::Indexed(13)));
-    assert_eq!(gruvbox.printed(Ansi::Basic(1), Depth::None), None);
+    assert_eq!(
+        gruvbox.printed(AnsiColor::Basic(1), Depth::Millions),
+        Some(Colour::Rgb(Rgb(0xcc, 0x24, 0x1d)))
+    );
+    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), Depth::Sixteen), Some(Colour::Indexed(1)));
+    assert_eq!(gruvbox.printed(AnsiColor::Indexed(201), Depth::Millions), Some(Colour::Indexed(201)));
+    assert_eq!(dark.printed(AnsiColor::Basic(1), Depth::Millions), Some(Colour::Indexed(1)));
+    assert_eq!(dark.printed(AnsiColor::Indexed(201), Depth::Sixteen), Some(Colour::Indexed(13)));
+    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), Depth::None), None);
 }
 
 #[test]

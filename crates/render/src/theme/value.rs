@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
-use tiller_core::spelling;
+use tiller_core::suggest;
 
 use super::colour::{self, Colour};
 use super::error::ThemeError;
@@ -139,7 +139,7 @@ impl Variables {
 
     fn unknown(&self, value: &str, place: &str) -> ThemeError {
         let names = self.0.keys().map(String::as_str).chain(colour::NAMES);
-        let nearest = spelling::nearest(value, names).filter(|_| !value.starts_with('#')).map(str::to_owned);
+        let nearest = suggest::nearest(value, names).filter(|_| !value.starts_with('#')).map(str::to_owned);
         ThemeError::UnknownColour { place: place.to_owned(), value: value.to_owned(), nearest }
     }
 

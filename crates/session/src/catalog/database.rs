@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::digest::{Digest, Look};
-use super::folder::Stamp;
+use super::log_record::{LogRecord, Look};
+use super::scan::Stamp;
 
 /// The tables' version; another one is thrown away if it is older, and left alone if it is newer.
 const SCHEMA: i64 = 2;
@@ -75,7 +75,7 @@ pub(super) struct Place {
     pub(super) length: usize,
     pub(super) moment: i64,
     pub(super) stamp: Stamp,
-    pub(super) digest: Digest,
+    pub(super) digest: LogRecord,
 }
 
 /// Which entries are looked through.
@@ -186,7 +186,7 @@ impl Database {
     }
 
     /// What is known of a log, and of which size and moment that is.
-    pub(super) fn digest(&self, path: &Path) -> rusqlite::Result<Option<(Stamp, Digest)>> {
+    pub(super) fn digest(&self, path: &Path) -> rusqlite::Result<Option<(Stamp, LogRecord)>> {
         let mut select = self
             .connection
             .prepare_cached("SELECT size, modified, inode, digest FROM sessions WHERE path = ?1")?;
@@ -372,7 +372,7 @@ fn stamp_of(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
 }
 
 /// What can't be read is as good as unknown, and read from the log again.
-fn digest_of(text: String) -> Option<Digest> {
+fn digest_of(text: String) -> Option<LogRecord> {
     serde_json::from_str(&text).ok()
 }
 
@@ -394,7 +394,7 @@ mod tests {
     use tiller_core::unit::UnixMs;
 
     use super::*;
-    use crate::catalog::digest::Said;
+    use crate::catalog::log_record::Said;
 
     /// What two tillers find that read on from the same byte at the same time.
     fn look(upto: u64, words: &str, anew: bool) -> Look {

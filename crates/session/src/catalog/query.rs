@@ -10,7 +10,7 @@ use tiller_files as files;
 
 use super::SessionSummary;
 use super::database::{Database, Extent, Place};
-use super::line;
+use super::extract;
 use crate::Reader;
 
 /// Signs that stand for the marks of a match; texts lose theirs before.
@@ -19,7 +19,7 @@ const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 /// An entry that says what was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hit {
+pub struct SearchHit {
     /// Its session.
     pub session: SessionSummary,
     /// The entry.
@@ -27,12 +27,12 @@ pub struct Hit {
     /// When it was written.
     pub timestamp: UnixMs,
     /// What it says around the words that were found.
-    pub snippet: Vec<Piece>,
+    pub snippet: Vec<Snippet>,
 }
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Piece {
+pub struct Snippet {
     /// The text.
     pub text: String,
     /// Whether it is what was looked for.
@@ -53,7 +53,11 @@ pub(super) fn expression(typed: &str) -> Option<String> {
 }
 
 /// The entries that say these words.
-pub(super) fn hits(database: &Database, words: &str, extent: &Extent<'_>) -> rusqlite::Result<Vec<Hit>> {
+pub(super) fn hits(
+    database: &Database,
+    words: &str,
+    extent: &Extent<'_>,
+) -> rusqlite::Result<Vec<SearchHit>> {
     let places = database.places(words, extent)?;
     // A log that changed since it was read may say something else there; then the hit is none.
     let read: Vec<(Place, String)> = places
@@ -69,10 +73,15 @@ pub(super) fn hits(database: &Database, words: &str, extent: &Extent<'_>) -> rus
     Ok(shown.map(|(place, snippet)| hit(place, snippet)).collect())
 }
 
-fn hit(place: Place, snippet: Vec<Piece>) -> Hit {
+fn hit(place: Place, snippet: Vec<Snippet>) -> SearchHit {
     let entry = entry_id(&place);
     let timestamp = UnixMs(place.moment);
-    Hit { session: SessionSummary::new(place.path, &place.stamp, place.digest), entry, timestamp, snippet }
+    SearchHit {
+        session: SessionSummary::new(place.path, &place.stamp, place.digest),
+        entry,
+        timestamp,
+        snippet,
+    }
 }
 
 /// The entry's id; the lines of version 1 have none, and get theirs when the log is opened.
@@ -88,19 +97,19 @@ fn entry_id(place: &Place) -> EntryId {
 fn text(place: &Place) -> io::Result<Option<String>> {
     let mut bytes = vec![0; place.length];
     files::open(&place.path)?.read_exact_at(&mut bytes, place.start)?;
-    let words = line::read(&bytes).and_then(|told| told.fact.into_words());
+    let words = extract::read(&bytes).and_then(|told| told.fact.into_words());
     // On one line, and without signs that a terminal obeys.
     Ok(words.map(|words| words.replace(char::is_control, " ")))
 }
 
-fn pieces(snippet: &str) -> Vec<Piece> {
+fn pieces(snippet: &str) -> Vec<Snippet> {
     let mut pieces = Vec::new();
     for (at, part) in snippet.split(MARKS[0]).enumerate() {
         let (found, rest) =
             if at == 0 { ("", part) } else { part.split_once(MARKS[1]).unwrap_or((part, "")) };
         for (text, matched) in [(found, true), (rest, false)] {
             if !text.is_empty() {
-                pieces.push(Piece { text: text.to_owned(), matched });
+                pieces.push(Snippet { text: text.to_owned(), matched });
             }
         }
     }
@@ -122,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_snippet_is_taken_apart_at_its_marks() {
-        let piece = |text: &str, matched| Piece { text: text.into(), matched };
+        let piece = |text: &str, matched| Snippet { text: text.into(), matched };
         assert_eq!(
             pieces("…the \u{2}parser\u{3} of \u{2}it\u{3}"),
             [piece("…the ", false), piece("parser", true), piece(" of ", false), piece("it", true)]

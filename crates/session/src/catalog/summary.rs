@@ -6,8 +6,8 @@ use serde::Serialize;
 use tiller_core::id::SessionId;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
-use super::digest::Digest;
-use super::folder::Stamp;
+use super::log_record::LogRecord;
+use super::scan::Stamp;
 use crate::error::SessionError;
 
 /// What a list shows of a session.
@@ -52,7 +52,7 @@ pub struct SessionSummary {
 
 /// What a look through the logs found.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct SessionList {
     /// The sessions, the one written to last first.
     pub sessions: Vec<SessionSummary>,
     /// Files that look like logs and can't be read as such, with the reason.
@@ -63,7 +63,7 @@ pub struct Listing {
 
 /// A part of a list; the default is all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     /// How many of the newest to pass over.
     pub offset: usize,
     /// How many to list at most.
@@ -71,7 +71,7 @@ pub struct Page {
 }
 
 impl SessionSummary {
-    pub(super) fn new(path: PathBuf, stamp: &Stamp, digest: Digest) -> Self {
+    pub(super) fn new(path: PathBuf, stamp: &Stamp, digest: LogRecord) -> Self {
         Self {
             path,
             id: SessionId::new(digest.id),

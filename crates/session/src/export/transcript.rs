@@ -10,7 +10,7 @@ use tiller_core::message::{
 };
 use tiller_core::unit::{Tokens, UnixMs};
 
-use crate::entry::{Compaction, Entry, EntryBody, Header, MessageEntry, Receipt};
+use crate::entry::{Compaction, DeliveryReceipt, Entry, EntryBody, Header, MessageEntry};
 
 /// The transcript of a path, root first, under a title. Prompts and answers stand as they are, what templates and
 /// skills made of prompts is folded; what tools were given and said is fenced, so that nothing of it is taken for Markdown.
@@ -106,7 +106,7 @@ impl Page {
     fn message(&mut self, said: &MessageEntry, at: UnixMs) {
         match &*said.message {
             Message::User(user) => {
-                let steers = |receipt: &Receipt| receipt.kind == QueueKind::Steer;
+                let steers = |receipt: &DeliveryReceipt| receipt.kind == QueueKind::Steer;
                 let note = if said.tiller_receipt.as_ref().is_some_and(steers) { ", steering" } else { "" };
                 self.block(&format!("## User{note} · {}", moment(at)));
                 match user.short() {

@@ -3,18 +3,18 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tiller_core::ansi::Printed;
+use tiller_core::ansi::StyledText;
 use tiller_core::message::{ToolCall, UserBlock, runs_commands, runs_commands_elsewhere};
 
-use super::note::Notes;
 use super::source::Span;
+use super::warning::ImportWarnings;
 
 /// An image, if its data can be sent: providers refuse a request with one that is no base64.
 pub(super) fn image(
     mime_type: Option<&str>,
     data: Option<&str>,
     span: Span,
-    notes: &mut Notes,
+    notes: &mut ImportWarnings,
 ) -> Option<UserBlock> {
     let (Some(mime_type), Some(data)) = (mime_type, data) else {
         notes.add(span.number, "images left out, not in the log");
@@ -28,7 +28,7 @@ pub(super) fn image(
 }
 
 /// An image in a `data:` URL.
-pub(super) fn image_url(url: &str, span: Span, notes: &mut Notes) -> Option<UserBlock> {
+pub(super) fn image_url(url: &str, span: Span, notes: &mut ImportWarnings) -> Option<UserBlock> {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     image(inline.map(|(kind, _)| kind), inline.map(|(_, data)| data), span, notes)
 }
@@ -39,7 +39,7 @@ pub(super) fn call(
     name: Option<&str>,
     arguments: Value,
     span: Span,
-    notes: &mut Notes,
+    notes: &mut ImportWarnings,
 ) -> Option<ToolCall> {
     let (id, name) = id.zip(name).filter(|(id, name)| !id.is_empty() && !name.is_empty()).or_else(|| {
         notes.add(span.number, "calls left out, without a name or an id");
@@ -63,7 +63,7 @@ pub(super) fn printed(tool: &str, content: &mut [UserBlock]) -> Option<Value> {
     for block in content {
         if let UserBlock::Text { text } = block {
             (*text, strokes) = {
-                let printed = Printed::of(text);
+                let printed = StyledText::of(text);
                 (printed.text, printed.strokes)
             };
         }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_image_that_no_provider_would_take_is_left_out_and_noted() {
-        let (mut notes, span) = (Notes::default(), Span::at(7));
+        let (mut notes, span) = (ImportWarnings::default(), Span::at(7));
         let good = image_url("data:image/png;base64,iVBORw0KGgo=", span, &mut notes);
         let expected = UserBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
         assert_eq!(good, Some(expected));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_call_without_an_id_or_a_name_is_left_out() {
-        let (mut notes, span) = (Notes::default(), Span::at(7));
+        let (mut notes, span) = (ImportWarnings::default(), Span::at(7));
         for (id, name) in [(None, Some("Bash")), (Some(""), Some("Bash")), (Some("t"), None)] {
             assert_eq!(call(id, name, Value::Null, span, &mut notes), None);
         }

@@ -5,22 +5,22 @@
 //! *head*; `tree` puts the heads together to units, each of which becomes a message; `emit` reads the lines again and
 //! writes them. Nothing of this format is documented by its makers; what is known of it is in docs/import.md.
 
-mod emit;
+mod convert;
+mod grouping;
 mod head;
-mod tree;
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 use tiller_core::unit::UnixMs;
 
-use super::note::Notes;
 use super::source::{Source, Span, flag, text};
-use super::{About, End, Look, Origin, Work};
+use super::warning::ImportWarnings;
+use super::{About, End, Look, SourceFormat, Work};
 use crate::error::SessionError;
 
+use grouping::Unit;
 use head::Head;
-use tree::Unit;
 
 /// What a log amounts to, before its lines are read for what they say.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ struct Titles {
 }
 
 impl Plan {
-    pub(super) fn make(source: &Source, notes: &mut Notes) -> Result<Look, SessionError> {
+    pub(super) fn make(source: &Source, notes: &mut ImportWarnings) -> Result<Look, SessionError> {
         let mut gathered = Gathered::default();
         source.objects(notes, |span, line, notes| {
             match line {
@@ -71,30 +71,30 @@ impl Plan {
         if gathered.heads.is_empty() {
             let reason =
                 if gathered.sidechain > 0 { "the log of a sub-agent" } else { "nothing was said in it" };
-            return Ok(Look::Nothing(Some(Origin::Claude), reason));
+            return Ok(Look::Nothing(Some(SourceFormat::Claude), reason));
         }
         let name = gathered.name();
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
         let about = About {
-            origin: Origin::Claude,
+            origin: SourceFormat::Claude,
             session: gathered.session.unwrap_or_else(|| stem.into_owned()),
             version: gathered.version,
             cwd: gathered.cwd.unwrap_or_default(),
             start: gathered.start.unwrap_or_default(),
         };
-        let grown = tree::grow(&gathered.heads, gathered.noted_leaf, notes);
+        let grown = grouping::grow(&gathered.heads, gathered.noted_leaf, notes);
         let plan = Self { about, units: grown.units, leaf: grown.leaf, heads: gathered.heads, name };
         Ok(Look::Plan(super::Plan::Claude(plan)))
     }
 
     pub(super) fn convert(&self, work: &mut Work<'_, '_>) -> Result<End, SessionError> {
-        let leaf = emit::emit(&self.units, &self.heads, self.leaf, work)?;
+        let leaf = convert::emit(&self.units, &self.heads, self.leaf, work)?;
         Ok(End { leaf, name: self.name.clone() })
     }
 }
 
 impl Gathered {
-    fn take(&mut self, span: Span, line: &Value, notes: &mut Notes) {
+    fn take(&mut self, span: Span, line: &Value, notes: &mut ImportWarnings) {
         if flag(line, "isSidechain") {
             self.sidechain += 1;
             notes.add(span.number, "lines of sub-agents left out");

@@ -6,16 +6,16 @@
 //! the format is in docs/import.md.
 
 mod answer;
+mod convert;
 mod item;
-mod walk;
 
 use serde_json::Value;
 use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
-use super::note::Notes;
 use super::source::{self, Source, text};
-use super::{About, End, Look, Origin, Work};
+use super::warning::ImportWarnings;
+use super::{About, End, Look, SourceFormat, Work};
 use crate::error::SessionError;
 
 /// Largest list of names that is read, in bytes.
@@ -52,13 +52,13 @@ impl Plan {
         })?;
         let meta = meta.unwrap_or(Value::Null);
         if meta.pointer("/source/subagent").is_some() {
-            return Ok(Look::Nothing(Some(Origin::Codex), "the log of a sub-agent"));
+            return Ok(Look::Nothing(Some(SourceFormat::Codex), "the log of a sub-agent"));
         }
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let session = text(&meta, "id").map_or(stem, str::to_owned);
         let start = text(&meta, "timestamp").and_then(UnixMs::from_iso).or(first_time);
         let about = About {
-            origin: Origin::Codex,
+            origin: SourceFormat::Codex,
             version: text(&meta, "cli_version").map(str::to_owned),
             cwd: text(&meta, "cwd").unwrap_or_default().to_owned(),
             start: start.unwrap_or_default(),
@@ -70,7 +70,7 @@ impl Plan {
     }
 
     pub(super) fn convert(&self, work: &mut Work<'_, '_>) -> Result<End, SessionError> {
-        let end = walk::walk(work, &self.provider)?;
+        let end = convert::walk(work, &self.provider)?;
         Ok(End { name: end.name.or_else(|| self.listed_name.clone()), ..end })
     }
 }
@@ -91,8 +91,8 @@ fn listed_name(source: &Source, session: &str) -> Option<String> {
 /// Reads a source from its first line on.
 fn lines(
     source: &Source,
-    notes: &mut Notes,
-    mut visit: impl FnMut(source::Span, &Value, &mut Notes) -> Result<(), SessionError>,
+    notes: &mut ImportWarnings,
+    mut visit: impl FnMut(source::Span, &Value, &mut ImportWarnings) -> Result<(), SessionError>,
 ) -> Result<(), SessionError> {
     source.objects(notes, |span, line, notes| match line {
         Some(line) => visit(span, &line, notes),

@@ -12,9 +12,9 @@ use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::note::Notes;
 use super::source::{Line, Source, parse, text};
-use super::{About, End, Origin, Work};
+use super::warning::ImportWarnings;
+use super::{About, End, SourceFormat, Work};
 use crate::entry::{Entry, EntryBody, Header, VERSION};
 use crate::error::SessionError;
 use crate::reader::Reader;
@@ -43,7 +43,7 @@ impl Plan {
             )));
         }
         let about = About {
-            origin: Origin::Pi,
+            origin: SourceFormat::Pi,
             session: header.id.to_string(),
             version: Some(header.version.to_string()),
             cwd: header.cwd,
@@ -166,7 +166,7 @@ struct Placing {
 
 impl Placing {
     /// Gives an entry an id of its own and a parent that is there.
-    fn settle(&mut self, entry: &mut Entry, notes: &mut Notes, line: u64) {
+    fn settle(&mut self, entry: &mut Entry, notes: &mut ImportWarnings, line: u64) {
         entry.parent = match entry.parent.take() {
             None => None,
             Some(parent) => match self.by_id.get(&parent) {

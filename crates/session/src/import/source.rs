@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tiller_files as files;
 
-use super::note::Notes;
+use super::warning::ImportWarnings;
 use crate::error::SessionError;
 use crate::log::io_error;
 
@@ -77,8 +77,8 @@ impl Source {
     /// Visits every line that is a JSON object; the others are noted.
     pub(super) fn objects(
         &self,
-        notes: &mut Notes,
-        mut visit: impl FnMut(Span, Option<Value>, &mut Notes) -> Result<(), SessionError>,
+        notes: &mut ImportWarnings,
+        mut visit: impl FnMut(Span, Option<Value>, &mut ImportWarnings) -> Result<(), SessionError>,
     ) -> Result<(), SessionError> {
         let mut failed = Ok(());
         self.scan(|line| {
@@ -98,7 +98,7 @@ impl Source {
 }
 
 /// The line's object; a line that has none is noted.
-fn object(line: &Line<'_>, notes: &mut Notes) -> Option<Value> {
+fn object(line: &Line<'_>, notes: &mut ImportWarnings) -> Option<Value> {
     let number = line.span.number;
     let Some(bytes) = line.bytes() else {
         notes.add(number, "lines left out, too long to be read");

@@ -8,7 +8,7 @@ use tiller_core::id::EntryId;
 
 use super::packed::{Name, Packed};
 use super::{EntryKind, Indexed};
-use crate::head::Role;
+use crate::line_scan::LineRole;
 
 /// All entries of a log in the order of their lines.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Entries {
     }
 
     /// What kind of entry is at a position, and who speaks.
-    pub(crate) fn speaker(&self, position: usize) -> (EntryKind, Option<Role>) {
+    pub(crate) fn speaker(&self, position: usize) -> (EntryKind, Option<LineRole>) {
         match self.packed.get(position) {
             Some(packed) if !packed.is_apart() => packed.speaker(),
             _ => self.at(position).map_or((EntryKind::Unknown, None), |entry| (entry.kind, entry.role)),

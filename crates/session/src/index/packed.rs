@@ -5,7 +5,7 @@ use tiller_core::unit::UnixMs;
 use ulid::{ULID_LEN, Ulid};
 
 use super::{EntryKind, Indexed};
-use crate::head::Role;
+use crate::line_scan::LineRole;
 
 /// Bytes of an id that is no ULID and yet is packed: eight hex digits are the usual.
 const SHORT: usize = 15;
@@ -109,9 +109,9 @@ impl Packed {
     }
 
     /// What kind of entry, and who speaks.
-    pub(super) fn speaker(&self) -> (EntryKind, Option<Role>) {
+    pub(super) fn speaker(&self) -> (EntryKind, Option<LineRole>) {
         let role = (self.moment >> 1 & 0x7) as usize;
-        let role = role.checked_sub(1).and_then(|role| Role::ALL.get(role)).copied();
+        let role = role.checked_sub(1).and_then(|role| LineRole::ALL.get(role)).copied();
         (EntryKind::ALL[(self.moment >> 4 & 0xf) as usize], role)
     }
 
@@ -141,7 +141,7 @@ mod tests {
         Indexed {
             parent: None,
             kind: EntryKind::Message,
-            role: Some(Role::User),
+            role: Some(LineRole::User),
             timestamp: UnixMs(1_795_231_018_249),
             line: 7,
             offset: 1 << 60,
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_the_same_when_it_was_packed() {
-        let roles = Role::ALL.into_iter().map(Some).chain([None]);
+        let roles = LineRole::ALL.into_iter().map(Some).chain([None]);
         for (kind, role) in
             EntryKind::ALL.into_iter().flat_map(|kind| roles.clone().map(move |role| (kind, role)))
         {

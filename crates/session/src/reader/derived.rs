@@ -9,23 +9,23 @@ use tiller_core::message::{Message, Usage};
 use tiller_core::unit::Tokens;
 
 use super::Reader;
-use crate::context::{self, Projection, Unloaded};
-use crate::entry::{Entry, EntryBody, OwnFact, QueueChange};
+use crate::context::{self, Projection, UnloadedContext};
+use crate::entry::{Entry, EntryBody, QueueChange, TillerEntry};
 use crate::error::SessionError;
-use crate::head::Role;
 use crate::index::{EntryKind, Finding, Index};
+use crate::line_scan::LineRole;
 
 /// An entry on a path, as far as its head tells. Paths are walked and not listed: of a long one few entries count.
 #[derive(Clone, Copy)]
 struct Step {
     position: usize,
     kind: EntryKind,
-    role: Option<Role>,
+    role: Option<LineRole>,
 }
 
 impl Step {
     fn is_model(&self) -> bool {
-        self.kind == EntryKind::ModelChange || self.role == Some(Role::Assistant)
+        self.kind == EntryKind::ModelChange || self.role == Some(LineRole::Assistant)
     }
 }
 
@@ -91,7 +91,7 @@ impl Reader {
         first: usize,
         size: Tokens,
         picked: &mut Picked,
-    ) -> Result<(usize, Option<Unloaded>), SessionError> {
+    ) -> Result<(usize, Option<UnloadedContext>), SessionError> {
         let removed = removed_by_edits(picked);
         let mut rest = self.on_path(leaf, |step| step.position >= first);
         let (mut from, mut sum) = (leaf + 1, Tokens(0));
@@ -103,7 +103,7 @@ impl Reader {
             sum += entry.map_or(Tokens(0), context::size_of);
             from = position;
         }
-        let mut unloaded = Unloaded::default();
+        let mut unloaded = UnloadedContext::default();
         for &position in &rest {
             let index = self.shared.index();
             let is_message = index.entries().speaker(position).0.makes_message()
@@ -128,7 +128,7 @@ impl Reader {
     pub fn first_said(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
         let leaf = self.position(leaf)?;
         let (edits, _) = self.entries_at(self.on_path(leaf, |step| step.kind == EntryKind::ContextEdit))?;
-        for position in self.on_path(leaf, |step| step.role == Some(Role::User)) {
+        for position in self.on_path(leaf, |step| step.role == Some(LineRole::User)) {
             let Ok(said) = self.entry_or_finding(position)? else { continue };
             let edited: Vec<Entry> = std::iter::once(said).chain(edits.iter().cloned()).collect();
             if let Some(shown) = context::project(&edited).messages.pop() {
@@ -175,10 +175,10 @@ impl Reader {
         let mut roles = Vec::new();
         if !waiting(&facts).is_empty() {
             // A program that copied the log may have put a delivery's mark elsewhere in its line.
-            roles.push(Role::User);
+            roles.push(LineRole::User);
         }
-        if facts.iter().any(|entry| matches!(entry.body.as_own(), Some(OwnFact::Bash { .. }))) {
-            roles.push(Role::BashExecution);
+        if facts.iter().any(|entry| matches!(entry.body.as_own(), Some(TillerEntry::Bash { .. }))) {
+            roles.push(LineRole::BashExecution);
         }
         if roles.is_empty() {
             return Ok((facts, findings));
@@ -315,8 +315,8 @@ pub(crate) fn waiting(facts: &[Entry]) -> Vec<QueueId> {
     for fact in facts {
         let gone = match (&fact.body, fact.body.as_own()) {
             (EntryBody::Message(said), _) => said.tiller_queue_id.clone(),
-            (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
-            (_, Some(OwnFact::Queue(QueueChange::Add { queue_id, .. }))) => {
+            (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
+            (_, Some(TillerEntry::Queue(QueueChange::Add { queue_id, .. }))) => {
                 waiting.push(queue_id);
                 None
             }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::entry::{self, EntryBody};
-use crate::head::Head;
-use crate::repair::repaired;
+use crate::line_scan::LineHead;
+use crate::lossy::repaired;
 
 /// Counts that a usage may have.
 const COUNTS: [&str; 5] = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"];
@@ -104,7 +104,7 @@ pub(super) struct Read {
 }
 
 /// Reads the body of a line whose head can be read.
-pub(super) fn read(head: &Head<'_>, line: &[u8]) -> Read {
+pub(super) fn read(head: &LineHead<'_>, line: &[u8]) -> Read {
     let parse = |line: &[u8]| entry::parse_body(head.kind, head.role, line);
     let (no_utf_8, repaired) = (no_utf_8(line), repaired(line));
     let lone_surrogates = no_utf_8.is_none() && repaired.is_some();

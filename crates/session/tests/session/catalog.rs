@@ -7,8 +7,8 @@ use serde_json::json;
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, ToolResultMessage, UserBlock,
 };
-use tiller_session::entry::OwnFact;
-use tiller_session::{Catalog, Hit, Page, Scope};
+use tiller_session::entry::TillerEntry;
+use tiller_session::{Catalog, PageRequest, SearchHit, SessionScope};
 
 use super::*;
 
@@ -25,7 +25,7 @@ impl Place {
     /// A catalog that has read every log.
     fn refreshed(&self) -> Catalog {
         let mut catalog = self.kept().catalog().unwrap();
-        catalog.refresh(Scope::Everywhere, |_| ()).unwrap();
+        catalog.refresh(SessionScope::Everywhere, |_| ()).unwrap();
         catalog
     }
 }
@@ -49,12 +49,12 @@ fn touch(path: &Path, second: u64) {
 }
 
 fn found(catalog: &mut Catalog, words: &str) -> Vec<String> {
-    catalog.search(words, Scope::Everywhere, 20).unwrap().iter().map(marked).collect()
+    catalog.search(words, SessionScope::Everywhere, 20).unwrap().iter().map(marked).collect()
 }
 
 /// A hit's text with its match in brackets.
-fn marked(hit: &Hit) -> String {
-    let piece = |piece: &tiller_session::Piece| match piece.matched {
+fn marked(hit: &SearchHit) -> String {
+    let piece = |piece: &tiller_session::Snippet| match piece.matched {
         true => format!("[{}]", piece.text),
         false => piece.text.clone(),
     };
@@ -62,7 +62,7 @@ fn marked(hit: &Hit) -> String {
 }
 
 fn prompts(catalog: &mut Catalog) -> Vec<String> {
-    let listing = catalog.page(Scope::Everywhere, Page::default()).unwrap();
+    let listing = catalog.page(SessionScope::Everywhere, PageRequest::default()).unwrap();
     listing.sessions.into_iter().filter_map(|session| session.first_prompt).collect()
 }
 
@@ -83,7 +83,7 @@ fn answer(text: &str, cost: f64) -> EntryBody {
 }
 
 fn run(cwd: Option<&str>, remote: Option<&str>) -> EntryBody {
-    EntryBody::own(&OwnFact::Run {
+    EntryBody::own(&TillerEntry::Run {
         mode: "test".into(),
         resumed: true,
         version: "0".into(),
@@ -98,7 +98,7 @@ fn a_summary_says_what_a_session_was_about_and_what_it_cost() {
     let path = session(&place.manager, &["fix the parser"]);
     append(&path, answer("done", 0.25));
     append(&path, EntryBody::SessionInfo { name: Some("parser".into()) });
-    let listing = place.kept().list(Scope::ThisDirectory).unwrap();
+    let listing = place.kept().list(SessionScope::ThisDirectory).unwrap();
     let mut summary = serde_json::to_value(&listing.sessions).unwrap();
     for key in ["id", "path", "modified", "bytes"] {
         assert!(!summary[0].as_object_mut().unwrap().remove(key).unwrap().is_null(), "{key}");
@@ -162,10 +162,10 @@ fn a_hit_names_the_entry_and_the_newer_of_equals_comes_first() {
     let mut writer = place.manager.create(NOW);
     let older = writer.append(user("crlf here"), NOW).unwrap().remove(0).id;
     let newer = writer.append(user("crlf here"), UnixMs(NOW.0 + 5)).unwrap().remove(0).id;
-    let hits = place.refreshed().search("crlf", Scope::Everywhere, 5).unwrap();
+    let hits = place.refreshed().search("crlf", SessionScope::Everywhere, 5).unwrap();
     let entries: Vec<_> = hits.iter().map(|hit| (&hit.entry, hit.timestamp)).collect();
     assert_eq!(entries, [(&newer, UnixMs(NOW.0 + 5)), (&older, NOW)]);
-    let hits = place.refreshed().sessions_saying("crlf", Scope::Everywhere, 5).unwrap();
+    let hits = place.refreshed().sessions_saying("crlf", SessionScope::Everywhere, 5).unwrap();
     assert_eq!(hits.len(), 1);
 }
 
@@ -175,7 +175,7 @@ fn a_search_of_one_directory_stays_in_it() {
     session(&place.manager, &["here crlf"]);
     session(&place.manager_of("/elsewhere"), &["there crlf"]);
     let mut catalog = place.refreshed();
-    let hits = catalog.search("crlf", Scope::ThisDirectory, 5).unwrap();
+    let hits = catalog.search("crlf", SessionScope::ThisDirectory, 5).unwrap();
     assert_eq!(hits.iter().map(marked).collect::<Vec<_>>(), ["here [crlf]"]);
     assert_eq!(found(&mut catalog, "crlf").len(), 2);
     // Another folder of sessions has nothing to do with it.
@@ -252,9 +252,9 @@ fn a_page_reads_only_the_logs_that_it_shows() {
         touch(path, second);
     }
     let mut catalog = place.kept().catalog().unwrap();
-    let page = |offset, limit| Page { offset, limit: Some(limit) };
+    let page = |offset, limit| PageRequest { offset, limit: Some(limit) };
     let mut shown = |page| {
-        let listing = catalog.page(Scope::ThisDirectory, page).unwrap();
+        let listing = catalog.page(SessionScope::ThisDirectory, page).unwrap();
         let texts: Vec<String> = listing.sessions.into_iter().filter_map(|s| s.first_prompt).collect();
         (texts.join(" "), listing.more)
     };
@@ -263,8 +263,8 @@ fn a_page_reads_only_the_logs_that_it_shows() {
     assert_eq!(shown(page(4, 2)), (String::new(), false));
     fs::remove_file(place.catalog_file()).unwrap();
     let mut catalog = place.kept().catalog().unwrap();
-    catalog.page(Scope::Everywhere, page(0, 1)).unwrap();
-    let known = catalog.known(Scope::Everywhere).unwrap();
+    catalog.page(SessionScope::Everywhere, page(0, 1)).unwrap();
+    let known = catalog.known(SessionScope::Everywhere).unwrap();
     assert!((1..4).contains(&known.len()), "{known:?}");
 }
 
@@ -317,7 +317,7 @@ fn without_a_place_for_the_catalog_everything_works_all_the_same() {
         (prompts(&mut catalog), found(&mut catalog, "alp")),
         (vec!["alpha".into()], vec!["[alpha]".into()])
     );
-    assert_eq!(catalog.page(Scope::ThisDirectory, Page::default()).unwrap().sessions.len(), 1);
+    assert_eq!(catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap().sessions.len(), 1);
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn two_catalogs_that_read_at_once_count_nothing_twice() {
     let (mut one, mut two) = (place.refreshed(), place.refreshed());
     append(&path, user("alpha two"));
     let (mut first, mut second) =
-        (one.backlog(Scope::Everywhere).unwrap(), two.backlog(Scope::Everywhere).unwrap());
+        (one.backlog(SessionScope::Everywhere).unwrap(), two.backlog(SessionScope::Everywhere).unwrap());
     assert_eq!((first.progress().done, first.progress().files), (0, 1));
     one.work(&mut first).unwrap();
     two.work(&mut second).unwrap();
@@ -373,7 +373,7 @@ fn a_session_that_was_gone_on_with_elsewhere_is_at_home_there() {
     append(&path, run(Some(CWD), None));
     touch(&path, 4_000_000_001);
     assert_eq!(place.kept().most_recent().unwrap().as_ref(), Some(&path));
-    let listing = place.kept().list(Scope::ThisDirectory).unwrap();
+    let listing = place.kept().list(SessionScope::ThisDirectory).unwrap();
     assert_eq!(listing.sessions.iter().map(|s| s.cwd.as_str()).collect::<Vec<_>>(), [CWD, CWD]);
     let old = place.manager_of("/old/project").with_catalog(place.catalog_file());
     assert_eq!(old.most_recent().unwrap(), None);
@@ -420,7 +420,7 @@ fn without_the_catalog_a_session_is_at_home_where_it_was_gone_on_with_last() {
 fn every_fixture_that_opens_is_listed_with_what_the_reader_finds_in_it() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures");
     let manager = SessionManager::new(Placement::Flat(folder.clone()), CWD.into());
-    let listing = manager.catalog().unwrap().page(Scope::Everywhere, Page::default()).unwrap();
+    let listing = manager.catalog().unwrap().page(SessionScope::Everywhere, PageRequest::default()).unwrap();
     let (mut listed, mut read) = (Vec::new(), Vec::new());
     for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
         let is_log = file.extension().is_some_and(|ending| ending == "jsonl");
@@ -455,7 +455,7 @@ fn one_session_that_says_a_word_often_does_not_hide_the_others() {
     let place = Place::new();
     let quiet = session(&place.manager, &["the crlf in a sentence of many other words, said once"]);
     let loud = session(&place.manager, &["crlf"; 40]);
-    let hits = place.refreshed().sessions_saying("crlf", Scope::Everywhere, 2).unwrap();
+    let hits = place.refreshed().sessions_saying("crlf", SessionScope::Everywhere, 2).unwrap();
     let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
     assert_eq!(paths, [&loud, &quiet]);
 }
@@ -472,12 +472,12 @@ fn a_look_up_does_not_wait_for_another_tiller_that_writes() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = std::time::Instant::now();
     let mut catalog = place.kept().catalog().unwrap();
-    assert_eq!(catalog.page(Scope::ThisDirectory, Page::default()).unwrap().sessions.len(), 4);
+    assert_eq!(catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap().sessions.len(), 4);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     // What was known is known still, and what is found from now on is kept in the file.
-    assert_eq!(catalog.known(Scope::Everywhere).unwrap().len(), 1);
+    assert_eq!(catalog.known(SessionScope::Everywhere).unwrap().len(), 1);
     other.execute_batch("ROLLBACK").unwrap();
-    catalog.page(Scope::ThisDirectory, Page::default()).unwrap();
+    catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap();
     let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.unwrap(), 4);
 }

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use tiller_session::{Disturbance, SessionError};
+use tiller_session::{ExternalChange, SessionError};
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
@@ -50,7 +50,7 @@ fn what_another_program_appended_is_read_before_the_next_entry_follows_it() {
         &format!("{}\n{}\n", line("x", Some(two.as_str()), "three"), line("y", Some("x"), "four")),
     );
     say(&mut writer, "five");
-    assert_eq!(writer.take_disturbances(), [Disturbance::Grown { path, entries: 2 }]);
+    assert_eq!(writer.take_disturbances(), [ExternalChange::Grown { path, entries: 2 }]);
     assert_says(&writer, &["one", "two", "three", "four", "five"]);
     say(&mut writer, "six");
     assert_eq!(writer.take_disturbances(), []);
@@ -122,7 +122,7 @@ fn a_log_that_was_removed_is_written_anew_with_everything_in_it() {
         let reader = writer.reader();
         say(&mut writer, "three");
         let disturbances = writer.take_disturbances();
-        assert_eq!(disturbances, [Disturbance::Gone { path: path.clone() }]);
+        assert_eq!(disturbances, [ExternalChange::Gone { path: path.clone() }]);
         assert!(disturbances[0].to_string().contains(&path.display().to_string()));
         assert!(fs::read(&path).unwrap().starts_with(&before));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -160,7 +160,7 @@ fn a_log_that_could_not_be_written_anew_is_tried_again() {
     assert!(!path.exists(), "no part of a log is left");
     say(&mut writer, "two");
     assert_says(&writer, &["one", "two"]);
-    assert_eq!(writer.take_disturbances(), [Disturbance::Gone { path }]);
+    assert_eq!(writer.take_disturbances(), [ExternalChange::Gone { path }]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_file_in_the_logs_place_is_moved_aside_whole() {
     assert_eq!(fs::read_to_string(&aside[0]).unwrap(), "somebody's work\n");
     assert!(!aside[0].display().to_string().ends_with(".jsonl"));
     let disturbances = writer.take_disturbances();
-    assert_eq!(disturbances, [Disturbance::Replaced { path: path.clone(), aside: aside[0].clone() }]);
+    assert_eq!(disturbances, [ExternalChange::Replaced { path: path.clone(), aside: aside[0].clone() }]);
     let told = disturbances[0].to_string();
     assert!(told.contains(&format!("{}:", path.display())) && told.contains(&aside[0].display().to_string()));
     assert_says(&writer, &["one", "two", "three"]);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
-use tiller_session::{Listing, Scope};
+use tiller_session::{SessionList, SessionScope};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn touch(path: &Path, second: u64) {
     fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
 }
 
-fn prompts(listing: &Listing) -> Vec<&str> {
+fn prompts(listing: &SessionList) -> Vec<&str> {
     listing.sessions.iter().filter_map(|session| session.first_prompt.as_deref()).collect()
 }
 
@@ -34,9 +34,12 @@ fn the_session_written_to_last_comes_first() {
     session(&place.manager, "middle", 200);
     session(&place.manager, "oldest", 100);
     let newest = session(&place.manager, "newest", 300);
-    assert_eq!(prompts(&place.manager.list(Scope::ThisDirectory).unwrap()), ["newest", "middle", "oldest"]);
+    assert_eq!(
+        prompts(&place.manager.list(SessionScope::ThisDirectory).unwrap()),
+        ["newest", "middle", "oldest"]
+    );
     assert_eq!(place.manager.most_recent().unwrap().as_ref(), Some(&newest));
-    let summary = place.manager.list(Scope::ThisDirectory).unwrap().sessions.remove(0);
+    let summary = place.manager.list(SessionScope::ThisDirectory).unwrap().sessions.remove(0);
     assert_eq!((&summary.path, summary.entries, summary.modified), (&newest, 1, UnixMs(300_000)));
     assert_eq!((summary.name.as_deref(), summary.cwd.as_str()), (None, CWD));
 }
@@ -44,7 +47,7 @@ fn the_session_written_to_last_comes_first() {
 #[test]
 fn an_empty_folder_and_none_at_all_have_no_sessions() {
     let place = Place::new();
-    assert_eq!(place.manager.list(Scope::Everywhere).unwrap().sessions, []);
+    assert_eq!(place.manager.list(SessionScope::Everywhere).unwrap().sessions, []);
     assert_eq!(place.manager.most_recent().unwrap(), None);
     fs::create_dir(place.sessions()).unwrap();
     assert_eq!(place.manager.most_recent().unwrap(), None);
@@ -58,9 +61,9 @@ fn look_ups_go_by_the_headers_directory_not_by_the_folders_name() {
     session(&dash, "dash", 200);
     let path = session(&slash, "slash", 100);
     assert_eq!(fs::read_dir(place.sessions()).unwrap().count(), 1);
-    assert_eq!(prompts(&dash.list(Scope::ThisDirectory).unwrap()), ["dash"]);
-    assert_eq!(prompts(&slash.list(Scope::ThisDirectory).unwrap()), ["slash"]);
-    assert_eq!(prompts(&slash.list(Scope::Everywhere).unwrap()), ["dash", "slash"]);
+    assert_eq!(prompts(&dash.list(SessionScope::ThisDirectory).unwrap()), ["dash"]);
+    assert_eq!(prompts(&slash.list(SessionScope::ThisDirectory).unwrap()), ["slash"]);
+    assert_eq!(prompts(&slash.list(SessionScope::Everywhere).unwrap()), ["dash", "slash"]);
     assert_eq!(slash.most_recent().unwrap(), Some(path));
 }
 
@@ -71,8 +74,8 @@ fn a_flat_folder_holds_the_sessions_of_all_directories() {
     let path = session(&flat("/a"), "in a", 100);
     session(&flat("/b"), "in b", 200);
     assert_eq!(path.parent(), Some(root.path()));
-    assert_eq!(prompts(&flat("/a").list(Scope::ThisDirectory).unwrap()), ["in a"]);
-    assert_eq!(prompts(&flat("/a").list(Scope::Everywhere).unwrap()), ["in b", "in a"]);
+    assert_eq!(prompts(&flat("/a").list(SessionScope::ThisDirectory).unwrap()), ["in a"]);
+    assert_eq!(prompts(&flat("/a").list(SessionScope::Everywhere).unwrap()), ["in b", "in a"]);
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn a_directory_whose_name_is_no_unicode_finds_its_sessions_again() {
     let cwd = PathBuf::from(OsStr::from_bytes(b"/home/caf\xe9"));
     let manager = SessionManager::new(Placement::ByDirectory(root.path().into()), cwd);
     session(&manager, "hello", 100);
-    assert_eq!(prompts(&manager.list(Scope::ThisDirectory).unwrap()), ["hello"]);
+    assert_eq!(prompts(&manager.list(SessionScope::ThisDirectory).unwrap()), ["hello"]);
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn files_without_a_readable_header_are_passed_over_and_reported() {
     fs::write(folder.join("torn.jsonl"), r#"{"type":"sess"#).unwrap();
     fs::write(folder.join("notes.txt"), "no log at all").unwrap();
     fs::create_dir(folder.join("folder.jsonl")).unwrap();
-    let listing = place.manager.list(Scope::ThisDirectory).unwrap();
+    let listing = place.manager.list(SessionScope::ThisDirectory).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     let mut reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
     reported.sort();
@@ -141,7 +144,7 @@ fn a_folder_that_cannot_be_listed_costs_itself_alone() {
     let closed = place.sessions().join("--closed--");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
-    let listing = place.manager.list(Scope::Everywhere).unwrap();
+    let listing = place.manager.list(SessionScope::Everywhere).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     if fs::read_dir(&closed).is_ok() {
         // Nothing is closed to root.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, Usage, UserBlock};
 use tiller_session::EntryKind;
-use tiller_session::import::{Imported, Importer, Mode, Origin, Status, logs_beneath};
+use tiller_session::import::{ImportMode, ImportStatus, Imported, Importer, SourceFormat, logs_beneath};
 
 use super::*;
 
@@ -19,12 +19,12 @@ fn foreign(name: &str) -> PathBuf {
 }
 
 impl Place {
-    fn importer(&self, mode: Mode) -> Importer<'_> {
+    fn importer(&self, mode: ImportMode) -> Importer<'_> {
         Importer { manager: &self.manager, only: None, mode, now: NOW }
     }
 
     fn import(&self, source: &Path) -> Imported {
-        self.importer(Mode::Write).file(source)
+        self.importer(ImportMode::Write).file(source)
     }
 
     /// A source that may be changed.

@@ -1,7 +1,7 @@
 //! One writer a log.
 
 use serde_json::{Value, json};
-use tiller_session::{Disturbance, Holder, Scope, SessionError};
+use tiller_session::{ExternalChange, LockHolder, SessionError, SessionScope};
 use tiller_test_support::faulty_disk::FaultyDisk;
 
 use super::*;
@@ -11,7 +11,7 @@ fn note(path: &Path) -> PathBuf {
     PathBuf::from(format!("{}.lock", path.display()))
 }
 
-fn holder(path: &Path) -> Option<Holder> {
+fn holder(path: &Path) -> Option<LockHolder> {
     match Writer::open(path).unwrap_err() {
         SessionError::Held { holder, .. } => holder,
         error => panic!("{error}"),
@@ -122,7 +122,7 @@ fn a_note_is_no_session() {
     let mut writer = place.create();
     say(&mut writer, "one");
     assert!(note(writer.reader().path().unwrap()).exists());
-    let listing = place.manager.list(Scope::Everywhere).unwrap();
+    let listing = place.manager.list(SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (1, 0));
 }
 
@@ -136,10 +136,10 @@ fn on_a_file_system_without_locks_the_user_is_told_once() {
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let told = writer.take_disturbances();
-    assert_eq!(told, [Disturbance::NoLocks { path: path.clone() }]);
+    assert_eq!(told, [ExternalChange::NoLocks { path: path.clone() }]);
     assert!(told[0].to_string().contains("no locks") && !told[0].hint().is_empty());
     say(&mut writer, "two");
     assert_eq!(writer.take_disturbances(), []);
     assert!(!note(&path).exists(), "without a lock nobody would believe it");
-    assert_eq!(manager.open(&path).unwrap().take_disturbances(), [Disturbance::NoLocks { path }]);
+    assert_eq!(manager.open(&path).unwrap().take_disturbances(), [ExternalChange::NoLocks { path }]);
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tiller_session::SessionError;
+use tiller_session::annotations::Annotations;
 use tiller_session::context::sendable;
-use tiller_session::marks::Marks;
 
 use super::fixtures::folder;
 use super::random::pairs_up;
@@ -125,7 +125,7 @@ fn read_through(reader: &Reader) {
     assert_eq!(tree.nodes().len(), reader.entry_count());
     let rows = tree.rows(reader.leaf().as_ref(), |_, _| true);
     assert_eq!(rows.len(), reader.entry_count(), "an entry is not drawn");
-    let unseen = Marks::of(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
+    let unseen = Annotations::of(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
     assert_eq!(unseen.len(), reader.entry_count());
     let (_, _) = (reader.name(), reader.first_prompt());
     reader.own_facts().unwrap();

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
+use tiller_session::annotations::Annotations;
 use tiller_session::context::sendable;
-use tiller_session::marks::Marks;
 use tiller_test_support::format_check;
 
 use super::fixtures::fixture;
@@ -154,7 +154,7 @@ fn commands_of_the_user_and_marks_read_as_the_other_program_means_them() {
     let reader = fixture("foreign-bash");
     assert_eq!(reader.name().as_deref(), Some("branches"));
     let tree = reader.tree();
-    let marks = Marks::of(&reader, &tree);
+    let marks = Annotations::of(&reader, &tree);
     let labels =
         (0..tree.nodes().len()).filter_map(|at| Some((tree.nodes()[at].id.as_str(), marks.label(at)?)));
     assert_eq!(labels.collect::<Vec<_>>(), [("5eed0010", "question")]);

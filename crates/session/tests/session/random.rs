@@ -19,9 +19,11 @@ use tiller_core::unit::Tokens;
 use tiller_engine::compaction::{CompactionOptions, Keep, Material, Plan, Strategy, first_message};
 use tiller_engine::queue::Queue;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
-use tiller_session::context::{Projected, Projection, sendable};
-use tiller_session::entry::{Compaction, MessageEntry, OwnFact, QueueChange, Receipt, Replacement};
-use tiller_session::marks::Marks;
+use tiller_session::annotations::Annotations;
+use tiller_session::context::{ProjectedMessage, Projection, sendable};
+use tiller_session::entry::{
+    Compaction, DeliveryReceipt, MessageEntry, QueueChange, Replacement, TillerEntry,
+};
 use tiller_test_support::mock_server::MockServer;
 
 use super::*;
@@ -372,7 +374,7 @@ fn user_block(text: &str) -> UserBlock {
 
 /// The entry that says so.
 fn body(says: &Says) -> EntryBody {
-    let queued = |change| EntryBody::own(&OwnFact::Queue(change));
+    let queued = |change| EntryBody::own(&TillerEntry::Queue(change));
     match says {
         Says::Model(model) => {
             let (provider, model_id) = model.split_once('/').unwrap();
@@ -416,7 +418,7 @@ fn body(says: &Says) -> EntryBody {
         Says::User { delivers, .. } => EntryBody::Message(MessageEntry {
             message: Arc::new(message(says)),
             tiller_queue_id: delivers.as_ref().map(|id| id.as_str().into()),
-            tiller_receipt: delivers.as_ref().map(|_| Receipt::default()),
+            tiller_receipt: delivers.as_ref().map(|_| DeliveryReceipt::default()),
         }),
         says => EntryBody::message(Arc::new(message(says))),
     }
@@ -471,7 +473,7 @@ fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str
 }
 
 /// Who speaks, and what.
-fn said(projected: &Projected) -> (&'static str, String) {
+fn said(projected: &ProjectedMessage) -> (&'static str, String) {
     match &*projected.message {
         Message::User(user) => ("user", user.content.joined_text()),
         Message::Assistant(answer) => ("assistant", answer.joined_text()),
@@ -491,7 +493,7 @@ fn agree(reader: &Reader, model: &Session) {
     assert_eq!(reader.leaf().map(|leaf| leaf.to_string()).as_deref(), ids.last().copied());
     assert_eq!(reader.name(), model.name());
     assert_eq!(reader.usage().total(), Tokens(model.spent()));
-    let marks = Marks::of(reader, &tree);
+    let marks = Annotations::of(reader, &tree);
     let labels = (0..ids.len()).filter_map(|at| Some((at, marks.label(at)?.to_owned())));
     assert_eq!(labels.collect::<BTreeMap<_, _>>(), model.labels());
     let queue = Queue::left_over(&reader.own_facts().unwrap().0);

@@ -1,7 +1,7 @@
 //! Leaves and branches, through reopening.
 
-use tiller_session::marks::Marks;
-use tiller_session::tree::Row;
+use tiller_session::annotations::Annotations;
+use tiller_session::tree::TreeRow;
 use tiller_session::{EntryKind, Section, SessionError};
 
 use super::*;
@@ -128,12 +128,12 @@ fn an_entry_is_found_by_the_beginning_or_end_of_its_id() {
 /// The texts of the drawn tree, in its order; a message's label in brackets.
 fn drawn(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
-    let marks = Marks::of(reader, &tree);
+    let marks = Annotations::of(reader, &tree);
     let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
     let rows = tree.rows(reader.leaf().as_ref(), |at, node| {
         node.kind == EntryKind::Message && hidden_with[at].is_none()
     });
-    let text = |row: &Row| {
+    let text = |row: &TreeRow| {
         let entry = reader.entry(&tree.nodes()[row.node].id).unwrap();
         let label = marks.label(row.node).map(|label| format!(" [{label}]")).unwrap_or_default();
         text_of(entry.body.as_message().unwrap()) + &label
@@ -255,7 +255,7 @@ fn of_labels_for_a_doubled_id_each_is_for_the_nearest_entry_before_it() {
     ];
     let path = place.log(&lines.each_ref().map(String::as_str));
     let reader = Reader::open(&path).unwrap();
-    let (tree, marks) = (reader.tree(), Marks::of(&reader, &reader.tree()));
+    let (tree, marks) = (reader.tree(), Annotations::of(&reader, &reader.tree()));
     assert_eq!(tree.nodes().len(), 4);
     assert_eq!((marks.label(0), marks.label(2)), (Some("first"), Some("second")));
 }

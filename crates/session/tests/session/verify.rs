@@ -231,7 +231,7 @@ const TABLE: [Row; 58] = [
 /// Entries and findings of a log, as the table has them.
 fn checked(path: &Path) -> (usize, Vec<String>) {
     let checked = verify(path).unwrap();
-    let row = |finding: &tiller_session::verify::Graded| {
+    let row = |finding: &tiller_session::verify::GradedFinding| {
         format!("{}@{} {}: {}", finding.line, finding.byte, finding.severity.name(), finding.what)
     };
     (checked.entries, checked.findings.iter().map(row).collect())

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use tiller_session::{EntryKind, Scope};
+use tiller_session::{EntryKind, SessionScope};
 
 use super::*;
 
@@ -35,9 +35,9 @@ fn no_file_is_made_before_the_first_user_message() {
 
 #[test]
 fn a_bang_command_makes_the_file_too() {
-    use tiller_session::entry::OwnFact;
+    use tiller_session::entry::TillerEntry;
     let mut writer = Place::new().create();
-    let begun = OwnFact::Bash { command: "ls".into(), exclude: true };
+    let begun = TillerEntry::Bash { command: "ls".into(), exclude: true };
     assert_eq!(writer.append(EntryBody::own(&begun), NOW).unwrap().len(), 1);
     assert!(writer.reader().exists());
 }
@@ -205,6 +205,6 @@ fn a_session_in_memory_is_a_session_without_a_file() {
     assert_eq!((reader.path(), reader.header().cwd.as_str()), (None, CWD));
     assert_eq!(texts(&reader), ["one", "three"]);
     assert_eq!(texts(&manager.fork(&reader, Some(&first), NOW).unwrap().reader()), ["one"]);
-    assert_eq!(manager.list(Scope::Everywhere).unwrap().sessions, []);
+    assert_eq!(manager.list(SessionScope::Everywhere).unwrap().sessions, []);
     assert!(!place.sessions().exists());
 }

@@ -1,6 +1,6 @@
 //! Commands that only read, and the paths that they read: one plain command of the table of patterns, without wildcards.
 
-use super::Repository;
+use super::RepositoryState;
 use super::pattern::CommandPattern;
 use super::risk::CommandFolders;
 use super::shell;
@@ -52,14 +52,14 @@ const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-li
 pub(super) fn list_paths(
     line: &str,
     folders: CommandFolders<'_>,
-    repository: impl FnOnce() -> Repository,
+    repository: impl FnOnce() -> RepositoryState,
 ) -> Option<Vec<String>> {
     if shell::has_wildcard(line) {
         return None;
     }
     let covered = CommandPattern::find(line, folders)?;
     let (command, refused) = READING.iter().find(|(command, _)| *command == covered.command())?;
-    if command.starts_with("git ") && repository() == Repository::Unknown {
+    if command.starts_with("git ") && repository() == RepositoryState::Unknown {
         return None;
     }
     let words = shell::simple_words(line)?;
@@ -96,12 +96,12 @@ fn means(word: &str, option: &str) -> bool {
 mod tests {
     use tiller_core::protected_path::ProtectedPaths;
 
-    use crate::policy::{Policy, Repository};
+    use crate::policy::{Policy, RepositoryState};
 
     fn paths(line: &str) -> Option<Vec<String>> {
         let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
         let policy = Policy { root: "/home/me/work".into(), protected, ..Policy::default() };
-        policy.list_read_paths(line, || Repository::Harmless)
+        policy.list_read_paths(line, || RepositoryState::Harmless)
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
         let policy =
             |root: &str| Policy { root: root.into(), protected: protected.clone(), ..Policy::default() };
         for root in ["/home/me", "/home", "/home/me/.config/nvim"] {
-            assert_eq!(policy(root).list_read_paths("ls", || Repository::Unknown), None, "{root}");
+            assert_eq!(policy(root).list_read_paths("ls", || RepositoryState::Unknown), None, "{root}");
         }
-        assert_eq!(policy("/work").list_read_paths("git status", || Repository::Unknown), None);
-        assert!(policy("/work").list_read_paths("ls", || Repository::Unknown).is_some());
+        assert_eq!(policy("/work").list_read_paths("git status", || RepositoryState::Unknown), None);
+        assert!(policy("/work").list_read_paths("ls", || RepositoryState::Unknown).is_some());
     }
 }

@@ -7,8 +7,8 @@ use super::shell::{self, Segment};
 mod command_folders;
 mod download;
 mod find;
-mod git;
-mod loss;
+mod git_data_loss;
+mod git_exec;
 mod outside;
 mod writes;
 
@@ -148,15 +148,16 @@ fn judge_program(
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
         "find" => find::of(arguments, folders, depth),
-        "git" => {
-            loss::of(arguments, folders, depth).or_else(|| git::find_git_setting(arguments)).or_else(|| {
+        "git" => git_data_loss::of(arguments, folders, depth)
+            .or_else(|| git_exec::find_git_setting(arguments))
+            .or_else(|| {
                 let is_system = writes::changes_system_config(arguments);
                 is_system.then(|| "changes git's configuration for all users".into()).or_else(|| {
-                    let pushes = loss::command(arguments).is_some_and(|(command, _)| command == "push");
+                    let pushes =
+                        git_data_loss::command(arguments).is_some_and(|(command, _)| command == "push");
                     pushes.then(|| "pushes to a remote (git push)".into())
                 })
-            })
-        }
+            }),
         "eval" => judge_nested(&arguments.join(" "), folders, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {

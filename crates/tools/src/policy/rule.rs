@@ -7,7 +7,7 @@ use super::pattern::CoveredCommand;
 
 /// The calls that one "always" covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum PermissionRule {
     /// Commands of a tool with other operands, unless they look dangerous.
     Pattern {
         /// The tool.
@@ -47,7 +47,7 @@ pub enum FolderAccess {
     Write,
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for PermissionRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pattern { pattern, .. } => pattern.fmt(f),
@@ -63,7 +63,7 @@ impl fmt::Display for Rule {
     }
 }
 
-impl Rule {
+impl PermissionRule {
     /// The tools that it is about, for people.
     #[must_use]
     pub fn tool(&self) -> &str {
@@ -87,24 +87,24 @@ impl Rule {
 /// All that the user allowed for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRules {
-    rules: Vec<Rule>,
+    rules: Vec<PermissionRule>,
 }
 
 impl SessionRules {
     /// Adds what a [`Verdict::Ask`](super::Verdict::Ask) offered.
-    pub fn add(&mut self, rule: Rule) {
+    pub fn add(&mut self, rule: PermissionRule) {
         if !self.rules.contains(&rule) {
             self.rules.push(rule);
         }
     }
 
     /// The rules, in the order they were added.
-    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+    pub fn iter(&self) -> impl Iterator<Item = &PermissionRule> {
         self.rules.iter()
     }
 
     /// Takes a rule back; `false` where it isn't one of them.
-    pub fn remove(&mut self, rule: &Rule) -> bool {
+    pub fn remove(&mut self, rule: &PermissionRule) -> bool {
         let before = self.rules.len();
         self.rules.retain(|own| own != rule);
         self.rules.len() < before
@@ -116,9 +116,9 @@ impl SessionRules {
         tool: &str,
         command: Option<&str>,
         pattern: Option<&CoveredCommand>,
-    ) -> Option<&Rule> {
+    ) -> Option<&PermissionRule> {
         let find = |pattern| {
-            let rule = Rule::for_call(tool, command, pattern);
+            let rule = PermissionRule::for_call(tool, command, pattern);
             self.rules.iter().find(|own| **own == rule)
         };
         find(pattern.cloned()).or_else(|| find(None))
@@ -166,7 +166,7 @@ mod tests {
                 line,
                 CommandFolders::new(Path::new("/work"), &ProtectedPaths::default()),
             );
-            assert_eq!(Rule::for_call("bash", Some(line), pattern).to_string(), shown);
+            assert_eq!(PermissionRule::for_call("bash", Some(line), pattern).to_string(), shown);
         }
     }
 }

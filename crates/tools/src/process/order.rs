@@ -14,7 +14,7 @@ const MAX_LEN: usize = 16 * 1024;
 
 /// A command for a supervisor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct CommandOrder<'a> {
     pub cwd: &'a Path,
     pub program: &'a OsStr,
     pub arguments: &'a [OsString],
@@ -28,7 +28,7 @@ pub(super) struct ReceivedOrder {
     pub arguments: Vec<OsString>,
 }
 
-impl Order<'_> {
+impl CommandOrder<'_> {
     /// The bytes to write. `None` if they are more than a pipe takes at once, or hold a NUL.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
         let mut parts = vec![self.cwd.as_os_str(), self.program];
@@ -75,7 +75,8 @@ mod tests {
     #[test]
     fn order_encoded_is_read_back_and_no_byte_more() {
         let arguments = ["-c".into(), OsString::from_vec(b"echo \xff\n'a b'".to_vec()), "".into()];
-        let order = Order { cwd: Path::new("/a b"), program: OsStr::new("/bin/sh"), arguments: &arguments };
+        let order =
+            CommandOrder { cwd: Path::new("/a b"), program: OsStr::new("/bin/sh"), arguments: &arguments };
         let mut bytes = order.encode().unwrap();
         bytes.extend_from_slice(b"more");
         let mut source = bytes.as_slice();
@@ -89,7 +90,8 @@ mod tests {
     fn order_too_long_or_with_nul_is_not_encoded() {
         for argument in ["x".repeat(MAX_LEN), "a\0b".to_owned()] {
             let arguments = [argument.into()];
-            let order = Order { cwd: Path::new("/"), program: OsStr::new("sh"), arguments: &arguments };
+            let order =
+                CommandOrder { cwd: Path::new("/"), program: OsStr::new("sh"), arguments: &arguments };
             assert_eq!(order.encode(), None);
         }
     }

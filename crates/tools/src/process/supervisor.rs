@@ -1,125 +1,230 @@
-//! Starting supervisors of commands: at once, or ahead of time.
+//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
+//! `tiller __run --standby`, which reads what to run from stdin.
 //!
-//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model still
-//! answered; it waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a fork.
+//! It leads a session of its own without a terminal, starts the program in a group of its own with stdin empty, and
+//! waits for whichever comes first: the program's end, or the end of its own stdin, which means that tiller died or wants
+//! it stopped. Either way it kills everything the program started, says one line on stderr, and exits. It has one
+//! thread, no runtime, and no state but its children. On Linux a `watchdog` stands between it and tiller.
+//!
+//! A program to converse with gets what comes on the helper's stdin (`pump`), has a stderr of its own, and is given a moment
+//! to end by itself when its stdin ends.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::iter::Peekable;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{self, Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use tokio::process::{Child, ChildStderr, ChildStdout};
+use nix::sys::signal::Signal;
 
-use super::helper;
-use super::order::Order;
+use super::exit_report::ExitReport;
+use super::order::ReceivedOrder;
+use super::{Exit, ExitStatus};
 
-/// The settings with which supervisors are started.
-#[derive(Clone, Debug)]
-pub(super) struct Launcher {
-    /// The supervisor's program; empty where commands can't be run.
-    pub program: PathBuf,
-    /// Names of environment variables that commands don't get.
-    pub withheld: Arc<[String]>,
+mod process_tree;
+mod stdin_pump;
+mod wait;
+#[cfg(target_os = "linux")]
+mod watchdog;
+
+use process_tree::ProcessTree;
+use stdin_pump::Pump;
+use wait::{Doorbell, Newsroom, Wakeup};
+
+/// The argument that makes our binary the helper.
+pub const NAME: &str = "__run";
+
+/// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
+pub const CONVERSE: &str = "--converse";
+
+/// The argument after [`NAME`] that makes the helper wait for an order on stdin.
+pub const STANDBY: &str = "--standby";
+
+/// How long leftovers may finish by themselves: bash doesn't wait for `>(tee log)`, which has yet to write.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// How long a program to converse with may go on after its stdin has ended: what was on its way has to be read, also on a
+/// busy machine.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long to go on killing. Only processes stuck in the kernel survive a kill, and those die when it lets go of them.
+const PERSISTENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks at who is left.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Runs the program that `arguments` (those after [`NAME`]) name and watches over it. `main` calls it before it starts
+/// anything, above all before any thread.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.peekable();
+    #[cfg(target_os = "linux")]
+    if arguments.next_if(|first| first == watchdog::SUPERVISED).is_none() {
+        return match watchdog::watch(arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(reason) => report(&ExitReport::Failed(reason)),
+        };
+    }
+    match supervise(&mut arguments) {
+        Ok(Some(end)) => report(&end),
+        Ok(None) => ExitCode::SUCCESS,
+        Err(reason) => report(&ExitReport::Failed(reason)),
+    }
 }
 
-/// A started supervisor.
-#[derive(Debug)]
-pub(super) struct Supervisor {
-    /// Its stdin: once this is closed, it kills the command.
-    pub lifeline: OwnedFd,
-    pub output: ChildStdout,
-    pub reports: ChildStderr,
-    pub process: Child,
+fn report(report: &ExitReport) -> ExitCode {
+    // Nobody may be left to read it. It has a line of its own, also after a program that left its last one open.
+    let _ = io::stderr().write_all(format!("\n{}", report.encode()).as_bytes());
+    ExitCode::SUCCESS
 }
 
-impl Launcher {
-    /// Starts a supervisor with these arguments after [`helper::NAME`].
-    pub(super) fn start<I>(&self, arguments: I, cwd: &Path) -> io::Result<Supervisor>
-    where
-        I: IntoIterator<Item: AsRef<OsStr>>,
-    {
-        let mut command = tokio::process::Command::new(&self.program);
-        for name in &*self.withheld {
-            command.env_remove(name);
+fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<Option<ExitReport>, String> {
+    nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
+    process_tree::adopt_orphans();
+    #[cfg(target_os = "linux")]
+    watchdog::die_with_parent();
+    let Some((mut command, manner)) = command(arguments)? else { return Ok(None) };
+    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let mut shell = start(&mut command, manner)
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    // Only now, because the program would inherit blocked signals.
+    let newsroom = Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the command: {errno}"))?;
+    let family = ProcessTree::of(&shell);
+    let ended = match shell.stdin.take() {
+        Some(stdin) => converse(&mut shell, &newsroom, stdin)?,
+        None => wait_for_end(&mut shell, &newsroom)?,
+    };
+    let end = match ended {
+        Some(status) => Exit { status: exit_status(status), leftovers: settle(&family, &newsroom) },
+        None => {
+            kill_all(&family);
+            Exit { status: killed_status(&mut shell), leftovers: 0 }
         }
-        let mut process = command
-            .arg(helper::NAME)
-            .args(arguments)
-            .current_dir(cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        Ok(Supervisor {
-            lifeline: process.stdin.take().expect("stdin is piped").into_owned_fd()?,
-            output: process.stdout.take().expect("stdout is piped"),
-            reports: process.stderr.take().expect("stderr is piped"),
-            process,
-        })
+    };
+    // Buried here and not left to process 1, which may be slow or no init at all.
+    until_true(|| family.is_gone());
+    Ok(Some(ExitReport::Ended(end)))
+}
+
+/// The command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order came.
+fn command(
+    arguments: &mut Peekable<impl Iterator<Item = OsString>>,
+) -> Result<Option<(Command, Manner)>, String> {
+    if arguments.next_if(|first| first == STANDBY).is_some() {
+        // Unbuffered, and a duplicate: what comes after the order isn't read here.
+        let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let order = source.and_then(ReceivedOrder::read).map_err(|error| format!("no order: {error}"))?;
+        return Ok(order.map(|ReceivedOrder { cwd, program, arguments }| {
+            let mut command = Command::new(program);
+            command.args(arguments).current_dir(cwd);
+            (command, Manner::Run)
+        }));
     }
+    let manner =
+        if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
+    let mut command = Command::new(arguments.next().ok_or("no program to run")?);
+    command.args(arguments);
+    Ok(Some((command, manner)))
 }
 
-/// At most one supervisor that waits for its order.
-#[derive(Debug, Default)]
-pub(super) struct Standby {
-    // A mutex, because tools take it from their own tasks. It is held while a supervisor is started, which takes no
-    // longer than starting another one would.
-    state: Mutex<State>,
+/// What the program is to its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// A command: nothing to read, and both of its outputs go where ours goes.
+    Run,
+    /// Somebody to talk to: what we read is for it, and its stderr is ours.
+    Converse,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    is_wanted: bool,
-    ready: Option<Supervisor>,
+fn start(command: &mut Command, manner: Manner) -> io::Result<Child> {
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    let (input, errors) = match manner {
+        Manner::Run => (Stdio::null(), output.try_clone()?),
+        Manner::Converse => (Stdio::piped(), io::stderr().as_fd().try_clone_to_owned()?),
+    };
+    command.stdin(input).stdout(output).stderr(errors).process_group(0).spawn()
 }
 
-impl Standby {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Starts a supervisor if none waits. Call it within a tokio runtime.
-    pub(super) fn keep(self: &Arc<Self>, launcher: &Launcher) {
-        {
-            // Locked: one is being started.
-            let Ok(mut state) = self.state.try_lock() else { return };
-            state.is_wanted = true;
-            if state.ready.is_some() || launcher.program.as_os_str().is_empty() {
-                return;
+/// Passes on what comes for the program until it ends, or until nothing more comes and it had a moment to end by itself
+/// (`None`).
+fn converse(
+    program: &mut Child,
+    newsroom: &Newsroom,
+    stdin: process::ChildStdin,
+) -> Result<Option<process::ExitStatus>, String> {
+    let mut pump = Pump::new(stdin).map_err(|errno| format!("cannot pass stdin on: {errno}"))?;
+    let mut deadline = None;
+    loop {
+        if let Some(status) = program.try_wait().map_err(|error| error.to_string())? {
+            return Ok(Some(status));
+        }
+        if pump.has_ended() {
+            // Whatever it still reads or saves, it has this long.
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + LEAVE_TIMEOUT);
+            if Instant::now() > deadline {
+                return Ok(None);
             }
         }
-        let (standby, launcher) = (Arc::clone(self), launcher.clone());
-        tokio::task::spawn_blocking(move || {
-            let mut state = standby.state();
-            if state.is_wanted && state.ready.is_none() {
-                // It holds no folder, since a command may well remove the one it runs in. A failure is met again, and
-                // reported, by the command that has to start its own.
-                state.ready = launcher.start([helper::STANDBY], Path::new("/")).ok();
-            }
-        });
+        if newsroom.wait_for_pump(&mut pump, deadline.map(|_| LOOK_AGAIN)) == Wakeup::Order {
+            return Ok(None);
+        }
     }
+}
 
-    /// Returns whether one was asked for and not ended.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.is_wanted)
+fn exit_status(status: process::ExitStatus) -> ExitStatus {
+    match status.code() {
+        Some(code) => ExitStatus::Code(code),
+        None => ExitStatus::Signal(status.signal().unwrap_or_default()),
     }
+}
 
-    /// Ends the supervisor that waits.
-    pub(super) fn end(&self) {
-        let mut state = self.state();
-        state.is_wanted = false;
-        state.ready = None;
+/// Waits for the shell's end, or an order to stop it (`None`).
+///
+/// Orphans that end in the meantime stay zombies until the shell ends: waiting for any child could take the shell's
+/// status away, and nix can't read those with real-time signals.
+fn wait_for_end(shell: &mut Child, newsroom: &Newsroom) -> Result<Option<process::ExitStatus>, String> {
+    loop {
+        if let Some(status) = shell.try_wait().map_err(|error| error.to_string())? {
+            return Ok(Some(status));
+        }
+        if newsroom.wait(None) == Wakeup::Order {
+            return Ok(None);
+        }
     }
+}
 
-    /// Gives the order to the supervisor that waits. `None` if there is none, or it has died.
-    pub(super) fn take(&self, order: &Order<'_>) -> Option<Supervisor> {
-        let order = order.encode()?;
-        let supervisor = self.state().ready.take()?;
-        let mut lifeline = File::from(supervisor.lifeline);
-        lifeline.write_all(&order).ok()?;
-        Some(Supervisor { lifeline: lifeline.into(), ..supervisor })
+/// The status of a shell that was sent a kill.
+fn killed_status(shell: &mut Child) -> ExitStatus {
+    match shell.try_wait() {
+        Ok(Some(status)) => exit_status(status),
+        // Stuck in the kernel; it dies when that lets go of it.
+        Ok(None) | Err(_) => ExitStatus::Signal(Signal::SIGKILL as i32),
+    }
+}
+
+/// Gives what the shell left behind a moment to finish, then kills it; says how many there were to kill.
+fn settle(family: &ProcessTree, newsroom: &Newsroom) -> usize {
+    let deadline = Instant::now() + GRACE;
+    while !family.is_gone() {
+        if Instant::now() > deadline || newsroom.wait(Some(LOOK_AGAIN)) == Wakeup::Order {
+            return kill_all(family);
+        }
+    }
+    0
+}
+
+/// Kills until nobody is left; says how many fell to the first blow.
+fn kill_all(family: &ProcessTree) -> usize {
+    let first = family.kill();
+    until_true(|| family.kill() == 0);
+    first
+}
+
+fn until_true(is_done: impl Fn() -> bool) {
+    let deadline = Instant::now() + PERSISTENCE;
+    while !is_done() && Instant::now() < deadline {
+        std::thread::sleep(LOOK_AGAIN);
     }
 }

@@ -8,14 +8,14 @@ use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tiller_core::ansi::Stroke;
+use tiller_core::ansi::StyleRun;
 use tiller_core::message::Access;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput};
+use super::output_capture::{CapturedOutput, GLANCE_INTERVAL, OutputCapture};
 use super::truncation::OutputLimits;
-use super::{Progress, ToolOutput, Work};
-use crate::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
+use super::{ToolOutput, ToolProgress, TypedTool};
+use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
 
 /// How long commands may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
     timeout: Option<u64>,
 }
 
-impl Work for Bash {
+impl TypedTool for Bash {
     type Arguments = Arguments;
     const NAME: &'static str = "bash";
     const ACCESS: Access = Access::Executes;
@@ -89,14 +89,14 @@ impl Work for Bash {
         self.runner.start_standby();
     }
 
-    async fn run(&self, arguments: Arguments, progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let seconds = arguments.timeout.unwrap_or(self.times.timeout_s);
-        let command = Command { line: arguments.command, cwd: self.cwd.clone() };
+        let command = ShellCommand { line: arguments.command, cwd: self.cwd.clone() };
         let mut running = match self.runner.start(&command) {
             Ok(running) => running,
             Err(error) => return failure(&error),
         };
-        let mut gathered = Gathered::new(self.limits, &self.scratch);
+        let mut gathered = OutputCapture::new(self.limits, &self.scratch);
         let deadline = Instant::now() + Duration::from_secs(seconds);
         let so_far = gathered.so_far();
         progress.if_stopped(move || stopped(so_far()));
@@ -117,9 +117,9 @@ enum Ending {
 
 async fn gather(
     running: &mut Running,
-    gathered: &mut Gathered,
+    gathered: &mut OutputCapture,
     deadline: Instant,
-    progress: &Progress,
+    progress: &ToolProgress,
 ) -> Ending {
     let mut ending = Ending::Itself;
     let mut ticks = interval(GLANCE_INTERVAL);
@@ -148,8 +148,8 @@ async fn gather(
 }
 
 /// What a command printed that somebody stops.
-fn stopped(gathered: GatheredOutput) -> ToolOutput {
-    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
+fn stopped(gathered: CapturedOutput) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = gathered;
     if let Some(notice) = notice {
         end_line(&mut text);
         text.push_str(&format!("[{notice}]"));
@@ -161,7 +161,7 @@ fn stopped(gathered: GatheredOutput) -> ToolOutput {
 }
 
 /// Adds what is known of an output beside its text.
-fn add(details: &mut Map<String, Value>, strokes: &[Stroke], full_output: Option<PathBuf>) {
+fn add(details: &mut Map<String, Value>, strokes: &[StyleRun], full_output: Option<PathBuf>) {
     if let Some(path) = full_output {
         details.insert("fullOutputPath".into(), json!(path.display().to_string()));
     }
@@ -181,8 +181,8 @@ fn failure(error: &ProcessError) -> ToolOutput {
     ToolOutput::error(format!("the command was not run to its end: {error}{cause}"))
 }
 
-fn output(gathered: GatheredOutput, exit: Exit, ending: Ending, seconds: u64) -> ToolOutput {
-    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
+fn output(gathered: CapturedOutput, exit: Exit, ending: Ending, seconds: u64) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = gathered;
     if text.is_empty() {
         text.push_str("[no output]");
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use tiller_core::event::{FileChange, Preview};
 
-use super::truncation::{Extent, OutputLimits};
+use super::truncation::{OutputLimits, TruncationExtent};
 
 /// How long to look for the smallest diff before taking a larger one.
 const EFFORT: Duration = Duration::from_millis(300);
@@ -34,7 +34,7 @@ impl FileDiff {
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
         let mut unified = unified(path, &diff);
         let kept = LIMITS.head(&unified);
-        if kept.extent != Extent::Whole {
+        if kept.extent != TruncationExtent::Whole {
             // In a unified diff, a line that begins with a backslash is a remark.
             unified = format!("{}\n\\ the diff goes on\n", kept.text.trim_end());
         }

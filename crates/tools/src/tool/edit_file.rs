@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::message::Access;
 
+use super::atomic_write::Content;
 use super::diff::FileDiff;
-use super::replace::Content;
-use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
-use crate::workspace::{Purpose, Resolved, Workspace};
+use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
+use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 mod matching;
 
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     replace_all: bool,
 }
 
-impl Work for EditFile {
+impl TypedTool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
     const ACCESS: Access = Access::Writes;
@@ -55,7 +55,7 @@ impl Work for EditFile {
         Ok(())
     }
 
-    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let workspace = self.workspace.clone();
         blocking::run(move |_| edit(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
@@ -72,16 +72,17 @@ impl Work for EditFile {
 
 /// What a call makes of a file.
 struct Change {
-    resolved: Resolved,
+    resolved: ResolvedPath,
     metadata: Metadata,
     old_text: String,
     edited: Edited,
 }
 
 fn change(workspace: &Workspace, arguments: &Arguments) -> Result<Change, String> {
-    let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
+    let resolved =
+        workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
     let shown = resolved.shown();
-    let Content { bytes, metadata } = replace::read(workspace, &resolved)?;
+    let Content { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
     let old_text = String::from_utf8(bytes)
         .map_err(|_| format!("{shown} is not UTF-8 text, and editing it here would damage it; use bash"))?;
     let edit = Edit { old: &arguments.old_text, new: &arguments.new_text, everywhere: arguments.replace_all };
@@ -95,7 +96,7 @@ fn change(workspace: &Workspace, arguments: &Arguments) -> Result<Change, String
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
     let Change { resolved, metadata, old_text, edited } = change(workspace, arguments)?;
     let shown = resolved.shown();
-    replace::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
+    atomic_write::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
     let diff = FileDiff::between(shown, &old_text, &edited.text);
     let mut text = format!("edited {shown}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
     if edited.count > 1 {

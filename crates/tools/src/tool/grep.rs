@@ -12,16 +12,16 @@ use serde_json::json;
 use tiller_core::message::Access;
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
+use super::atomic_write::describe;
 use super::blocking;
 use super::pattern::Pattern;
-use super::replace::describe;
-use super::truncation::{Extent, OutputLimits};
-use super::{Progress, ToolOutput, Work};
-use crate::workspace::{Purpose, Workspace};
+use super::truncation::{OutputLimits, TruncationExtent};
+use super::{ToolOutput, ToolProgress, TypedTool};
+use crate::workspace::{FileAccess, Workspace};
 
-mod found;
+mod results;
 
-use found::Found;
+use results::Found;
 
 /// How many matching lines are shown unless the call says otherwise.
 const DEFAULT_LIMIT: usize = 200;
@@ -83,7 +83,7 @@ impl Arguments {
     }
 }
 
-impl Work for Grep {
+impl TypedTool for Grep {
     type Arguments = Arguments;
     const NAME: &'static str = "grep";
     const ACCESS: Access = Access::Reads;
@@ -108,7 +108,7 @@ impl Work for Grep {
         arguments.matcher().map(drop)
     }
 
-    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let (workspace, limits) = (self.workspace.clone(), self.limits);
         blocking::run(move |cancel| {
             grep(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
@@ -124,7 +124,7 @@ fn grep(
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
     let given = arguments.path.as_deref().unwrap_or(".");
-    let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
+    let resolved = workspace.resolve(given, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
     let mut found = Found::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.shown(), &error))?;
@@ -163,7 +163,7 @@ fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
 
 fn show(found: Found, limits: OutputLimits) -> ToolOutput {
     let kept = limits.head(&found.text);
-    let is_cut = kept.extent != Extent::Whole;
+    let is_cut = kept.extent != TruncationExtent::Whole;
     let mut text = kept.text.to_owned();
     if is_cut || found.is_full() {
         text.push_str(

@@ -6,12 +6,12 @@ use serde_json::json;
 use tiller_core::message::Access;
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
+use super::atomic_write::describe;
 use super::blocking;
 use super::pattern::Pattern;
-use super::replace::describe;
-use super::truncation::{Extent, OutputLimits};
-use super::{Progress, ToolOutput, Work};
-use crate::workspace::{Purpose, Workspace};
+use super::truncation::{OutputLimits, TruncationExtent};
+use super::{ToolOutput, ToolProgress, TypedTool};
+use crate::workspace::{FileAccess, Workspace};
 
 /// How many entries are listed unless the call says otherwise.
 const DEFAULT_LIMIT: usize = 1_000;
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     limit: Option<usize>,
 }
 
-impl Work for ListFiles {
+impl TypedTool for ListFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "list_files";
     const ACCESS: Access = Access::Reads;
@@ -59,7 +59,7 @@ impl Work for ListFiles {
         arguments.pattern.as_deref().map_or(Ok(()), |glob| Pattern::parse("pattern", glob).map(drop))
     }
 
-    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let (workspace, limits) = (self.workspace.clone(), self.limits);
         blocking::run(move |cancel| {
             list(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
@@ -75,7 +75,7 @@ fn list(
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
     let given = arguments.path.as_deref().unwrap_or(".");
-    let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
+    let resolved = workspace.resolve(given, FileAccess::Read).map_err(|error| error.to_string())?;
     let shown = resolved.shown();
     let metadata = resolved.path().metadata().map_err(|error| describe(shown, &error))?;
     if !metadata.is_dir() {
@@ -99,7 +99,7 @@ fn list(
 fn show(shown: &str, listed: &[String], limits: OutputLimits, is_more: bool) -> ToolOutput {
     let text = listed.concat();
     let kept = limits.head(&text);
-    let is_cut = kept.extent != Extent::Whole;
+    let is_cut = kept.extent != TruncationExtent::Whole;
     let mut output = match kept.lines {
         0 => ToolOutput::text("[nothing found]"),
         count if is_cut || is_more => ToolOutput::text(format!(

@@ -8,9 +8,9 @@ use serde_json::json;
 use tiller_core::message::Access;
 use tiller_core::unit::thousands;
 
-use super::truncation::{Extent, Kept, OutputLimits};
-use super::{Progress, ToolOutput, Work, blocking, image, replace};
-use crate::workspace::{Purpose, Workspace};
+use super::truncation::{OutputLimits, Truncated, TruncationExtent};
+use super::{ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
+use crate::workspace::{FileAccess, Workspace};
 
 /// How far into a file a NUL byte makes it binary, as git does.
 const BINARY_PREFIX: usize = 8_000;
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     limit: Option<usize>,
 }
 
-impl Work for ReadFile {
+impl TypedTool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
     const ACCESS: Access = Access::Reads;
@@ -59,15 +59,15 @@ impl Work for ReadFile {
         Ok(())
     }
 
-    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let (workspace, limits) = (self.workspace.clone(), self.limits);
         blocking::run(move |_| read(&workspace, limits, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
 }
 
 fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
-    let resolved = workspace.resolve(&arguments.path, Purpose::Read).map_err(|error| error.to_string())?;
-    let (shown, bytes) = (resolved.shown(), replace::read(workspace, &resolved)?.bytes);
+    let resolved = workspace.resolve(&arguments.path, FileAccess::Read).map_err(|error| error.to_string())?;
+    let (shown, bytes) = (resolved.shown(), atomic_write::read(workspace, &resolved)?.bytes);
     if let Some(mime_type) = image::mime_type(&bytes) {
         return Ok(image::output(shown, mime_type, &bytes));
     }
@@ -102,7 +102,7 @@ fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) ->
     let kept = limits.head(part);
     let mut output = ToolOutput::text(kept.text);
     output.details = Some(json!({ "lines": kept.lines }));
-    if kept.extent != Extent::Whole {
+    if kept.extent != TruncationExtent::Whole {
         let lines = (thousands(kept.lines), thousands(total));
         output.warning = Some(format!("{shown}: only {} of {} lines fit into the result", lines.0, lines.1));
     }
@@ -121,9 +121,9 @@ fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     limit.map_or(part, |limit| &part[..start_of(part, limit - 1)])
 }
 
-fn notice(kept: &Kept<'_>, first: usize, total: usize) -> Option<String> {
+fn notice(kept: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
     let last = first + kept.lines - 1;
-    if kept.extent == Extent::PartOfLine {
+    if kept.extent == TruncationExtent::PartOfLine {
         let chars = kept.text.chars().count();
         let on = if last < total { format!("; read on with offset {}", last + 1) } else { String::new() };
         return Some(format!(

@@ -11,7 +11,7 @@ use super::grep::Grep;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::write_file::WriteFile;
-use super::{OutputLimits, Tool, Typed};
+use super::{OutputLimits, Tool, TypedToolAdapter};
 use crate::process::Runner;
 use crate::workspace::Workspace;
 
@@ -127,12 +127,12 @@ impl Tools {
         let readable = workspace.clone().with_readable(&scratch);
         let cwd = workspace.root().to_owned();
         let tools: [Arc<dyn Tool>; 6] = [
-            Arc::new(Typed::new(ReadFile { workspace: readable.clone(), limits })),
-            Arc::new(Typed::new(ListFiles { workspace: readable.clone(), limits })),
-            Arc::new(Typed::new(Grep { workspace: readable.clone(), limits })),
-            Arc::new(Typed::new(EditFile { workspace: workspace.clone() })),
-            Arc::new(Typed::new(WriteFile { workspace })),
-            Arc::new(Typed::new(Bash { runner, cwd, limits, times: bash, scratch })),
+            Arc::new(TypedToolAdapter::new(ReadFile { workspace: readable.clone(), limits })),
+            Arc::new(TypedToolAdapter::new(ListFiles { workspace: readable.clone(), limits })),
+            Arc::new(TypedToolAdapter::new(Grep { workspace: readable.clone(), limits })),
+            Arc::new(TypedToolAdapter::new(EditFile { workspace: workspace.clone() })),
+            Arc::new(TypedToolAdapter::new(WriteFile { workspace })),
+            Arc::new(TypedToolAdapter::new(Bash { runner, cwd, limits, times: bash, scratch })),
         ];
         Self { workspace: Some(readable), ..Self::from(tools, &ToolSource::BuiltIn) }
     }

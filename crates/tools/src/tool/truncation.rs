@@ -18,18 +18,18 @@ impl Default for OutputLimits {
 
 /// What the limits leave of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept<'a> {
+pub struct Truncated<'a> {
     /// The part that is left.
     pub text: &'a str,
     /// How many lines that is.
     pub lines: usize,
     /// What became of the rest.
-    pub extent: Extent,
+    pub extent: TruncationExtent,
 }
 
 /// How much of a text is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum TruncationExtent {
     /// All of it.
     Whole,
     /// Some whole lines.
@@ -41,25 +41,25 @@ pub enum Extent {
 impl OutputLimits {
     /// Keeps the beginning of a text.
     #[must_use]
-    pub fn head<'a>(&self, text: &'a str) -> Kept<'a> {
+    pub fn head<'a>(&self, text: &'a str) -> Truncated<'a> {
         let (lines, bytes) = self.fitting(text.split_inclusive('\n'));
         if bytes == 0 && !text.is_empty() {
             let end = text.char_indices().nth(self.max_chars).map_or(text.len(), |(at, _)| at);
-            return Kept { text: &text[..end], lines: 1, extent: Extent::PartOfLine };
+            return Truncated { text: &text[..end], lines: 1, extent: TruncationExtent::PartOfLine };
         }
-        Kept { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
+        Truncated { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
 
     /// Keeps the end of a text.
     #[must_use]
-    pub fn tail<'a>(&self, text: &'a str) -> Kept<'a> {
+    pub fn tail<'a>(&self, text: &'a str) -> Truncated<'a> {
         let (lines, bytes) = self.fitting(text.split_inclusive('\n').rev());
         if bytes == 0 && !text.is_empty() {
             let last = self.max_chars.saturating_sub(1);
             let start = text.char_indices().rev().nth(last).map_or(0, |(at, _)| at);
-            return Kept { text: &text[start..], lines: 1, extent: Extent::PartOfLine };
+            return Truncated { text: &text[start..], lines: 1, extent: TruncationExtent::PartOfLine };
         }
-        Kept { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
+        Truncated { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
 
     /// How many of the lines fit, and their bytes.
@@ -77,8 +77,8 @@ impl OutputLimits {
     }
 }
 
-fn extent_of(bytes: usize, text: &str) -> Extent {
-    if bytes == text.len() { Extent::Whole } else { Extent::Lines }
+fn extent_of(bytes: usize, text: &str) -> TruncationExtent {
+    if bytes == text.len() { TruncationExtent::Whole } else { TruncationExtent::Lines }
 }
 
 #[cfg(test)]
@@ -89,13 +89,25 @@ mod tests {
 
     #[test]
     fn whole_lines_are_kept_up_to_either_limit() {
-        let kept = |text, lines, extent| Kept { text, lines, extent };
+        let kept = |text, lines, extent| Truncated { text, lines, extent };
         for (text, head, tail) in [
-            ("", kept("", 0, Extent::Whole), kept("", 0, Extent::Whole)),
-            ("a\nb\n", kept("a\nb\n", 2, Extent::Whole), kept("a\nb\n", 2, Extent::Whole)),
-            ("a\nb\nc", kept("a\nb\n", 2, Extent::Lines), kept("b\nc", 2, Extent::Lines)),
-            ("äöü\nöäüß\n", kept("äöü\n", 1, Extent::Lines), kept("öäüß\n", 1, Extent::Lines)),
-            ("öäüöäüß", kept("öäüöäü", 1, Extent::PartOfLine), kept("äüöäüß", 1, Extent::PartOfLine)),
+            ("", kept("", 0, TruncationExtent::Whole), kept("", 0, TruncationExtent::Whole)),
+            (
+                "a\nb\n",
+                kept("a\nb\n", 2, TruncationExtent::Whole),
+                kept("a\nb\n", 2, TruncationExtent::Whole),
+            ),
+            ("a\nb\nc", kept("a\nb\n", 2, TruncationExtent::Lines), kept("b\nc", 2, TruncationExtent::Lines)),
+            (
+                "äöü\nöäüß\n",
+                kept("äöü\n", 1, TruncationExtent::Lines),
+                kept("öäüß\n", 1, TruncationExtent::Lines),
+            ),
+            (
+                "öäüöäüß",
+                kept("öäüöäü", 1, TruncationExtent::PartOfLine),
+                kept("äüöäüß", 1, TruncationExtent::PartOfLine),
+            ),
         ] {
             assert_eq!((LIMITS.head(text), LIMITS.tail(text)), (head, tail), "{text:?}");
         }

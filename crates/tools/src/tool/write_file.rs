@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::message::Access;
 
+use super::atomic_write::Content;
 use super::diff::FileDiff;
-use super::replace::Content;
-use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
-use crate::workspace::{Purpose, Resolved, Workspace};
+use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
+use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     content: String,
 }
 
-impl Work for WriteFile {
+impl TypedTool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
     const ACCESS: Access = Access::Writes;
@@ -34,7 +34,7 @@ impl Work for WriteFile {
             .into()
     }
 
-    async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let workspace = self.workspace.clone();
         blocking::run(move |_| write(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
@@ -50,10 +50,11 @@ impl Work for WriteFile {
 }
 
 /// Where a call writes, and what is there.
-fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(Resolved, Option<Content>), String> {
-    let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
+fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(ResolvedPath, Option<Content>), String> {
+    let resolved =
+        workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
     let exists = resolved.path().symlink_metadata().is_ok();
-    let old = exists.then(|| replace::read(workspace, &resolved)).transpose()?;
+    let old = exists.then(|| atomic_write::read(workspace, &resolved)).transpose()?;
     Ok((resolved, old))
 }
 
@@ -63,7 +64,7 @@ fn text_of(old: Option<&Content>) -> Option<String> {
 
 fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
     let (resolved, old) = target(workspace, arguments)?;
-    replace::write(
+    atomic_write::write(
         workspace,
         &resolved,
         arguments.content.as_bytes(),

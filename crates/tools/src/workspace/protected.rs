@@ -63,7 +63,7 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use crate::workspace::{Purpose, Workspace, WorkspaceError};
+    use crate::workspace::{FileAccess, Workspace, WorkspaceError};
 
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
         (folder, home, workspace)
     }
 
-    fn is_refused(workspace: &Workspace, path: &str, purpose: Purpose) -> bool {
+    fn is_refused(workspace: &Workspace, path: &str, purpose: FileAccess) -> bool {
         matches!(workspace.resolve(path, purpose), Err(WorkspaceError::Protected { .. }))
     }
 
@@ -136,17 +136,17 @@ mod tests {
         for name in names {
             let absolute = home.join(name).display().to_string();
             for path in [name, &absolute] {
-                for purpose in [Purpose::Write, Purpose::Read] {
+                for purpose in [FileAccess::Write, FileAccess::Read] {
                     assert!(is_refused(&workspace, path, purpose), "{path} {purpose:?}");
                 }
             }
         }
         for path in [".config/tiller/skills/mine/SKILL.md", "tiller-link/skills/mine"] {
-            assert!(is_refused(&workspace, path, Purpose::Write), "{path}");
-            assert!(workspace.resolve(path, Purpose::Read).is_ok(), "{path}");
+            assert!(is_refused(&workspace, path, FileAccess::Write), "{path}");
+            assert!(workspace.resolve(path, FileAccess::Read).is_ok(), "{path}");
         }
         for path in ["project", ".config/other", ".local/share/other", ".config/tiller-notes"] {
-            assert!(workspace.resolve(path, Purpose::Write).is_ok(), "{path}");
+            assert!(workspace.resolve(path, FileAccess::Write).is_ok(), "{path}");
         }
     }
 
@@ -154,12 +154,12 @@ mod tests {
     fn protected_folder_added_or_made_readable_as_a_whole_stays_closed() {
         let (_folder, home, workspace) = home();
         let workspace = workspace
-            .with_folder(home.join(".config/tiller"), Purpose::Write)
+            .with_folder(home.join(".config/tiller"), FileAccess::Write)
             .with_readable(home.join(".config/tiller"))
             .with_readable(home.join(".config"))
             .with_readable(home.join(".local/share/tiller"));
         for path in [".config/tiller/auth.json", ".local/share/tiller/sessions/--x--/log.jsonl"] {
-            assert!(is_refused(&workspace, path, Purpose::Read), "{path}");
+            assert!(is_refused(&workspace, path, FileAccess::Read), "{path}");
         }
     }
 
@@ -169,16 +169,16 @@ mod tests {
         for (at, file) in ["auth.json", ".env", "extensions/guard"].into_iter().enumerate() {
             let name = format!("hard-link-{at}");
             fs::hard_link(home.join(".config/tiller").join(file), home.join(&name)).unwrap();
-            assert!(is_refused(&workspace, &name, Purpose::Read), "{file}");
+            assert!(is_refused(&workspace, &name, FileAccess::Read), "{file}");
         }
         fs::hard_link(home.join("project"), home.join("mine-too")).unwrap();
-        assert!(workspace.resolve("mine-too", Purpose::Read).is_ok());
+        assert!(workspace.resolve("mine-too", FileAccess::Read).is_ok());
     }
 
     #[test]
     fn walk_leaves_out_protected_folders() {
         let (_folder, _home, workspace) = home();
-        let root = workspace.resolve(".", Purpose::Read).unwrap();
+        let root = workspace.resolve(".", FileAccess::Read).unwrap();
         let found: Vec<PathBuf> = workspace
             .walk(&root, tiller_files::walk::WalkOptions::default())
             .unwrap()
@@ -186,7 +186,7 @@ mod tests {
             .collect();
         let expected = [".config", ".local", ".local/share", "project"].map(PathBuf::from);
         assert_eq!(found, expected);
-        let skills = workspace.resolve(".config/tiller/skills", Purpose::Read).unwrap();
+        let skills = workspace.resolve(".config/tiller/skills", FileAccess::Read).unwrap();
         let found = workspace.walk(&skills, tiller_files::walk::WalkOptions::default()).unwrap().count();
         assert_eq!(found, 2, "the skill's folder and its file");
     }
@@ -204,14 +204,14 @@ mod tests {
             fs::write(dotfiles.join(target), "old").unwrap();
             symlink(dotfiles.join(target), home.join(link)).unwrap();
             let path = format!("dotfiles/{target}");
-            assert!(is_refused(&workspace, &path, Purpose::Write), "{path}");
-            assert!(is_refused(&workspace, &path, Purpose::Read), "{path}");
+            assert!(is_refused(&workspace, &path, FileAccess::Write), "{path}");
+            assert!(is_refused(&workspace, &path, FileAccess::Read), "{path}");
         }
         fs::remove_dir_all(home.join(".config/tiller/skills")).unwrap();
         symlink(dotfiles.join("skills"), home.join(".config/tiller/skills")).unwrap();
-        assert!(workspace.resolve("dotfiles/skills/x", Purpose::Read).is_ok(), "skills may be read");
-        assert!(is_refused(&workspace, "dotfiles/skills/x/SKILL.md", Purpose::Write));
-        let root = workspace.resolve("dotfiles", Purpose::Read).unwrap();
+        assert!(workspace.resolve("dotfiles/skills/x", FileAccess::Read).is_ok(), "skills may be read");
+        assert!(is_refused(&workspace, "dotfiles/skills/x/SKILL.md", FileAccess::Write));
+        let root = workspace.resolve("dotfiles", FileAccess::Read).unwrap();
         assert_eq!(workspace.walk(&root, tiller_files::walk::WalkOptions::default()).unwrap().count(), 0);
     }
 }

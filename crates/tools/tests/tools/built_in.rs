@@ -11,11 +11,11 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tiller_core::ansi::Printed;
+use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
 use tiller_core::message::{UserBlock, joined_text};
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{Invocation, OutputLimits, Progress, ToolEnvironment, ToolOutput, Tools};
+use tiller_tools::tool::{OutputLimits, ToolEnvironment, ToolInvocation, ToolOutput, ToolProgress, Tools};
 use tiller_tools::workspace::Workspace;
 
 /// Time for real processes to start or die on a busy machine.
@@ -63,7 +63,7 @@ impl Bench {
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
         let tool = self.tools.find(tool).unwrap();
         tool.check(&arguments).unwrap();
-        tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
+        tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await
     }
 
     /// The text of a call that succeeds.
@@ -611,7 +611,7 @@ mod bash {
         let tool = bench.tools.find("bash").unwrap();
         let call = tokio::spawn(async move {
             let arguments = json!({ "command": command });
-            tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
+            tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await
         });
         let (shell, child) = (pid_in(&bench, "shell").await, pid_in(&bench, "child").await);
         call.abort();
@@ -624,11 +624,11 @@ mod bash {
         let bench = Bench::new();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = seen.clone();
-        let progress = Progress::new(move |printed: Printed| keep.lock().unwrap().push(printed.text));
+        let progress = ToolProgress::new(move |printed: StyledText| keep.lock().unwrap().push(printed.text));
         let command =
             r"seq 1 100; printf '\033[31mred\0\a\n'; while ! [ -e go ]; do sleep 0.01; done; echo end";
         let tool = bench.tools.find("bash").unwrap();
-        let call = tool.run(Invocation { arguments: json!({ "command": command }), progress });
+        let call = tool.run(ToolInvocation { arguments: json!({ "command": command }), progress });
         let go = async {
             while !seen.lock().unwrap().iter().any(|text| text.ends_with("99\n100\nred\n")) {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use tiller_tools::process::{
-    Command, Conversation, Exit, ExitStatus, ProcessError, Program, Runner, Running,
+    Exit, ExitStatus, PipedChild, ProcessError, Program, Runner, Running, ShellCommand,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 fn start(folder: &Path, line: &str) -> Running {
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
-    runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap()
+    runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap()
 }
 
 async fn run(line: &str) -> (String, Exit) {
@@ -212,7 +212,7 @@ async fn command_that_suspends_its_supervisor_can_be_stopped() {
 #[tokio::test]
 async fn a_missing_folder_is_named() {
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
-    let command = Command { line: "true".into(), cwd: "/no/such/folder".into() };
+    let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
     let error = runner.start(&command).unwrap_err();
     assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
 }
@@ -227,13 +227,13 @@ fn script(folder: &Path, text: &str) -> Program {
     Program { path, cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
 }
 
-fn converse(folder: &Path, text: &str) -> Conversation {
+fn converse(folder: &Path, text: &str) -> PipedChild {
     Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&script(folder, text)).unwrap()
 }
 
 /// All that the program says on both of its outputs once nothing more is said to it.
-async fn rest(conversation: Conversation) -> (String, String) {
-    let Conversation { stdin, mut stdout, mut stderr, helper: _helper } = conversation;
+async fn rest(conversation: PipedChild) -> (String, String) {
+    let PipedChild { stdin, mut stdout, mut stderr, helper: _helper } = conversation;
     drop(stdin);
     let (mut said, mut complained) = (String::new(), String::new());
     let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));
@@ -251,7 +251,7 @@ async fn a_conversation_goes_to_and_fro_and_the_program_ends_when_it_is_left() {
     assert_eq!(&first, b"got one\ngot two\n");
     let (said, complained) = rest(talk).await;
     assert_eq!((said.as_str(), complained.as_str()), ("bye\n", "seen \nseen \nodd\ncode 3 leftovers 0\n"));
-    assert_eq!(Conversation::end("code 3 leftovers 0").unwrap().status, ExitStatus::Code(3));
+    assert_eq!(PipedChild::end("code 3 leftovers 0").unwrap().status, ExitStatus::Code(3));
 }
 
 #[tokio::test]
@@ -303,7 +303,7 @@ async fn a_program_that_cannot_be_started_is_named_at_the_end() {
     let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
     let talk = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
     let (_, complained) = rest(talk).await;
-    let end = Conversation::end(complained.trim()).unwrap_err().to_string();
+    let end = PipedChild::end(complained.trim()).unwrap_err().to_string();
     assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
 }
 
@@ -416,7 +416,7 @@ async fn child_of(parent: Pid) -> Pid {
 }
 
 async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
-    let mut running = runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap();
+    let mut running = runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap();
     let mut output = Vec::new();
     while let Some(chunk) = running.chunk().await {
         output.extend_from_slice(&chunk);

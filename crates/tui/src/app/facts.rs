@@ -6,9 +6,9 @@ use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::turn::Retry;
+use tiller_engine::turn::AnnouncedRetry;
 use tiller_engine::{ContextUse, RunningCall, SlashCommand, Summarizing};
-use tiller_provider::catalog::Sight;
+use tiller_provider::catalog::ImageInput;
 
 use crate::approval::Asked;
 use crate::question::Late;
@@ -24,7 +24,7 @@ pub(crate) struct Facts {
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
     /// Whether the model takes images.
-    pub(crate) sight: Sight,
+    pub(crate) sight: ImageInput,
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
@@ -142,7 +142,7 @@ pub(crate) struct Work {
     /// What is to be asked or read as soon as nobody is typing.
     pub(crate) unasked: Vec<Late>,
     /// The next try of a request that failed.
-    pub(crate) retry: Option<Retry>,
+    pub(crate) retry: Option<AnnouncedRetry>,
     /// Since when a command of the user's own is at work.
     pub(crate) bash_since: Option<UnixMs>,
     /// The summary that is being made.

@@ -7,10 +7,10 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
-use tiller_engine::{Moved, SlashCommand, Snapshot, State};
+use tiller_engine::{SessionState, SessionSwitched, SlashCommand, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Library, Rgb};
-use tiller_session::{BranchPoints, Entry, Scope};
+use tiller_session::{BranchPoints, Entry, SessionScope};
 
 use super::{Errand, List, Typed};
 use crate::attach::Picture;
@@ -82,7 +82,7 @@ pub(crate) enum Report {
         points: Arc<BranchPoints>,
     },
     /// Facts of the session as they are now.
-    State(Box<State>),
+    State(Box<SessionState>),
     /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
     Read {
         wanted: Wanted,
@@ -95,7 +95,7 @@ pub(crate) enum Report {
     Queue(Vec<QueueItem>),
     /// What came of an order for messages that wait.
     Waiting(queue::Outcome),
-    Moved(Moved),
+    Moved(SessionSwitched),
     /// What is for a list, the tree, or what is offered while one types.
     List(ListNews),
     /// Something to be chosen before the list beneath goes on.
@@ -161,7 +161,7 @@ pub(crate) enum ListNews {
     /// A session could not be brought back from the trash.
     NotRestored { path: PathBuf, why: Word },
     /// What a look through the sessions found.
-    Browsed { look: Look, scope: Scope, what: Browsed },
+    Browsed { look: Look, scope: SessionScope, what: Browsed },
     /// Whether an entry, and so many with it, are to leave the tree.
     AskToHide { entry: EntryId, count: usize },
     /// What the tree asked for; the session is the one it is about.

@@ -1,8 +1,8 @@
 //! What reports do to the state.
 
 use tiller_core::event::QueueItem;
-use tiller_engine::{Moved, State};
-use tiller_provider::catalog::Sight;
+use tiller_engine::{SessionState, SessionSwitched};
+use tiller_provider::catalog::ImageInput;
 
 use super::{
     Action, App, Beside, CallAtWork, Errand, Facts, InList, List, ListNews, Loaded, Report, Typed, Work,
@@ -20,7 +20,7 @@ use crate::queue;
 impl App {
     /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft, and what was typed while it was
     /// being opened is one.
-    fn moved(&mut self, moved: Moved) {
+    fn moved(&mut self, moved: SessionSwitched) {
         self.keep_typed_ahead();
         self.popups.clear();
         self.work.unasked.clear();
@@ -154,7 +154,7 @@ impl App {
             return;
         }
         self.editor.attach(image, size);
-        if self.facts.sight == Sight::Blind {
+        if self.facts.sight == ImageInput::Unsupported {
             let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
             self.flash(format!("{model} takes no images; {models} chooses another model"));
         }
@@ -263,7 +263,7 @@ impl App {
         }
     }
 
-    fn know(&mut self, state: State) {
+    fn know(&mut self, state: SessionState) {
         if self.place.cwd != state.cwd {
             self.complete.forget_files();
         }

@@ -6,7 +6,7 @@ use tiller_engine::attachment_labels;
 use tiller_render::{
     self as render, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap,
 };
-use tiller_session::entry::Receipt;
+use tiller_session::entry::DeliveryReceipt;
 
 use super::Level;
 use crate::call::{one_line, seconds};
@@ -30,7 +30,7 @@ pub(super) fn is_long(text: &str) -> bool {
 pub(super) fn user(
     (whole, typed): (&str, Option<&str>),
     (note, at): (&str, UnixMs),
-    receipt: Option<&Receipt>,
+    receipt: Option<&DeliveryReceipt>,
     ctx: &Ctx,
 ) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
@@ -60,7 +60,7 @@ pub(super) fn user(
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
     }
-    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
+    let story = receipt.map(DeliveryReceipt::story).filter(|story| !story.is_empty());
     if let Some(story) = story {
         let indent = Indent {
             first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],

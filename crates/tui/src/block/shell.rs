@@ -1,6 +1,6 @@
 //! Commands of the user's own, as blocks.
 
-use tiller_core::ansi::{Paper, Printed};
+use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
@@ -27,7 +27,7 @@ pub(crate) struct Shell {
     pub(crate) id: Option<EntryId>,
     pub(crate) command: String,
     /// What it printed, once it is over.
-    pub(crate) output: Printed,
+    pub(crate) output: StyledText,
     pub(crate) state: ShellState,
     /// Whether the model reads it.
     pub(crate) excluded: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Shell {
 #[derive(Clone, Debug)]
 pub(crate) enum ShellState {
     /// What it prints is on the paper.
-    Runs { since: UnixMs, paper: Box<Paper> },
+    Runs { since: UnixMs, paper: Box<OutputBuffer> },
     Over {
         note: String,
         failed: bool,
@@ -48,7 +48,7 @@ pub(crate) enum ShellState {
 
 impl Shell {
     /// What it printed so far.
-    pub(super) fn printed(&self) -> Printed {
+    pub(super) fn printed(&self) -> StyledText {
         match &self.state {
             ShellState::Runs { paper, .. } => paper.printed(),
             ShellState::Over { .. } => self.output.clone(),

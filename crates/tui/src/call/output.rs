@@ -1,6 +1,6 @@
 //! What is shown beneath a call or a command of the user's own, and how that is to be read.
 
-use tiller_core::ansi::{Printed, Stroke};
+use tiller_core::ansi::{StyleRun, StyledText};
 use tiller_render::{self as render, Breaks, Found, Indent, Line, Role, wrap};
 
 use super::{MOST_LINES, notes};
@@ -10,14 +10,14 @@ use crate::layout::Ctx;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output<'a> {
     /// What a command printed, and where it is coloured.
-    Printed(&'a str, &'a [Stroke]),
+    Printed(&'a str, &'a [StyleRun]),
     /// What a tool answered: a file, a page. Nothing in it is obeyed.
     Literal(&'a str),
 }
 
 impl<'a> Output<'a> {
     /// What a command printed.
-    pub(crate) fn of(printed: &'a Printed) -> Self {
+    pub(crate) fn of(printed: &'a StyledText) -> Self {
         Self::Printed(&printed.text, &printed.strokes)
     }
 
@@ -71,11 +71,11 @@ impl<'a> Output<'a> {
         lines.into_iter().skip(skipped).flat_map(wrapped).collect()
     }
 
-    fn printed(self) -> Printed {
+    fn printed(self) -> StyledText {
         let strokes = match self {
             Self::Printed(_, strokes) => strokes.to_vec(),
             Self::Literal(_) => Vec::new(),
         };
-        Printed { text: self.text().to_owned(), strokes }
+        StyledText { text: self.text().to_owned(), strokes }
     }
 }

@@ -4,7 +4,7 @@
 //! be mended; what failed while it was done stays in the transcript, as `✗`.
 
 use tiller_core::setting::{self, TABLE};
-use tiller_core::spelling;
+use tiller_core::suggest;
 use tiller_engine::{BashContext, unrunnable};
 
 use super::super::app::{Action, App, Beside, Change, Go, InList, List, Origin, Own, Say, Typed};
@@ -43,7 +43,7 @@ impl App {
         if let Some((command, context)) = shell_command(line) {
             return self.run_in_shell(line, command, context);
         }
-        if spelling::is_quit_word(line) {
+        if suggest::is_quit_word(line) {
             return self.command(Verb::Quit, "");
         }
         match parse(line, &self.facts.commands) {
@@ -76,7 +76,7 @@ impl App {
     /// Whether a line would be carried out here instead of being said.
     pub(crate) fn means_command(&self, line: &str) -> bool {
         let line = line.trim();
-        spelling::is_quit_word(line)
+        suggest::is_quit_word(line)
             || line.starts_with('!')
             || !matches!(parse(line, &self.facts.commands), Meaning::Agent(_) | Meaning::Text)
     }
@@ -193,7 +193,7 @@ impl App {
                 Some(trouble) => trouble,
             },
             None => {
-                let nearest = spelling::nearest(name, TABLE.iter().map(|setting| setting.name));
+                let nearest = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
                 let instead =
                     nearest.map_or("/settings lists them".to_owned(), |name| format!("did you mean {name}?"));
                 format!("there is no setting {}; {instead}", one_line(name))

@@ -1,6 +1,6 @@
 //! What may follow a command: words that are known here, words that somebody else has to gather, paths.
 
-use tiller_core::setting::{self, Kind};
+use tiller_core::setting::{self, SettingKind};
 use tiller_engine::ApprovalMode;
 use tiller_render::Role;
 
@@ -204,7 +204,7 @@ fn modes() -> Vec<Item> {
 fn settings(typed: &str) -> Vec<Item> {
     if let Some((name, _)) = typed.split_once(char::is_whitespace) {
         let Some(setting) = setting::named(name) else { return Vec::new() };
-        let Kind::Choice(words) = setting.kind else { return Vec::new() };
+        let SettingKind::Choice(words) = setting.kind else { return Vec::new() };
         let item = |word: &&'static str| {
             let note = if *word == setting.default { "default" } else { "" };
             Item::new(format!("{name} {word}"), Choice::Word(setting, word)).with_note(note)

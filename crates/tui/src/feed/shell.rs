@@ -1,6 +1,6 @@
 //! What is told of the user's own commands.
 
-use tiller_core::ansi::{Paper, Printed};
+use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
@@ -62,8 +62,8 @@ impl App {
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
-            output: Printed::default(),
-            state: ShellState::Runs { since, paper: Box::new(Paper::keeping(MOST_OUTPUT)) },
+            output: StyledText::default(),
+            state: ShellState::Runs { since, paper: Box::new(OutputBuffer::keeping(MOST_OUTPUT)) },
             excluded,
         })));
         self.transcript.grew();
@@ -101,7 +101,7 @@ impl App {
     }
 
     /// What a command had printed before anybody watched it here, or since.
-    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &Paper) {
+    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &OutputBuffer) {
         self.with_shell(id, |shell| {
             if let ShellState::Runs { paper, .. } = &mut shell.state {
                 **paper = printed.carried(MOST_OUTPUT);

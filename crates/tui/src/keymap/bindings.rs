@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use tiller_core::spelling;
+use tiller_core::suggest;
 
 use super::{Chord, Context, TABLE, defaults};
 
@@ -93,7 +93,7 @@ pub(super) fn read(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
 /// Reads one row of the file.
 fn understand(name: &str, value: &Value, line: usize) -> Result<Bound, String> {
     let row = row_of(name).ok_or_else(|| {
-        let nearest = spelling::nearest(name, TABLE.iter().map(|row| row.name));
+        let nearest = suggest::nearest(name, TABLE.iter().map(|row| row.name));
         let instead =
             nearest.map_or("/hotkeys lists them".to_owned(), |name| format!("did you mean {name}?"));
         format!("nothing is called {name:?}; {instead}")

@@ -1,7 +1,7 @@
 //! Keys of providers, kept and taken away; and sessions of other programs.
 
-use tiller_core::spelling;
-use tiller_engine::{AgentError, KeyChange};
+use tiller_core::suggest;
+use tiller_engine::{AgentError, CredentialChange};
 use tokio::task::spawn_blocking;
 
 use super::{Worker, now};
@@ -40,7 +40,7 @@ impl Worker {
             Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
             Order::Forget(provider) => asked.forget(&provider),
         });
-        let KeyChange { change, said, hint } = match changed.await {
+        let CredentialChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
             // Beside the line in which it was typed, where it can be mended.
             Ok(Err((what, hint))) if is_typed => {
@@ -62,7 +62,7 @@ impl Worker {
         if names().any(|name| name == provider) {
             return None;
         }
-        let instead = spelling::nearest(provider, names());
+        let instead = suggest::nearest(provider, names());
         let instead = instead.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
         let what = format!("there is no provider {}; {}", one_line(provider), one_line(&instead));
         Some(Report::slip(format!("/logout {provider}"), (what, None), Origin::List(List::Logouts)))

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tiller_core::message::ThinkingLevel;
-use tiller_core::setting::{self, Setting, Settings, Source};
-use tiller_core::spelling;
+use tiller_core::setting::{self, Setting, SettingSource, Settings};
+use tiller_core::suggest;
 use tiller_engine::compaction::Automatic;
 use tiller_engine::queue::DeliveryMode;
 use tiller_engine::retry::RetryMode;
 use tiller_engine::turn::SteeringPoint;
 use tiller_engine::{AgentError, ApprovalMode, Permission};
 use tiller_render::theme::placed;
-use tiller_session::{Page, Scope, SessionError};
+use tiller_session::{PageRequest, SessionError, SessionScope};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{Worker, failed, now};
@@ -62,7 +62,8 @@ impl Worker {
             Words::Sessions => {
                 let mut catalog = self.agent.catalog().await?;
                 self.read_beside(beside, move || {
-                    let newest = catalog.page(Scope::ThisDirectory, Page { offset: 0, limit: Some(OFFERED) });
+                    let newest = catalog
+                        .page(SessionScope::ThisDirectory, PageRequest { offset: 0, limit: Some(OFFERED) });
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
                     Report::List(ListNews::Words { of, items: picker::newest(&sessions, now()) })
                 });
@@ -258,7 +259,7 @@ impl Worker {
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
         let tools = self.agent.tools().await?;
         let Some(meant) = tools.iter().find(|tool| tool.spec.name == name) else {
-            let nearest = spelling::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
+            let nearest = suggest::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
             let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
@@ -310,7 +311,7 @@ impl Worker {
             }
         };
         let word = match settings.value(setting).1 {
-            Source::Default | Source::File(_) => match self.apply(setting, &settings).await {
+            SettingSource::Default | SettingSource::File(_) => match self.apply(setting, &settings).await {
                 Ok(Effect::Now) => {
                     Word::note(format!("{}written, and in effect", step(setting, [&before, &settings])))
                 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tiller_session::Scope;
+use tiller_session::SessionScope;
 
 use super::{Choice, Item, Look, Order, Picker, Sessions, Word};
 use crate::app::{Action, Browsed, Go, InList};
@@ -11,7 +11,7 @@ use crate::browse::Ask;
 /// A look through sessions.
 #[derive(Debug)]
 pub(crate) struct Browser {
-    pub(crate) scope: Scope,
+    pub(crate) scope: SessionScope,
     /// The look that it shows what is found by.
     pub(super) look: Look,
     /// How many of how many logs are read; `None` when all are.
@@ -37,7 +37,7 @@ struct Opening {
 }
 
 impl Browser {
-    fn of(scope: Scope, look: Look) -> Self {
+    fn of(scope: SessionScope, look: Look) -> Self {
         let (sessions, order) = (Sessions::default(), Order::default());
         let (hits, hits_for) = (Vec::new(), String::new());
         let (awaited, opening) = (None, None);
@@ -48,8 +48,8 @@ impl Browser {
     /// What the list is called.
     const fn title(&self) -> &'static str {
         match self.scope {
-            Scope::ThisDirectory => "sessions of this directory",
-            Scope::Everywhere => "sessions of all directories",
+            SessionScope::ThisDirectory => "sessions of this directory",
+            SessionScope::Everywhere => "sessions of all directories",
         }
     }
 }
@@ -59,10 +59,10 @@ impl Picker {
     pub(crate) fn browser(words: &str, look: Look) -> Self {
         let mut picker = Self::waiting("").fitting(super::Way::Prose).previewing();
         picker.filter = words.into();
-        picker.in_scope(Scope::ThisDirectory, look)
+        picker.in_scope(SessionScope::ThisDirectory, look)
     }
 
-    fn in_scope(self, scope: Scope, look: Look) -> Self {
+    fn in_scope(self, scope: SessionScope, look: Look) -> Self {
         let browser = Browser::of(scope, look);
         Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
     }
@@ -72,8 +72,8 @@ impl Picker {
         let Some(browser) = &self.browser else { return };
         let (order, look, can_undo) = (browser.order, browser.look, browser.can_undo);
         let scope = match browser.scope {
-            Scope::ThisDirectory => Scope::Everywhere,
-            Scope::Everywhere => Scope::ThisDirectory,
+            SessionScope::ThisDirectory => SessionScope::Everywhere,
+            SessionScope::Everywhere => SessionScope::ThisDirectory,
         };
         let filter = std::mem::take(&mut self.filter);
         *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
@@ -154,7 +154,7 @@ impl Picker {
     }
 
     /// Takes what a look through the sessions found, if that is still what is wanted.
-    pub(super) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
+    pub(super) fn browsed(&mut self, look: Look, scope: SessionScope, what: &Browsed) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
         let (chosen, row) = (awaited.clone().or_else(|| self.kept()), self.place.row);
         let is_wanted = |browser: &&mut Browser| (browser.look, browser.scope) == (look, scope);

@@ -5,7 +5,7 @@ use std::path::Path;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::CompactionChoice;
 use tiller_core::setting::{Setting, Settings};
-use tiller_session::{Scope, Visibility};
+use tiller_session::{SessionScope, Visibility};
 
 use super::settings::{self, change, words};
 use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
@@ -39,7 +39,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
     let mut hints = vec![(K::Accept, accept), (K::Back, back)];
     hints.extend(more);
     if let Some(browser) = picker.browsing() {
-        let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
+        let other = if browser.scope == SessionScope::ThisDirectory { "everywhere" } else { "only here" };
         let order = if picker.order() == Some(Order::Threads) { "newest first" } else { "threads" };
         hints.push((K::Switch, other));
         hints.extend(browser.can_undo.then_some((K::Untrash, "undo")));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tiller_session::Scope;
+use tiller_session::SessionScope;
 
 use super::{Choice, Picker, Word};
 use crate::app::{Action, App, Browsed, InList};
@@ -52,7 +52,7 @@ impl App {
     }
 
     /// Takes what a look through the sessions found.
-    pub(crate) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
+    pub(crate) fn browsed(&mut self, look: Look, scope: SessionScope, what: &Browsed) {
         pickers(&mut self.popups).for_each(|picker| picker.browsed(look, scope, what));
     }
 

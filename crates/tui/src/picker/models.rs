@@ -3,7 +3,7 @@
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Usd, thousands};
 use tiller_engine::LockedModel;
-use tiller_provider::catalog::{ModelFacts, Sight};
+use tiller_provider::catalog::{ImageInput, ModelFacts};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use super::{Choice, Item};
@@ -58,7 +58,7 @@ pub(super) const fn mark(is_current: bool) -> &'static str {
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
     let thinks = facts.thinks().then(|| "thinks".to_owned());
-    let blind = (facts.sight == Sight::Blind).then(|| "text only".to_owned());
+    let blind = (facts.sight == ImageInput::Unsupported).then(|| "text only".to_owned());
     let notes = [thinks, blind, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
@@ -103,11 +103,11 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
     lines
 }
 
-const fn takes(sight: Sight) -> &'static str {
+const fn takes(sight: ImageInput) -> &'static str {
     match sight {
-        Sight::Sees => "text and images",
-        Sight::Blind => "text only",
-        Sight::Unknown => "text; images perhaps",
+        ImageInput::Supported => "text and images",
+        ImageInput::Unsupported => "text only",
+        ImageInput::Unknown => "text; images perhaps",
     }
 }
 

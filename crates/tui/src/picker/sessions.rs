@@ -7,7 +7,7 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{UnixMs, thousands};
 use tiller_render::{self as render, Carriage, Emphasis, Joint, Line, Role, Span, Style, clean};
-use tiller_session::{Hit, Piece, Reader, Scope, SessionSummary};
+use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::models::{fact, heading};
 use super::{Choice, Extract, Item, MARKS};
@@ -52,13 +52,13 @@ pub(crate) struct Sessions {
 }
 
 /// Sessions to choose from; where they are is said when they may be anywhere.
-pub(crate) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Sessions {
+pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs) -> Sessions {
     let row = |session: &SessionSummary| {
         let size = match session.messages {
             1 => "1 message".to_owned(),
             count => format!("{} messages", thousands(count)),
         };
-        let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
+        let about = if scope == SessionScope::Everywhere { tail(&session.cwd) } else { size };
         let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
         let item = Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(note);
         let item = item.with_detail(detail(session, now)).tagged(session.id.clone(), session.name.clone());
@@ -148,9 +148,9 @@ fn root_of(parents: &[Option<usize>], from: usize) -> usize {
 }
 
 /// What was said in sessions, to choose them by.
-pub(crate) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
-    let item = |hit: &Hit| {
-        let piece = |piece: &Piece| match piece.matched {
+pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<Item> {
+    let item = |hit: &SearchHit| {
+        let piece = |piece: &Snippet| match piece.matched {
             true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
             false => piece.text.clone(),
         };
@@ -169,12 +169,12 @@ pub(crate) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
 
 /// Sessions in their order, without their threads.
 pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
-    sessions(list, Scope::ThisDirectory, now).items(Order::Newest)
+    sessions(list, SessionScope::ThisDirectory, now).items(Order::Newest)
 }
 
 /// Sessions that go by what was typed, wherever they are.
 pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
-    let sessions = sessions(list, Scope::Everywhere, now);
+    let sessions = sessions(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The list of settings: each with its value, where that comes from, and what it does.
 
-use tiller_core::setting::{APPROVAL, Kind, Scope, Setting, Settings, Source, TABLE};
+use tiller_core::setting::{APPROVAL, Setting, SettingKind, SettingScope, SettingSource, Settings, TABLE};
 use tiller_engine::ApprovalMode;
 use tiller_render::{Line, Role};
 
@@ -19,7 +19,7 @@ fn item(settings: &Settings, setting: &'static Setting) -> Item {
     let typed = value.map(ToString::to_string).unwrap_or_default();
     let shown = if typed.is_empty() { "unset".to_owned() } else { one_line(&typed) };
     let (note, role) = match source {
-        Source::Default => (shown.clone(), Role::Muted),
+        SettingSource::Default => (shown.clone(), Role::Muted),
         source => (format!("{shown} · {}", whence(source)), Role::Text),
     };
     let default = if setting.default.is_empty() { "unset" } else { setting.default };
@@ -33,20 +33,20 @@ fn item(settings: &Settings, setting: &'static Setting) -> Item {
         fact("takes", setting.kind.to_string()),
         fact("variable", setting.env_name()),
     ];
-    if setting.scope == Scope::User {
+    if setting.scope == SettingScope::User {
         detail.push(fact("set by", "you alone, never a project"));
     }
     Item::new(setting.name, Choice::Setting(setting, typed)).with_note(note).in_role(role).with_detail(detail)
 }
 
 /// In a word, where a value comes from.
-const fn whence(source: &Source) -> &'static str {
+const fn whence(source: &SettingSource) -> &'static str {
     match source {
-        Source::Default => "default",
-        Source::File(_) => "yours",
-        Source::Project(_) => "project",
-        Source::Environment(_) => "environment",
-        Source::Flag(_) => "command line",
+        SettingSource::Default => "default",
+        SettingSource::File(_) => "yours",
+        SettingSource::Project(_) => "project",
+        SettingSource::Environment(_) => "environment",
+        SettingSource::Flag(_) => "command line",
     }
 }
 
@@ -64,11 +64,13 @@ pub(super) enum Change {
 /// How a setting is changed that is this now.
 pub(super) fn change(setting: &Setting, now: &str) -> Change {
     match setting.kind {
-        Kind::Choice([one, other]) => Change::To(if now == *one { other } else { one }),
-        Kind::Choice(words) => Change::Among(words),
-        Kind::Text | Kind::Count { .. } | Kind::Number { .. } | Kind::List | Kind::ListOrSwitch => {
-            Change::Typed
-        }
+        SettingKind::Choice([one, other]) => Change::To(if now == *one { other } else { one }),
+        SettingKind::Choice(words) => Change::Among(words),
+        SettingKind::Text
+        | SettingKind::Count { .. }
+        | SettingKind::Number { .. }
+        | SettingKind::List
+        | SettingKind::ListOrSwitch => Change::Typed,
     }
 }
 
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn a_setting_says_its_value_and_whose_it_is() {
         let mut values = Settings::default();
-        values.set(&SYNC, SYNC.parse("never").unwrap(), Source::Flag("--sync".into()));
+        values.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::Flag("--sync".into()));
         let shown = |setting| item(&values, setting).note;
         assert_eq!((shown(&SYNC), shown(&MAX_TURNS)), ("never · command line".into(), "unset".into()));
     }

@@ -1,6 +1,6 @@
 //! Narrowing, choosing, and what stays chosen.
 
-use tiller_session::Scope;
+use tiller_session::SessionScope;
 
 use super::*;
 use crate::app::Browsed;
@@ -46,12 +46,12 @@ fn the_choice_stays_with_its_session_when_more_is_found() {
         items: names.iter().map(|name| session(name)).collect(),
     };
     let mut picker = Picker::browser("said", Look(1));
-    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
-    picker.browsed(Look(1), Scope::ThisDirectory, &hits(&["a", "b", "c"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
-    picker.browsed(Look(1), Scope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
-    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
@@ -61,11 +61,11 @@ fn the_row_stays_when_its_session_went_to_the_trash() {
     let known =
         |names: &[&str]| Browsed::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into());
     let mut picker = Picker::browser("", Look(1));
-    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b", "c", "d"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b", "c", "d"]));
     picker.step(2);
-    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b", "d"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b", "d"]));
     assert_eq!(picker.chosen().unwrap().label, "d", "the same key again is not for the newest");
-    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
@@ -77,21 +77,21 @@ fn a_list_of_sessions_does_not_begin_at_the_one_that_is_open() {
         Browsed::Sessions(sessions.marking(&"open".into()))
     };
     let mut picker = Picker::browser("", Look(1));
-    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["open", "b", "c"]));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
     assert_eq!(shown(&picker, 1), [("b", true)]);
     assert_eq!(picker.window(3).next().unwrap().0.note, "open here · ");
     let mut alone = Picker::browser("", Look(1));
-    alone.browsed(Look(1), Scope::ThisDirectory, &known(&["open"]));
+    alone.browsed(Look(1), SessionScope::ThisDirectory, &known(&["open"]));
     assert_eq!(alone.chosen().unwrap().label, "open");
 }
 
 #[test]
 fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() {
     let mut picker = Picker::browser("said", Look(1));
-    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
     let items = vec![Item::new("a", Choice::Open("a".into()))];
-    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Hits { words: "said".into(), items });
+    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Hits { words: "said".into(), items });
     typing(&mut picker, " so");
     assert_eq!(picker.counts().0, 1, "until there is more");
     picker.edit(Typed::clear);

@@ -88,19 +88,19 @@ mod tests {
     use std::sync::Arc;
 
     use tiller_core::event::{QueueItem, QueueKind};
-    use tiller_engine::Setup;
+    use tiller_engine::SessionBuilder;
     use tiller_provider::scripted::Scripted;
-    use tiller_provider::{Provider, Providers};
+    use tiller_provider::{Provider, ProviderRegistry};
 
     use super::*;
 
     #[tokio::test]
     async fn messages_that_can_not_wait_again_are_drafts() {
         let script = Scripted::new(Vec::new());
-        let (facts, mut providers) = (vec![script.facts()], Providers::default());
+        let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         let folder = tempfile::tempdir().unwrap();
-        let agent = Setup::new(providers).start(folder.path()).unwrap();
+        let agent = SessionBuilder::new(providers).start(folder.path()).unwrap();
         agent.close().await.unwrap();
         let removed = ["one", "two"].map(|text| Removed {
             item: QueueItem {

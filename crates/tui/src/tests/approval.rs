@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
 use tiller_core::unit::UnixMs;
-use tiller_engine::{ApprovalMode, Live, Snapshot};
+use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
 use super::stage::{SIZES, Stage, at_work, state};
 use crate::app::{Action, InList, Input, Loaded, Report, Say};
@@ -40,7 +40,7 @@ impl Stage {
 impl Stage {
     /// The session as it is now comes, with these calls asking.
     fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
-        let live = Live { approvals, running_since: Some(UnixMs(self.now)), ..Live::default() };
+        let live = InFlight { approvals, running_since: Some(UnixMs(self.now)), ..InFlight::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), live };
         let newest = Newest::default();
         self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::{AssistantMessage, Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_engine::{Live, Snapshot};
+use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::stage::{SIZES, START, Stage, state, text};
@@ -45,7 +45,7 @@ impl Parting {
 
     fn load(&mut self) -> String {
         let newest = newest(&self.writer.reader());
-        let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+        let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
         let loaded = Loaded { snapshot, newest };
         self.stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
         self.look()

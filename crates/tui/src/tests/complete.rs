@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::setting;
-use tiller_engine::{ApprovalMode, CommandSource, SlashCommand, State};
-use tiller_provider::catalog::Sight;
+use tiller_engine::{ApprovalMode, CommandSource, SessionState, SlashCommand};
+use tiller_provider::catalog::ImageInput;
 
 use super::stage::{SIZES, Stage, state};
 use crate::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report, Say};
@@ -117,7 +117,7 @@ fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
 #[test]
 fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
     let mut stage = Stage::new(80, 24);
-    let text_only = State { sight: Sight::Blind, ..state() };
+    let text_only = SessionState { sight: ImageInput::Unsupported, ..state() };
     stage.told(Report::State(Box::new(text_only)));
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
     stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
@@ -506,7 +506,7 @@ fn the_files_of_another_directory_are_looked_for_anew() {
     stage.type_text("@");
     stage.told(Report::List(ListNews::Files(files())));
     stage.control('u');
-    let elsewhere = State { cwd: "/srv".into(), ..state() };
+    let elsewhere = SessionState { cwd: "/srv".into(), ..state() };
     stage.told(Report::State(Box::new(elsewhere)));
     assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(InList::WalkFiles("/srv".into()))]);
 }

@@ -243,7 +243,7 @@ fn a_fork_without_a_name_is_marked() {
     let mut stage = Stage::new(80, 24);
     stage.input(Input::Report(Report::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
     assert!(!stage.screen().contains("fork "), "its name tells it apart");
-    let state = tiller_engine::State { name: None, ..super::stage::state() };
+    let state = tiller_engine::SessionState { name: None, ..super::stage::state() };
     stage.input(Input::Report(Report::State(Box::new(state))));
     assert!(stage.screen().contains("fork FGHJKL"), "{}", stage.screen());
 }

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
-use tiller_core::setting::{self, Settings, Source};
+use tiller_core::setting::{self, SettingSource, Settings};
 use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, ToolStanding};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
@@ -197,7 +197,11 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
     let settings = || {
         let mut settings = Settings::default();
         let never = setting::SYNC.parse("never").unwrap();
-        settings.set(&setting::SYNC, never, Source::File("/home/ada/.config/tiller/settings.json".into()));
+        settings.set(
+            &setting::SYNC,
+            never,
+            SettingSource::File("/home/ada/.config/tiller/settings.json".into()),
+        );
         Report::List(ListNews::Settings(Box::new(settings)))
     };
     for (width, height) in SIZES {

@@ -2,8 +2,8 @@
 
 use crossterm::event::KeyCode;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{Answers, KeyHolder, KeyOrigin};
-use tiller_session::import::{Glance, Origin};
+use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
+use tiller_session::import::{LogPeek, SourceFormat};
 
 use super::stage::{SIZES, Stage};
 use crate::app::{Action, Beside, Go, InList, Input, List, ListNews, Report};
@@ -12,12 +12,12 @@ use crate::login::{self, Key, News, Order};
 use crate::picker::{Choice, Item, Word};
 use crate::question::Question;
 
-fn holders() -> Vec<KeyHolder> {
-    let holder = |provider: &str, from| KeyHolder { provider: provider.into(), from };
+fn holders() -> Vec<ProviderCredential> {
+    let holder = |provider: &str, from| ProviderCredential { provider: provider.into(), from };
     vec![
-        holder("anthropic", KeyOrigin::Nowhere),
-        holder("openai", KeyOrigin::Elsewhere("OPENAI_API_KEY".into())),
-        holder("mistral", KeyOrigin::Kept),
+        holder("anthropic", CredentialOrigin::Nowhere),
+        holder("openai", CredentialOrigin::Elsewhere("OPENAI_API_KEY".into())),
+        holder("mistral", CredentialOrigin::Kept),
     ]
 }
 
@@ -34,7 +34,11 @@ fn offers(stage: &mut Stage, list: List, items: Vec<Item>) {
 }
 
 fn changed(provider: &str) -> Report {
-    Report::Key(News { said: format!("{provider} can be asked now"), hint: None, answers: Answers::Another })
+    Report::Key(News {
+        said: format!("{provider} can be asked now"),
+        hint: None,
+        answers: KeyChangeOutcome::Another,
+    })
 }
 
 #[test]
@@ -101,7 +105,8 @@ fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
     offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
     stage.actions.clear();
-    let news = News { said: "anthropic can be asked now".into(), hint: None, answers: Answers::AsBefore };
+    let news =
+        News { said: "anthropic can be asked now".into(), hint: None, answers: KeyChangeOutcome::AsBefore };
     stage.input(Input::Report(Report::Key(news)));
     assert_eq!(stage.actions, [Action::InList(InList::Gather(List::Models))]);
     assert!(stage.screen().contains("── models"), "{}", stage.screen());
@@ -158,13 +163,13 @@ fn foreign() -> Vec<ForeignLog> {
     let log = |from, file: &str, cwd: Option<&str>, words: Option<&str>, hours: i64| ForeignLog {
         path: format!("/h/{file}").into(),
         modified: UnixMs(super::stage::START - hours * 3_600_000),
-        glance: Glance { from, cwd: cwd.map(str::to_owned), words: words.map(str::to_owned) },
+        glance: LogPeek { from, cwd: cwd.map(str::to_owned), words: words.map(str::to_owned) },
     };
     let fish = "feed the fish, and then tell me in every detail how many there are and of which kind they seem to be";
     vec![
-        log(Some(Origin::Claude), "5b0f.jsonl", Some("/home/ada/orchard"), Some("count the trees"), 2),
-        log(Some(Origin::Codex), "rollout-mill.jsonl", Some("/home/ada/mill"), None, 50),
-        log(Some(Origin::Pi), "pond.jsonl", Some("/home/ada/pond"), Some(fish), 700),
+        log(Some(SourceFormat::Claude), "5b0f.jsonl", Some("/home/ada/orchard"), Some("count the trees"), 2),
+        log(Some(SourceFormat::Codex), "rollout-mill.jsonl", Some("/home/ada/mill"), None, 50),
+        log(Some(SourceFormat::Pi), "pond.jsonl", Some("/home/ada/pond"), Some(fish), 700),
         log(None, "torn.jsonl", None, None, 9_000),
     ]
 }

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{ContextUse, State};
+use tiller_engine::{ContextUse, SessionState};
 
 use super::stage::{Stage, state};
 use crate::app::{Action, Extra, Input, Report, Say};
@@ -12,7 +12,7 @@ use crate::app::{Action, Extra, Input, Report, Say};
 fn long() -> (Stage, String) {
     let mut stage = Stage::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
-    stage.input(Input::Report(Report::State(Box::new(State { context, ..state() }))));
+    stage.input(Input::Report(Report::State(Box::new(SessionState { context, ..state() }))));
     let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
     let paste = paste[..6_000].to_owned();
     stage.type_text("fix this: ");

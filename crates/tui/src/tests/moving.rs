@@ -7,12 +7,12 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
 use serde_json::json;
-use tiller_core::ansi::Paper;
+use tiller_core::ansi::OutputBuffer;
 use tiller_core::event::{EventKind, SessionChange};
 use tiller_core::id::EntryId;
 use tiller_core::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{BashContext, BranchSummary, ContextUse, Live, RunningBash, Snapshot, State};
+use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBash, SessionState, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
 use super::stage::{SIZES, START, Stage, at_work, call, state, steered, text};
@@ -376,7 +376,7 @@ fn logged(at: usize) -> Entry {
 fn resumed(stage: &mut Stage, count: usize) {
     let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(logged).collect();
-    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
         snapshot,
         newest: Newest::of(&older, entries),
@@ -390,7 +390,8 @@ fn a_session_of_many_entries_in_which_nothing_was_said_opens_with_the_first_line
         let mut stage = Stage::new(80, 24);
         let older: Vec<EntryId> = (0..120).map(|at| EntryId::new(format!("o{at}"))).collect();
         let context = ContextUse { used: Tokens(used), window: Tokens(200_000) };
-        let snapshot = Snapshot { seq: 0, state: State { context, ..state() }, live: Live::default() };
+        let snapshot =
+            Snapshot { seq: 0, state: SessionState { context, ..state() }, live: InFlight::default() };
         let loaded = Loaded { snapshot, newest: Newest::of(&older, Vec::new()) };
         stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
         stage.screen().contains("tiller 0.1.0")
@@ -444,7 +445,7 @@ fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_sc
     stage.event(EventKind::SessionChanged { reason: SessionChange::Grown, session_id: "s".into() });
     let message = "another program appended to it (200 entries)".to_owned();
     stage.event(EventKind::Warning { message, hint: None });
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
     let older: Vec<EntryId> = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(logged).collect();
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
@@ -473,7 +474,7 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
         content: vec![AssistantBlock::Text { text: format!("{text}And more.") }],
         ..AssistantMessage::default()
     };
-    let live = Live { partial: Some(partial), running_since: Some(UnixMs(START)), ..Live::default() };
+    let live = InFlight { partial: Some(partial), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
     let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
@@ -491,11 +492,11 @@ fn a_command_goes_on_in_its_line_when_events_were_missed_and_all_that_was_shown_
     stage.event(EventKind::BashExecutionStart { id: id.clone(), command, exclude_from_context });
     stage.event(EventKind::BashExecutionUpdate { id: id.clone(), delta: before.clone() });
     stage.input(Input::Lagged);
-    let mut output = Paper::default();
+    let mut output = OutputBuffer::default();
     output.push(format!("{before}19884 percent").as_bytes());
     let context = BashContext::Include;
     let bash = RunningBash { id: id.clone(), line: "fetch".into(), context, since: UnixMs(START), output };
-    let live = Live { bash: Some(bash), running_since: Some(UnixMs(START)), ..Live::default() };
+    let live = InFlight { bash: Some(bash), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
     let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));

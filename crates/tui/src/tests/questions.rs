@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
-use tiller_engine::{Live, Snapshot};
+use tiller_engine::{InFlight, Snapshot};
 use tiller_render::{Line, Role};
 
 use super::stage::{Stage, at_work, state};
@@ -148,7 +148,7 @@ fn a_question_that_comes_late_waits_until_nobody_is_typing() {
 
 /// The session is read anew, with nothing at work in it.
 fn reloads(stage: &mut Stage) {
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
     let loaded = Loaded { snapshot, newest: Newest::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
 }

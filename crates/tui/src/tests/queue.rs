@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_session::entry::{MessageEntry, Receipt, Waited};
+use tiller_session::entry::{DeliveryReceipt, MessageEntry, Waited};
 
 use super::stage::{SIZES, START, Stage, at_work, text};
 use crate::app::{Action, Input, Report, Say};
@@ -360,13 +360,22 @@ fn a_delivered_message_tells_what_became_of_it() {
     let waited =
         |queued_at, queued_as| Waited { queued_at: Some(UnixMs(queued_at)), queued_as, ..Waited::default() };
     let receipts = [
-        Receipt { after_calls: 2, skipped_calls: 3, waited: waited(START, None), ..Receipt::default() },
-        Receipt {
+        DeliveryReceipt {
+            after_calls: 2,
+            skipped_calls: 3,
+            waited: waited(START, None),
+            ..DeliveryReceipt::default()
+        },
+        DeliveryReceipt {
             cut_off: true,
             waited: Waited { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
-            ..Receipt::default()
+            ..DeliveryReceipt::default()
         },
-        Receipt { kind: QueueKind::FollowUp, waited: waited(START, None), ..Receipt::default() },
+        DeliveryReceipt {
+            kind: QueueKind::FollowUp,
+            waited: waited(START, None),
+            ..DeliveryReceipt::default()
+        },
     ];
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);

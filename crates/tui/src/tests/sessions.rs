@@ -3,9 +3,9 @@
 use crossterm::event::KeyCode;
 use tiller_core::event::SessionChange;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::Moved;
+use tiller_engine::SessionSwitched;
 use tiller_render::{Line, Role};
-use tiller_session::{Hit, Piece, Scope, SessionSummary};
+use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::stage::{SIZES, START, Stage};
 use crate::app::{Action, Browsed, Go, InList, Input, ListNews, Report};
@@ -41,31 +41,31 @@ fn summaries() -> Vec<SessionSummary> {
     ]
 }
 
-fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> Hit {
-    let snippet = pieces.iter().map(|(text, matched)| Piece { text: (*text).into(), matched: *matched });
-    Hit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
+fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
+    let snippet = pieces.iter().map(|(text, matched)| Snippet { text: (*text).into(), matched: *matched });
+    SearchHit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
 }
 
 /// What is looked for, in the look of that number.
-fn ask_in(look: u64, scope: Scope, words: &str) -> Action {
+fn ask_in(look: u64, scope: SessionScope, words: &str) -> Action {
     Action::Browse(Ask { look: Look(look), scope, words: words.into() })
 }
 
 /// What is looked for in the first look, by scope and words.
-fn ask(scope: Scope, words: &str) -> Action {
+fn ask(scope: SessionScope, words: &str) -> Action {
     ask_in(1, scope, words)
 }
 
 impl Stage {
-    fn browsed(&mut self, scope: Scope, what: Browsed) {
+    fn browsed(&mut self, scope: SessionScope, what: Browsed) {
         self.browsed_in(1, scope, what);
     }
 
-    fn browsed_in(&mut self, look: u64, scope: Scope, what: Browsed) {
+    fn browsed_in(&mut self, look: u64, scope: SessionScope, what: Browsed) {
         self.input(Input::Report(Report::List(ListNews::Browsed { look: Look(look), scope, what })));
     }
 
-    fn know_sessions(&mut self, scope: Scope) {
+    fn know_sessions(&mut self, scope: SessionScope) {
         let items = sessions(&summaries(), scope, UnixMs(self.now));
         self.browsed(scope, Browsed::Sessions(items));
     }
@@ -76,13 +76,13 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("/resume");
-        assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "")]);
-        stage.know_sessions(Scope::ThisDirectory);
-        assert_eq!(stage.key(KeyCode::Tab), [ask(Scope::Everywhere, "")]);
-        stage.know_sessions(Scope::Everywhere);
-        stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
+        assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "")]);
+        stage.know_sessions(SessionScope::ThisDirectory);
+        assert_eq!(stage.key(KeyCode::Tab), [ask(SessionScope::Everywhere, "")]);
+        stage.know_sessions(SessionScope::Everywhere);
+        stage.browsed(SessionScope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(Scope::Everywhere, words));
+            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(SessionScope::Everywhere, words));
         }
         let found = [
             hit(
@@ -92,7 +92,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
         let items = hits(&found, UnixMs(stage.now));
-        stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
+        stage.browsed(SessionScope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::End),
@@ -114,7 +114,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
 
 #[test]
 fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
-    let scope = Scope::ThisDirectory;
+    let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("/resume");
@@ -161,7 +161,7 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
 
 #[test]
 fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason() {
-    let scope = Scope::ThisDirectory;
+    let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("/resume");
@@ -194,7 +194,7 @@ fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason(
 
 #[test]
 fn a_session_that_was_named_is_called_so_in_its_preview_too() {
-    let scope = Scope::ThisDirectory;
+    let scope = SessionScope::ThisDirectory;
     let mut stage = Stage::new(120, 40);
     stage.app.browse("");
     stage.know_sessions(scope);
@@ -245,19 +245,19 @@ fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_lis
 fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
-    stage.know_sessions(Scope::ThisDirectory);
+    stage.know_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
     stage
         .input(Input::Report(Report::List(ListNews::SessionsChanged { word: Word::note("moved"), trashed })));
     let without = |stage: &Stage| {
-        Browsed::Sessions(sessions(&summaries()[1..], Scope::ThisDirectory, UnixMs(stage.now)))
+        Browsed::Sessions(sessions(&summaries()[1..], SessionScope::ThisDirectory, UnixMs(stage.now)))
     };
-    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
-    stage.know_sessions(Scope::ThisDirectory);
+    stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
+    stage.know_sessions(SessionScope::ThisDirectory);
     assert!(!stage.screen().contains("fix-crlf · "), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.app.browse("");
-    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
+    stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
     assert!(stage.screen().contains("looking…"), "that list was closed: {}", stage.screen());
 }
 
@@ -267,8 +267,8 @@ fn a_session_is_found_by_either_end_of_its_id() {
     stage.app.browse("");
     let mut known = summaries();
     known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
-    let items = sessions(&known, Scope::ThisDirectory, UnixMs(stage.now));
-    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(items));
+    let items = sessions(&known, SessionScope::ThisDirectory, UnixMs(stage.now));
+    stage.browsed(SessionScope::ThisDirectory, Browsed::Sessions(items));
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
         stage.control('u');
         stage.type_text(part);
@@ -284,7 +284,7 @@ fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
-    let scope = Scope::ThisDirectory;
+    let scope = SessionScope::ThisDirectory;
     let mut known = summaries();
     known[0].parent_session = Some("/s/30.jsonl".into());
     stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
@@ -301,16 +301,16 @@ fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
 fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume not there");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "not there")]);
-    stage.know_sessions(Scope::Everywhere);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "not there")]);
+    stage.know_sessions(SessionScope::Everywhere);
     assert!(stage.screen().contains("looking…"));
-    stage.know_sessions(Scope::ThisDirectory);
+    stage.know_sessions(SessionScope::ThisDirectory);
     let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
-    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
+    stage.browsed(SessionScope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
     assert!(stage.screen().contains("nothing fits"));
-    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
+    stage.browsed(SessionScope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
-    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(Scope::ThisDirectory, "")], "all of them again");
+    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(SessionScope::ThisDirectory, "")], "all of them again");
     assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
 }
 
@@ -319,11 +319,11 @@ fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
-    stage.know_sessions(Scope::ThisDirectory);
+    stage.know_sessions(SessionScope::ThisDirectory);
     stage.type_text("fix");
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))]);
     stage.type_text("and go on");
-    let moved = Moved { change: SessionChange::Open, session: "s".into(), editor: None };
+    let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
     stage.input(Input::Report(Report::Moved(moved)));
     assert_eq!(stage.app.editor.text(), "and go on");
 }
@@ -334,7 +334,7 @@ fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_lef
         let mut stage = Stage::new(80, 24);
         stage.type_text("/resume");
         stage.key(KeyCode::Enter);
-        stage.know_sessions(Scope::ThisDirectory);
+        stage.know_sessions(SessionScope::ThisDirectory);
         stage.key(KeyCode::Enter);
         assert_eq!(stage.key(KeyCode::Enter), [], "it is being opened already");
         stage.type_text("and then");
@@ -354,7 +354,7 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
-    let scope = Scope::ThisDirectory;
+    let scope = SessionScope::ThisDirectory;
     let items = sessions(&summaries(), scope, UnixMs(stage.now));
     stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
@@ -380,7 +380,7 @@ fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_s
     let looks = stage.key(KeyCode::Backspace);
     assert_eq!(
         looks[..2],
-        [Action::EndBrowse, ask_in(2, Scope::ThisDirectory, "")],
+        [Action::EndBrowse, ask_in(2, SessionScope::ThisDirectory, "")],
         "it is looked through anew"
     );
     stage.wait(400);
@@ -393,8 +393,8 @@ fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_s
 fn enter_that_was_on_its_way_opens_no_session_at_the_start() {
     let mut stage = Stage::new(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
-    let all = sessions(&summaries(), Scope::ThisDirectory, UnixMs(START));
-    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(all));
+    let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
+    stage.browsed(SessionScope::ThisDirectory, Browsed::Sessions(all));
     stage.wait(300);
     assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Go(_))));
     assert!(stage.screen().contains("── sessions"), "{}", stage.screen());

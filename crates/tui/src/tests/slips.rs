@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
 use tiller_core::setting;
-use tiller_engine::{AgentError, Live, Snapshot};
+use tiller_engine::{AgentError, InFlight, Snapshot};
 
 use super::clicks::waiting;
 use super::stage::{Stage, at_work, state, text};
@@ -70,7 +70,7 @@ fn an_answer_is_copied_by_its_number_from_the_end() {
 fn of_a_session_that_is_not_read_whole_it_is_said_how_many_answers_are() {
     let mut stage = Stage::new(80, 24);
     let earlier: Vec<EntryId> = (0..300).map(|at| EntryId::new(format!("p{at}"))).collect();
-    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
     let newest = Newest::of(&earlier, Vec::new());
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
     stage.answer(vec![text("one")]);

@@ -13,12 +13,12 @@ use tiller_core::message::{
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::{ContextUse, Live, Snapshot, State};
-use tiller_provider::catalog::Sight;
+use tiller_engine::{ContextUse, InFlight, SessionState, Snapshot};
+use tiller_provider::catalog::ImageInput;
 use tiller_render::Manner;
 use tiller_render::theme::Depth;
 use tiller_session::EntryBody;
-use tiller_session::entry::{MessageEntry, Receipt};
+use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
 use crate::ProviderKey;
 use crate::app::{Action, App, Input, Loaded, Place, Report};
@@ -68,7 +68,7 @@ impl Stage {
             actions: Vec::new(),
         };
         stage.input(Input::Resize { width, height });
-        let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+        let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
         let newest = Newest::default();
         stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
         stage.input(Input::Report(Report::Branch(Some("main".into()))));
@@ -209,15 +209,15 @@ impl Stage {
     }
 }
 
-pub(super) fn state() -> State {
-    State {
+pub(super) fn state() -> SessionState {
+    SessionState {
         session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
         path: None,
         name: Some("fix-crlf".into()),
         cwd: "/home/ada/code/conf".into(),
         model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
         thinking: ThinkingLevel::High,
-        sight: Sight::Sees,
+        sight: ImageInput::Supported,
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage {
             input: Tokens(48_200),
@@ -280,7 +280,11 @@ pub(super) fn steered(stage: &mut Stage) {
             UnixMs(0),
         ))),
         tiller_queue_id: Some("q1".into()),
-        tiller_receipt: Some(Receipt { after_calls: 3, skipped_calls: 1, ..Receipt::default() }),
+        tiller_receipt: Some(DeliveryReceipt {
+            after_calls: 3,
+            skipped_calls: 1,
+            ..DeliveryReceipt::default()
+        }),
     });
     stage.answer(vec![
         text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 use ratatui::style::Color;
 use tiller_core::setting;
-use tiller_files::resource::{Origin, Place};
+use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use tiller_render::Role;
 use tiller_render::theme::{Depth, Library, Rgb};
 
@@ -147,7 +147,7 @@ fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
 fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");
-    let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+    let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
     let mut library = Arc::new(Library::built_in());
     let mut stage = painted(120, 40);
     let mut save = |stage: &mut Stage, accent: &str| {
@@ -178,7 +178,7 @@ fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen
 fn a_file_that_comes_while_the_list_is_open_is_in_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.json"), r#"{"name": "mine", "roles": {}}"#).unwrap();
-    let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+    let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
     let mut stage = painted(120, 40);
     command(&mut stage, "/theme");
     assert!(!stage.screen().contains("mine"));

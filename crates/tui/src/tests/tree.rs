@@ -11,7 +11,7 @@ use tiller_core::message::{
     UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::{BranchSummary, Moved};
+use tiller_engine::{BranchSummary, SessionSwitched};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::stage::{SIZES, START, Stage, call, text};
@@ -341,7 +341,7 @@ fn what_was_typed_stays_when_a_prompt_comes_back_into_the_editor() {
     grove.open();
     grove.stage.app.editor.set_text("a draft");
     let session = grove.writer.reader().id().clone();
-    let moved = Moved { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
+    let moved = SessionSwitched { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
     grove.report(Report::Moved(moved));
     assert_eq!(grove.stage.app.editor.text(), "a prompt\n\na draft");
     assert!(!grove.screen().contains("── tree"));
@@ -667,7 +667,7 @@ fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
     };
     let mut grove = went();
     let session = grove.writer.reader().id().clone();
-    grove.report(Report::Moved(Moved { change: SessionChange::Leaf, session, editor: None }));
+    grove.report(Report::Moved(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
     assert_eq!(grove.stage.app.editor.text(), "and then");
     let mut grove = went();
     grove.report(Report::Failed { what: "the disk is full".into(), hint: None, text: None });

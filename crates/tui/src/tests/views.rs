@@ -6,7 +6,7 @@ use tiller_core::event::{ApprovalRequest, EventKind};
 use tiller_core::id::EntryId;
 use tiller_core::message::AssistantBlock;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::State;
+use tiller_engine::SessionState;
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
@@ -223,7 +223,7 @@ fn the_facts_about_a_session_are_a_page() {
         };
         let lines = {
             let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
-            let state = State { name: None, path: Some(path.into()), ..state() };
+            let state = SessionState { name: None, path: Some(path.into()), ..state() };
             gather::facts(&state, &reader, &about)
         };
         stage.input(Input::Report(Report::Page { title: "session".into(), lines }));

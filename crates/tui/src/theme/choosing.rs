@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tiller_core::setting::{self, Setting};
-use tiller_files::resource::{Origin, Problem};
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
 use tiller_render::theme::{Depth, Known, Library, is_path, placed};
 use tiller_render::{Line, Role, Span, diff};
 
@@ -182,8 +182,8 @@ pub(crate) fn fit(library: &Library, setting: &Setting, name: &str) -> Fit {
 }
 
 /// What is wrong with the file of that name, or at that path.
-fn problem_of<'a>(library: &'a Library, name: &str) -> Option<&'a Problem> {
-    let is_it = |problem: &&Problem| {
+fn problem_of<'a>(library: &'a Library, name: &str) -> Option<&'a ResourceProblem> {
+    let is_it = |problem: &&ResourceProblem| {
         problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
     };
     library.problems().iter().find(is_it)
@@ -232,7 +232,7 @@ fn item(theme: &Theme, known: &Known) -> Item {
 /// Whether it is worn, whose it is, and for which ground.
 fn note(theme: &Theme, known: &Known) -> String {
     let whose = match known.origin {
-        Origin::BuiltIn => String::new(),
+        ResourceOrigin::BuiltIn => String::new(),
         origin => format!("{origin} · "),
     };
     format!("{}{whose}{}", worn(theme, &known.theme.name), known.theme.kind.name())

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
 use tiller_session::Visibility;
-use tiller_session::tree::Row;
+use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::said::kind_sign;
@@ -119,7 +119,7 @@ impl TreeView {
     }
 
     /// A row, and where its label is being typed.
-    fn row(&self, at: usize, row: &Row, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
+    fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.row;
         let lead = self.rows.lead(at, width / 3);
         let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
@@ -144,7 +144,7 @@ impl TreeView {
         (right_aligned(left, facts, width), typed_at)
     }
 
-    fn gutter(&self, at: usize, row: &Row) -> Span {
+    fn gutter(&self, at: usize, row: &TreeRow) -> Span {
         let cursor = if at == self.place.row { "▸" } else { " " };
         let path = match (self.rows.here() == Some(at), row.on_path) {
             (true, _) => "●",
@@ -155,7 +155,7 @@ impl TreeView {
     }
 
     /// The sign of a row, its text, and how that looks: what is on the path has its full weight.
-    fn words(&self, row: &Row, is_chosen: bool) -> (&'static str, String, Style) {
+    fn words(&self, row: &TreeRow, is_chosen: bool) -> (&'static str, String, Style) {
         let said = self.texts.of(row.node);
         let sign = said.map(|said| said.sign);
         let sign =
@@ -184,7 +184,7 @@ impl TreeView {
     }
 
     /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.
-    fn facts(&self, at: usize, row: &Row, ctx: &Ctx) -> Vec<String> {
+    fn facts(&self, at: usize, row: &TreeRow, ctx: &Ctx) -> Vec<String> {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
         let mut facts = Vec::new();
@@ -301,7 +301,7 @@ fn column(at: usize, width: u16) -> u16 {
 }
 
 /// What the user said is marked by the accent, on the path.
-fn sign_role(row: &Row, role: Role) -> Role {
+fn sign_role(row: &TreeRow, role: Role) -> Role {
     if row.on_path && role == Role::User { Role::Accent } else { role }
 }
 

@@ -1,7 +1,7 @@
 //! The rows of the drawn tree: what stands above what, and the branches drawn before each. Only where a branch begins is
 //! anything indented.
 
-use tiller_session::tree::{BranchMark, Row};
+use tiller_session::tree::{BranchMark, TreeRow};
 
 use super::shape::Shape;
 
@@ -14,7 +14,7 @@ const LEVEL: usize = 3;
 /// Rows as they stand, of which only those on the screen are drawn.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<TreeRow>,
     /// For each row the one that begins the branch it stands in; for one that begins a branch, that of the branch around it.
     within: Vec<u32>,
     /// For each entry its row.
@@ -51,7 +51,7 @@ impl Rows {
         self.rows.len()
     }
 
-    pub(super) fn get(&self, row: usize) -> Option<&Row> {
+    pub(super) fn get(&self, row: usize) -> Option<&TreeRow> {
         self.rows.get(row)
     }
 
@@ -104,13 +104,13 @@ impl Rows {
     }
 
     /// Every row that begins a branch.
-    pub(super) fn beginnings(&self) -> impl Iterator<Item = &Row> {
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = &TreeRow> {
         self.rows.iter().filter(|row| row.branch != BranchMark::Continues)
     }
 
     /// The branches drawn before a row, in at most so many columns: of a deep tree the nearest ones.
     pub(super) fn lead(&self, row: usize, widest: usize) -> String {
-        let Some(Row { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
+        let Some(TreeRow { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
         let levels = (widest / LEVEL).max(1);
         let (own, is_begun) = match branch {
             BranchMark::Continues => ("", 0),
@@ -136,7 +136,7 @@ fn index(place: usize) -> u32 {
     u32::try_from(place).expect("a log has fewer than 2^32 entries")
 }
 
-fn within(rows: &[Row]) -> Vec<u32> {
+fn within(rows: &[TreeRow]) -> Vec<u32> {
     // The beginnings of the branches around the row, outermost first.
     let mut around: Vec<u32> = Vec::new();
     let mut within = Vec::with_capacity(rows.len());
@@ -156,13 +156,13 @@ mod tests {
     use super::*;
 
     fn rows(drawn: &[(usize, BranchMark)]) -> Rows {
-        let row = |(node, (depth, branch)): (usize, &(usize, BranchMark))| Row {
+        let row = |(node, (depth, branch)): (usize, &(usize, BranchMark))| TreeRow {
             node,
             depth: *depth,
             branch: *branch,
             on_path: false,
         };
-        let rows: Vec<Row> = drawn.iter().enumerate().map(row).collect();
+        let rows: Vec<TreeRow> = drawn.iter().enumerate().map(row).collect();
         Rows {
             within: within(&rows),
             at: (0..rows.len()).map(index).collect(),

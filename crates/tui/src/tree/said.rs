@@ -2,8 +2,8 @@
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, joined_text};
 use tiller_render::{self as render, Line, Role};
-use tiller_session::tree::Node;
-use tiller_session::{Entry, EntryBody, EntryKind, Role as Speaker};
+use tiller_session::tree::TreeNode;
+use tiller_session::{Entry, EntryBody, EntryKind, LineRole as Speaker};
 
 use crate::call::{argument, one_line};
 
@@ -20,7 +20,7 @@ pub(crate) struct Said {
 }
 
 /// The sign of an entry whose text isn't read yet.
-pub(super) fn kind_sign(node: &Node) -> &'static str {
+pub(super) fn kind_sign(node: &TreeNode) -> &'static str {
     match (node.kind, node.role) {
         (EntryKind::Message, Some(Speaker::User)) => "▌",
         (EntryKind::Message, Some(Speaker::BashExecution)) => "!",

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::unit::UnixMs;
-use tiller_session::marks::Marks;
-use tiller_session::tree::{Node, Tree};
-use tiller_session::{Reader, Role};
+use tiller_session::annotations::Annotations;
+use tiller_session::tree::{Tree, TreeNode};
+use tiller_session::{LineRole, Reader};
 
 /// Which entries have rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Filter {
     }
 
     /// Whether an entry has a row, if it isn't hidden.
-    pub(super) fn takes(self, node: &Node, label: Option<&str>) -> bool {
+    pub(super) fn takes(self, node: &TreeNode, label: Option<&str>) -> bool {
         match self {
             Self::All => true,
             Self::Labelled => label.is_some(),
-            Self::User => node.role == Some(Role::User),
-            Self::NoTools => node.is_said() && node.role != Some(Role::ToolResult),
+            Self::User => node.role == Some(LineRole::User),
+            Self::NoTools => node.is_said() && node.role != Some(LineRole::ToolResult),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Filter {
 pub(crate) struct Shape {
     pub(super) session: SessionId,
     pub(super) tree: Tree,
-    pub(super) marks: Marks,
+    pub(super) marks: Annotations,
     /// For each entry that is hidden the one with which it was.
     pub(super) hidden_with: Vec<Option<usize>>,
     /// What was said last on the path in use: to go there changes nothing.
@@ -83,7 +83,7 @@ impl Shape {
         let tree = reader.tree();
         // The last entry of what was read: the log may have grown since.
         let leaf = tree.nodes().last().map(|node| node.id.clone());
-        let marks = Marks::of(reader, &tree);
+        let marks = Annotations::of(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
         let here =
@@ -97,7 +97,7 @@ impl Shape {
         self.tree.nodes().len()
     }
 
-    pub(super) fn node(&self, at: usize) -> &Node {
+    pub(super) fn node(&self, at: usize) -> &TreeNode {
         &self.tree.nodes()[at]
     }
 
@@ -145,11 +145,11 @@ impl Shape {
 }
 
 /// For each entry what follows it: one pass from the end, because parents stand before their children.
-fn branches(nodes: &[Node]) -> Vec<Branch> {
-    let of = |(at, node): (usize, &Node)| Branch {
+fn branches(nodes: &[TreeNode]) -> Vec<Branch> {
+    let of = |(at, node): (usize, &TreeNode)| Branch {
         entries: 1,
         newest: node.timestamp,
-        answer: u32::try_from(at).ok().filter(|_| node.role == Some(Role::Assistant)),
+        answer: u32::try_from(at).ok().filter(|_| node.role == Some(LineRole::Assistant)),
     };
     let mut branches: Vec<Branch> = nodes.iter().enumerate().map(of).collect();
     for at in (0..nodes.len()).rev() {
@@ -168,9 +168,9 @@ mod tests {
 
     use super::*;
 
-    fn node(at: usize, parent: Option<usize>, role: Role) -> Node {
+    fn node(at: usize, parent: Option<usize>, role: LineRole) -> TreeNode {
         let timestamp = UnixMs(i64::try_from(at).unwrap() * 10);
-        Node {
+        TreeNode {
             id: EntryId::new(at.to_string()),
             parent,
             kind: EntryKind::Message,
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn a_branch_is_as_large_and_as_new_as_what_follows() {
         let nodes = [
-            node(0, None, Role::User),
-            node(1, Some(0), Role::Assistant),
-            node(2, Some(0), Role::Assistant),
-            node(3, Some(1), Role::User),
+            node(0, None, LineRole::User),
+            node(1, Some(0), LineRole::Assistant),
+            node(2, Some(0), LineRole::Assistant),
+            node(3, Some(1), LineRole::User),
         ];
         let found =
             branches(&nodes).iter().map(|one| (one.entries, one.newest.0, one.answer)).collect::<Vec<_>>();
@@ -196,9 +196,9 @@ mod tests {
     fn the_filters_come_round_and_each_takes_its_own() {
         let all = [Filter::NoTools, Filter::User, Filter::Labelled, Filter::All];
         assert_eq!(all.map(Filter::next), [Filter::User, Filter::Labelled, Filter::All, Filter::NoTools]);
-        let result = node(0, None, Role::ToolResult);
+        let result = node(0, None, LineRole::ToolResult);
         assert_eq!(all.map(|filter| filter.takes(&result, None)), [false, false, false, true]);
-        let prompt = node(0, None, Role::User);
+        let prompt = node(0, None, LineRole::User);
         assert_eq!(all.map(|filter| filter.takes(&prompt, Some("a"))), [true; 4]);
     }
 }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
-use tiller_session::Scope;
+use tiller_session::SessionScope;
 
 use super::panel::{row, title};
 use super::{put, spread};
@@ -160,7 +160,7 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
         (false, 0) if !picker.filter().is_empty() => {
             Some(format!("nothing fits; {} takes back what you typed", keymap.key_of(ClearFilter)))
         }
-        (false, 0) if here == Some(Scope::ThisDirectory) => {
+        (false, 0) if here == Some(SessionScope::ThisDirectory) => {
             Some(format!("no sessions of this directory; {} shows those of all", keymap.key_of(Switch)))
         }
         (false, 0) => Some("there is nothing here".to_owned()),

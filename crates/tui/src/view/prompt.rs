@@ -3,7 +3,7 @@
 use tiller_core::event::CompactionReason;
 use tiller_core::message::advice_in;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::turn::Retry;
+use tiller_engine::turn::AnnouncedRetry;
 use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 
@@ -135,13 +135,13 @@ fn begun(app: &App) -> Option<UnixMs> {
 }
 
 /// When a failed request goes out again.
-fn countdown(app: &App, retry: &Retry) -> String {
+fn countdown(app: &App, retry: &AnnouncedRetry) -> String {
     let left = retry.at.since_ms(app.now).div_ceil(1_000);
     format!("trying again in {left}s ({} of {})", retry.attempt, retry.most)
 }
 
 /// The same with the reason, as far as that fits beside the time and the key that stops it.
-fn failed_try(app: &App, what: &str, retry: &Retry) -> String {
+fn failed_try(app: &App, what: &str, retry: &AnnouncedRetry) -> String {
     /// Columns of the spinner before it, and of the time and the key behind it.
     const BESIDE: usize = 4 + 24;
     let waits = format!("{what}{}", countdown(app, retry));
@@ -206,7 +206,7 @@ fn compacting(app: &App) -> String {
 }
 
 /// The try that a summary waits for.
-fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a Retry> {
+fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a AnnouncedRetry> {
     summary.retry.as_ref().filter(|retry| retry.at.since_ms(app.now) > 0)
 }
 

@@ -118,7 +118,7 @@ struct Rig {
     summaries_told: usize,
     records: Vec<String>,
     /// What the driver keeps for a run that a failed write ends.
-    kept: Told,
+    kept: OpenEvents,
     history: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ impl Rig {
             summaries: 0,
             summaries_told: 0,
             records: Vec::new(),
-            kept: Told::default(),
+            kept: OpenEvents::default(),
             history: Vec::new(),
         }
     }
@@ -148,7 +148,7 @@ impl Rig {
         format!("{letter}{}", self.names)
     }
 
-    fn said(&mut self, kind: QueueKind) -> Prompt {
+    fn said(&mut self, kind: QueueKind) -> TurnPrompt {
         let text = self.name("m");
         let Input::Prompt(prompt) = said(&text, kind) else { unreachable!() };
         prompt
@@ -162,7 +162,7 @@ impl Rig {
         self.begun.stream.map(|_| AssistantMessage::default())
     }
 
-    fn so_far(&self) -> SoFar {
+    fn so_far(&self) -> PartialOutput {
         of_answer(self.partial())
     }
 

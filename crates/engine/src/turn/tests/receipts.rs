@@ -1,11 +1,11 @@
 //! What the log says of a delivered message, and of one that was taken out and put back.
 
-use tiller_session::entry::{Receipt, Waited};
+use tiller_session::entry::{DeliveryReceipt, Waited};
 
 use super::*;
 
 /// The receipts of the messages that these effects append.
-fn receipts(effects: &[Effect]) -> Vec<Receipt> {
+fn receipts(effects: &[Effect]) -> Vec<DeliveryReceipt> {
     let receipt = |effect: &Effect| match effect {
         Effect::Append(EntryBody::Message(said)) => said.tiller_receipt.clone(),
         _ => None,
@@ -29,7 +29,8 @@ fn a_steering_message_says_what_was_over_and_what_it_skipped() {
     let mut turn = at_work(&["w1", "w2", "w3"]);
     step(&mut turn, prompt("wait"));
     let effects = turn.step(ended(1, "w1"), NOW);
-    let expected = Receipt { after_calls: 1, skipped_calls: 2, waited: waited(), ..Receipt::default() };
+    let expected =
+        DeliveryReceipt { after_calls: 1, skipped_calls: 2, waited: waited(), ..DeliveryReceipt::default() };
     assert_eq!(receipts(&effects), [expected]);
 }
 
@@ -38,12 +39,12 @@ fn steering_at_once_says_what_it_stopped() {
     let mut turn = at_work(&["r1", "r2", "w3"]);
     step(&mut turn, ended(1, "r1"));
     let effects = turn.step(steer_now("stop"), NOW);
-    let expected = Receipt {
+    let expected = DeliveryReceipt {
         after_calls: 2,
         skipped_calls: 1,
         stopped_calls: 1,
         waited: waited(),
-        ..Receipt::default()
+        ..DeliveryReceipt::default()
     };
     assert_eq!(receipts(&effects), [expected]);
 }
@@ -53,7 +54,10 @@ fn steering_at_once_says_that_it_cut_the_answer_off() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let effects = turn.step(steer_now("stop"), NOW);
-    assert_eq!(receipts(&effects), [Receipt { cut_off: true, waited: waited(), ..Receipt::default() }]);
+    assert_eq!(
+        receipts(&effects),
+        [DeliveryReceipt { cut_off: true, waited: waited(), ..DeliveryReceipt::default() }]
+    );
 }
 
 #[test]
@@ -65,7 +69,10 @@ fn a_follow_up_says_since_when_it_waited_and_that_it_was_edited() {
     step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
     let effects = turn.step(text(1, StopReason::Stop), UnixMs(9));
     let waited = Waited { edited: true, ..waited() };
-    assert_eq!(receipts(&effects), [Receipt { kind: QueueKind::FollowUp, waited, ..Receipt::default() }]);
+    assert_eq!(
+        receipts(&effects),
+        [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]
+    );
 }
 
 #[test]
@@ -76,7 +83,10 @@ fn a_released_message_that_begins_a_run_overtakes_nothing_whatever_it_was_queued
     let mut turn = Turn::new(TurnOptions::default(), left);
     let effects = turn.step(Input::Release { id: "q1".into() }, UnixMs(9));
     let waited = Waited { queued_as: Some(QueueKind::Steer), released: true, ..waited() };
-    assert_eq!(receipts(&effects), [Receipt { kind: QueueKind::FollowUp, waited, ..Receipt::default() }]);
+    assert_eq!(
+        receipts(&effects),
+        [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::note::Notes;
 use super::super::source::{Span, count, flag, items, text};
+use super::super::warning::ImportWarnings;
 
 /// Kinds of line that are no part of the conversation and are passed over without a word.
 pub(super) const HOUSEKEEPING: [&str; 12] = [
@@ -87,7 +87,12 @@ pub(super) struct Boundary {
 
 impl Head {
     /// Takes a line that has a place in the tree.
-    pub(super) fn read(span: Span, line: &Value, after_gap: bool, notes: &mut Notes) -> Option<Self> {
+    pub(super) fn read(
+        span: Span,
+        line: &Value,
+        after_gap: bool,
+        notes: &mut ImportWarnings,
+    ) -> Option<Self> {
         let uuid = text(line, "uuid").map(str::to_owned);
         let kind = match text(line, "type").unwrap_or_default() {
             "user" => user(span, line, notes),
@@ -113,7 +118,7 @@ pub(super) fn first_text(message: &Value) -> &str {
         .unwrap_or_default()
 }
 
-fn user(span: Span, line: &Value, notes: &mut Notes) -> Kind {
+fn user(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
     let message = line.get("message").unwrap_or(&Value::Null);
     let results: Vec<String> = items(message, "content")
         .iter()
@@ -144,7 +149,7 @@ fn user(span: Span, line: &Value, notes: &mut Notes) -> Kind {
     }
 }
 
-fn answer(span: Span, line: &Value, notes: &mut Notes) -> Kind {
+fn answer(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
     let message = line.get("message").unwrap_or(&Value::Null);
     if text(message, "model") == Some(SYNTHETIC) && !flag(line, "isApiErrorMessage") {
         notes.add(span.number, "answers left out that no model gave");
@@ -163,7 +168,7 @@ fn answer(span: Span, line: &Value, notes: &mut Notes) -> Kind {
     })
 }
 
-fn system(span: Span, line: &Value, notes: &mut Notes) -> Kind {
+fn system(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
     match text(line, "subtype").unwrap_or_default() {
         "compact_boundary" => {
             let facts = line.get("compactMetadata").unwrap_or(&Value::Null);
@@ -187,7 +192,7 @@ fn system(span: Span, line: &Value, notes: &mut Notes) -> Kind {
     }
 }
 
-fn attachment(span: Span, line: &Value, notes: &mut Notes) -> Kind {
+fn attachment(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
     let attachment = line.get("attachment").unwrap_or(&Value::Null);
     match text(attachment, "type").unwrap_or_default() {
         "queued_command" if attachment.get("prompt").is_some() => Kind::Prompt,

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use tiller_core::message::{AssistantBlock, ToolCall, UserBlock};
 
 use super::super::blocks;
-use super::super::note::Notes;
 use super::super::source::{Span, items, text};
+use super::super::warning::ImportWarnings;
 
 /// How texts begin that the program puts in the user's mouth.
 const INJECTED: [&str; 8] = [
@@ -32,7 +32,7 @@ pub(super) enum Item {
 }
 
 /// Reads an item; what it can't carry over is noted.
-pub(super) fn read(item: &Value, span: Span, notes: &mut Notes) -> Vec<Item> {
+pub(super) fn read(item: &Value, span: Span, notes: &mut ImportWarnings) -> Vec<Item> {
     match text(item, "type").unwrap_or_default() {
         "message" => message(item, span, notes),
         "reasoning" => vec![reasoning(item)],
@@ -55,7 +55,7 @@ fn said(text: String) -> AssistantBlock {
     AssistantBlock::Text { text }
 }
 
-fn message(item: &Value, span: Span, notes: &mut Notes) -> Vec<Item> {
+fn message(item: &Value, span: Span, notes: &mut ImportWarnings) -> Vec<Item> {
     let parts = items(item, "content");
     match text(item, "role").unwrap_or_default() {
         "assistant" => {
@@ -85,7 +85,7 @@ fn is_injected(item: &Value) -> bool {
 }
 
 /// What a user or a tool said, in parts.
-fn content(parts: &[Value], span: Span, notes: &mut Notes) -> Vec<UserBlock> {
+fn content(parts: &[Value], span: Span, notes: &mut ImportWarnings) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
     for part in parts {
         match text(part, "type").unwrap_or_default() {
@@ -120,7 +120,7 @@ fn reasoning(item: &Value) -> Item {
     Item::Answer(AssistantBlock::Thinking { thinking, thinking_signature })
 }
 
-fn call(item: &Value, span: Span, notes: &mut Notes) -> Item {
+fn call(item: &Value, span: Span, notes: &mut ImportWarnings) -> Item {
     let id = text(item, "call_id").or_else(|| text(item, "id"));
     let (name, arguments) = match text(item, "type") {
         Some("custom_tool_call") => {
@@ -134,7 +134,7 @@ fn call(item: &Value, span: Span, notes: &mut Notes) -> Item {
     call.map_or(Item::Nothing, |call| Item::Answer(AssistantBlock::ToolCall(call)))
 }
 
-fn output(item: &Value, span: Span, notes: &mut Notes) -> Item {
+fn output(item: &Value, span: Span, notes: &mut ImportWarnings) -> Item {
     let output = item.get("output").unwrap_or(&Value::Null);
     let content = match output {
         Value::String(text) => vec![UserBlock::Text { text: text.clone() }],

@@ -36,7 +36,7 @@ fn a_second_import_changes_neither_the_source_nor_the_session() {
         let second = place.import(&source);
         assert_eq!(
             (second.status, second.entries, second.path, second.id),
-            (Status::Unchanged, 0, first.path, first.id),
+            (ImportStatus::Unchanged, 0, first.path, first.id),
             "{name}"
         );
         assert_eq!(bytes_and_time(&path), session, "{name}");
@@ -52,7 +52,7 @@ fn a_second_import_changes_neither_the_source_nor_the_session() {
 fn a_dry_run_says_the_same_and_writes_nothing() {
     for name in SOURCES {
         let place = Place::new();
-        let would = place.importer(Mode::DryRun).file(&foreign(name));
+        let would = place.importer(ImportMode::DryRun).file(&foreign(name));
         assert!(!place.sessions().exists());
         assert_eq!(would, place.import(&foreign(name)), "{name}");
     }
@@ -70,13 +70,13 @@ fn a_source_that_grew_line_by_line_ends_as_if_it_had_been_imported_whole() {
         for count in 1..=lines.len() {
             place.source("growing.jsonl", &lines[..count]);
             let imported = place.import(&source);
-            assert_ne!(imported.status, Status::Failed, "{name} at {count}: {imported:?}");
+            assert_ne!(imported.status, ImportStatus::Failed, "{name} at {count}: {imported:?}");
             if let Some(path) = &imported.path {
                 assert_eq!(Reader::open(path).unwrap().findings(), [], "{name} at {count}");
             }
             statuses.push(imported.status);
         }
-        assert!(statuses.contains(&Status::Updated), "{name}: {statuses:?}");
+        assert!(statuses.contains(&ImportStatus::Updated), "{name}: {statuses:?}");
         let (_, grown) = imported(&place, &source);
         let other = Place::new();
         let (_, whole) = imported(&other, &foreign(name));
@@ -94,7 +94,7 @@ fn what_the_source_gained_follows_what_was_imported() {
     assert_eq!(sent(&reader).len(), 2);
     place.source("bees.jsonl", &lines);
     let (second, reader) = imported(&place, &source);
-    assert_eq!((second.status, &second.path, &second.id), (Status::Updated, &first.path, &first.id));
+    assert_eq!((second.status, &second.path, &second.id), (ImportStatus::Updated, &first.path, &first.id));
     assert_eq!(sent(&reader).len(), 5);
     assert_eq!(reader.tree().branch_count(), 1);
     assert_eq!(second.entries, 7, "two messages, a compaction, two more, the name and the end");
@@ -115,7 +115,7 @@ fn a_session_that_was_gone_on_with_keeps_its_leaf_and_gets_what_is_new_as_a_bran
     let written = bytes_and_time(&path);
     place.source("bees.jsonl", &lines);
     let (second, reader) = imported(&place, &source);
-    assert_eq!(second.status, Status::Updated);
+    assert_eq!(second.status, ImportStatus::Updated);
     assert_eq!(sent(&reader), before);
     assert_eq!(
         before,
@@ -128,7 +128,7 @@ fn a_session_that_was_gone_on_with_keeps_its_leaf_and_gets_what_is_new_as_a_bran
     assert_eq!(time, written.1, "it is as old as what the user did last");
     assert!(notes(&second)[0].2.contains("your place is kept"), "{second:?}");
     // And once more there is nothing to do.
-    assert_eq!(place.import(&source).status, Status::Unchanged);
+    assert_eq!(place.import(&source).status, ImportStatus::Unchanged);
     assert_eq!(bytes_and_time(&path).0, bytes);
 }
 
@@ -142,7 +142,7 @@ fn an_older_copy_of_a_log_changes_nothing_and_one_that_only_stepped_back_is_foll
         for count in 1..lines.len() {
             let older = place.import(&place.source("older.jsonl", &lines[..count]));
             assert!(
-                matches!(older.status, Status::Unchanged | Status::Skipped),
+                matches!(older.status, ImportStatus::Unchanged | ImportStatus::Skipped),
                 "{name} at {count}: {older:?}"
             );
             assert_eq!(bytes_and_time(&path), before, "{name} at {count}");
@@ -156,7 +156,7 @@ fn an_older_copy_of_a_log_changes_nothing_and_one_that_only_stepped_back_is_foll
     lines.push(r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#.into());
     place.source("mill.jsonl", &lines);
     let (back, reader) = imported(&place, &source);
-    assert_eq!((back.status, back.entries), (Status::Updated, 1));
+    assert_eq!((back.status, back.entries), (ImportStatus::Updated, 1));
     assert_eq!(sent(&reader), before[..before.len() - 2]);
 }
 
@@ -173,9 +173,9 @@ fn an_update_that_is_cut_off_leaves_the_user_at_his_place() {
         let disk = FaultyDisk::default();
         disk.fail_write_after(writes, Fault::Full);
         let manager = place.manager.clone().on_disk(Arc::new(disk));
-        let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now: NOW };
+        let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now: NOW };
         let status = importer.file(&source).status;
-        assert_eq!(status, if writes == 0 { Status::Failed } else { Status::Updated });
+        assert_eq!(status, if writes == 0 { ImportStatus::Failed } else { ImportStatus::Updated });
         assert_eq!(sent(&Reader::open(&path).unwrap()), before, "after {writes} writes");
     }
 }
@@ -194,23 +194,23 @@ fn a_session_that_is_open_elsewhere_is_not_written_to() {
     let held = Writer::open(&path).unwrap();
     place.source("bees.jsonl", &lines);
     let imported = place.import(&source);
-    assert_eq!(imported.status, Status::Failed);
+    assert_eq!(imported.status, ImportStatus::Failed);
     assert!(imported.reason.unwrap().contains("another tiller has it open"));
     drop(held);
-    assert_eq!(place.import(&source).status, Status::Updated);
+    assert_eq!(place.import(&source).status, ImportStatus::Updated);
 }
 
 #[test]
 fn what_a_killed_import_left_is_written_over_and_never_taken_for_a_session() {
     let place = Place::new();
     let source = foreign("claude/bees.jsonl");
-    let path = place.importer(Mode::DryRun).file(&source).path.unwrap();
+    let path = place.importer(ImportMode::DryRun).file(&source).path.unwrap();
     let folder = path.parent().unwrap();
     fs::create_dir_all(folder).unwrap();
     let stem = path.file_stem().unwrap().to_str().unwrap();
     let left = folder.join(format!(".{stem}.importing"));
     fs::write(&left, "{\"type\":\"session\",\"version\":3".repeat(1_000)).unwrap();
-    let listing = place.manager.list(tiller_session::Scope::Everywhere).unwrap();
+    let listing = place.manager.list(tiller_session::SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (0, 0));
     let (_, reader) = imported(&place, &source);
     assert_eq!(sent(&reader).len(), 5);
@@ -221,10 +221,11 @@ fn what_a_killed_import_left_is_written_over_and_never_taken_for_a_session() {
 fn a_flat_folder_takes_sessions_of_every_directory() {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), CWD.into());
-    let importer = Importer { manager: &manager, only: Some(Origin::Pi), mode: Mode::Write, now: NOW };
+    let importer =
+        Importer { manager: &manager, only: Some(SourceFormat::Pi), mode: ImportMode::Write, now: NOW };
     let sources = logs_beneath(&foreign("")).logs;
-    let statuses: Vec<Status> = sources.iter().map(|source| importer.file(source).status).collect();
-    use Status::{Failed, Imported, Skipped};
+    let statuses: Vec<ImportStatus> = sources.iter().map(|source| importer.file(source).status).collect();
+    use ImportStatus::{Failed, Imported, Skipped};
     // Three of Claude's, Codex's list of names, three logs of Codex's, two of pi's.
     assert_eq!(statuses, [Skipped, Skipped, Skipped, Failed, Skipped, Skipped, Skipped, Imported, Imported]);
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2);

@@ -112,7 +112,7 @@ fn what_could_not_be_carried_over_is_counted_with_its_first_line() {
     let imported = place.import(&foreign("claude/orchard.jsonl"));
     assert_eq!(
         (imported.status, imported.entries, imported.from),
-        (Status::Imported, 24, Some(Origin::Claude))
+        (ImportStatus::Imported, 24, Some(SourceFormat::Claude))
     );
     assert_eq!(
         notes(&imported),
@@ -177,7 +177,7 @@ fn the_log_of_a_sub_agent_is_skipped() {
     let imported = place.import(&foreign("claude/agent-side.jsonl"));
     assert_eq!(
         (imported.status, imported.reason.as_deref()),
-        (Status::Skipped, Some("the log of a sub-agent"))
+        (ImportStatus::Skipped, Some("the log of a sub-agent"))
     );
     assert!(!place.sessions().exists());
 }

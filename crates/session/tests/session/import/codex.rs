@@ -118,7 +118,7 @@ fn what_could_not_be_carried_over_is_counted() {
         ]
     );
     let imported = place.import(&foreign("codex/sessions/rollout-helper.jsonl"));
-    assert_eq!((imported.status, imported.from), (Status::Skipped, Some(Origin::Codex)));
+    assert_eq!((imported.status, imported.from), (ImportStatus::Skipped, Some(SourceFormat::Codex)));
 }
 
 #[test]

@@ -122,7 +122,7 @@ proptest! {
         let reader = Reader::open(&path).unwrap();
         prop_assert_eq!(reader.findings(), vec![]);
         prop_assert_eq!(reader.entries().unwrap().1, vec![]);
-        prop_assert_eq!(place.import(&source).status, Status::Unchanged);
+        prop_assert_eq!(place.import(&source).status, ImportStatus::Unchanged);
         // Every branch can be sent: calls and results pair up.
         let tree = reader.tree();
         for (at, node) in tree.nodes().iter().enumerate() {
@@ -162,11 +162,11 @@ fn a_file_that_is_nothing_known_says_which_line_and_what_to_do() {
     let place = Place::new();
     let source = place.source("notes.jsonl", &[r#"{"dear":"diary"}"#]);
     let imported = place.import(&source);
-    assert_eq!((imported.status, imported.from), (Status::Failed, None));
+    assert_eq!((imported.status, imported.from), (ImportStatus::Failed, None));
     let reason = imported.reason.unwrap();
     assert!(reason.contains("notes.jsonl, line 1: not a log of Claude Code, Codex or pi; "), "{reason}");
     let empty = place.import(&place.source("empty.jsonl", &[] as &[&str]));
-    assert_eq!((empty.status, empty.reason.as_deref()), (Status::Skipped, Some("the file is empty")));
+    assert_eq!((empty.status, empty.reason.as_deref()), (ImportStatus::Skipped, Some("the file is empty")));
     let gone = place.import(&place.root.path().join("gone.jsonl"));
     assert!(gone.reason.unwrap().contains("gone.jsonl: can't be opened"));
 }
@@ -182,7 +182,7 @@ fn a_pi_log_with_one_id_on_every_line_is_imported_in_time() {
     let said = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-06T08:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}"#;
     let lines: Vec<&str> = std::iter::once(header).chain(std::iter::repeat_n(said, MANY)).collect();
     let imported = place.import(&place.source("same.jsonl", &lines));
-    assert_eq!((imported.status, imported.entries), (Status::Imported, MANY + 1));
+    assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, MANY + 1));
 }
 
 /// A line of Claude Code's.
@@ -197,7 +197,7 @@ fn a_claude_log_that_says_the_same_on_every_line_is_imported_in_time() {
     let place = Place::new();
     let line = claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#);
     let imported = place.import(&place.source("same.jsonl", &vec![line; MANY]));
-    assert_eq!((imported.status, imported.entries), (Status::Imported, MANY + 2));
+    assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, MANY + 2));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_claude_log_of_results_without_calls_is_imported_in_time() {
         lines.push(claude("user", &format!("u{at}"), &format!("\"u{}\"", at - 1), &message));
     }
     let imported = place.import(&place.source("results.jsonl", &lines));
-    assert_eq!((imported.status, imported.entries), (Status::Imported, 3));
+    assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, 3));
     assert_eq!(notes(&imported), [(2, 2 * MANY as u64, "results without their calls")]);
 }
 
@@ -222,7 +222,7 @@ fn a_log_of_unknown_kinds_is_imported_in_time_and_doesnt_name_them_all() {
     lines.extend((0..3 * MANY).map(|at| claude(&format!("kind-{at}"), &format!("k{at}"), "null", "{}")));
     let imported = place.import(&place.source("kinds.jsonl", &lines));
     let notes = notes(&imported);
-    assert_eq!((imported.status, notes.len()), (Status::Imported, 51));
+    assert_eq!((imported.status, notes.len()), (ImportStatus::Imported, 51));
     assert_eq!(notes[50], (52, 3 * MANY as u64 - 50, "and others"));
 }
 
@@ -232,7 +232,7 @@ fn a_pipe_is_no_log_and_nobody_waits_for_it() {
     let pipe = place.root.path().join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let imported = place.import(&pipe);
-    assert_eq!(imported.status, Status::Failed);
+    assert_eq!(imported.status, ImportStatus::Failed);
     let reason = imported.reason.unwrap();
     assert!(reason.contains("pipe.jsonl: can't be opened: not a regular file but a pipe"), "{reason}");
 }

@@ -62,7 +62,7 @@ fn a_version_above_3_is_not_imported_and_says_why() {
         r#"{"type":"session","version":4,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
     let imported = place.import(&place.source("new.jsonl", &[header]));
     let reason = imported.reason.unwrap();
-    assert_eq!(imported.status, Status::Failed);
+    assert_eq!(imported.status, ImportStatus::Failed);
     assert!(reason.contains("new.jsonl, line 1: version 4 of the log is newer than this tiller"), "{reason}");
 }
 
@@ -74,7 +74,7 @@ fn tillers_own_sessions_are_left_alone() {
     let path = writer.reader().path().unwrap().to_owned();
     drop(writer);
     let imported = place.import(&path);
-    assert_eq!((imported.status, imported.path), (Status::Skipped, None));
+    assert_eq!((imported.status, imported.path), (ImportStatus::Skipped, None));
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 }
 
@@ -86,12 +86,12 @@ fn logs_of_the_first_versions_are_imported_as_tiller_reads_them() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../sessions-fixtures/{name}.jsonl"));
         let old = Reader::open(&fixture).unwrap();
         let imported = place.import(&fixture);
-        assert_eq!(imported.status, Status::Imported, "{:?}", imported.reason);
+        assert_eq!(imported.status, ImportStatus::Imported, "{:?}", imported.reason);
         let new = Reader::open(&imported.path.unwrap()).unwrap();
         assert_eq!((new.header().version, new.findings()), (3, vec![]), "{name}");
         assert_eq!(texts(&new), texts(&old), "{name}");
         assert_eq!(new.usage(), old.usage(), "{name}");
-        assert_eq!(place.import(&fixture).status, Status::Unchanged, "{name}");
+        assert_eq!(place.import(&fixture).status, ImportStatus::Unchanged, "{name}");
     }
 }
 
@@ -115,7 +115,7 @@ fn what_a_log_has_gained_follows_the_end_of_the_last_import() {
     for count in 3..=lines.len() {
         let (_, reader) = imported(&place, &place.source("grows.jsonl", &lines[..count]));
         seen.push((reader.entry_count(), reader.tree().branch_count()));
-        assert_eq!(place.import(&place.root.path().join("grows.jsonl")).status, Status::Unchanged);
+        assert_eq!(place.import(&place.root.path().join("grows.jsonl")).status, ImportStatus::Unchanged);
     }
     assert_eq!(seen, [(3, 1), (5, 1), (7, 1)]);
 }

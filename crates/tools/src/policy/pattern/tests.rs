@@ -7,7 +7,7 @@ use tiller_core::message::{Access, ToolSpec};
 use tiller_core::protected_path::ProtectedPaths;
 
 use super::{CommandPattern, Options, TABLE, split_options};
-use crate::policy::{Policy, SessionRules, Verdict};
+use crate::policy::{Policy, PolicyVerdict, SessionRules};
 
 /// A command that was allowed for the session, and commands that have to ask nevertheless.
 const WIDENINGS: &[(&str, &[&str])] = &[
@@ -462,8 +462,10 @@ fn covers(allowed: &str, later: &str) -> bool {
     };
     let mut rules = SessionRules::default();
     match policy.judge(&bash, &json!({ "command": allowed }), &rules) {
-        Verdict::Ask { rule, .. } => rules.add(rule),
-        Verdict::Allow | Verdict::Granted(_) | Verdict::Deny { .. } => panic!("{allowed} doesn't ask"),
+        PolicyVerdict::Ask { rule, .. } => rules.add(rule),
+        PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. } => {
+            panic!("{allowed} doesn't ask")
+        }
     }
     policy.judge(&bash, &json!({ "command": later }), &rules).runs()
 }

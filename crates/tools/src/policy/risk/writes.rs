@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tiller_core::protected_path::Protection;
 
-use super::{CommandFolders, base_name, has_flag, loss, targets};
+use super::{CommandFolders, base_name, git_data_loss, has_flag, targets};
 
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
@@ -143,7 +143,7 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
         paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
     }
-    if let Some(("config", rest)) = loss::command(arguments)
+    if let Some(("config", rest)) = git_data_loss::command(arguments)
         && !reads_config(rest)
     {
         paths.extend(values(rest, 'f', "file"));
@@ -163,7 +163,7 @@ const CONFIG_VALUES: &[&str] = &["--blob", "--comment", "--default", "--file", "
 
 /// Checks whether git writes the configuration of all users.
 pub(super) fn changes_system_config(arguments: &[String]) -> bool {
-    loss::command(arguments).is_some_and(|(command, rest)| {
+    git_data_loss::command(arguments).is_some_and(|(command, rest)| {
         command == "config" && !reads_config(rest) && rest.iter().any(|word| is_cut(word, "--system"))
     })
 }

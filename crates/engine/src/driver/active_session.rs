@@ -1,0 +1,324 @@
+//! The session at hand: its writer, and what is derived from its log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tiller_core::id::EntryId;
+use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::{Model, ModelFacts, ProviderRegistry};
+use tiller_session::context::{Projection, RequestMessages};
+use tiller_session::entry::TillerEntry;
+use tiller_session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
+
+use super::external_appends::ExternalAppends;
+use super::{ModelChoice, now};
+use crate::queue::Queue;
+
+/// A session at hand.
+pub(super) struct ActiveSession {
+    pub(super) writer: Writer,
+    pub(super) projection: Projection,
+    /// What of the projection goes to a provider; begun anew with it.
+    pub(super) sending: RequestMessages,
+    pub(super) model: Model,
+    /// Who answered before, while nobody answers because the log's model can't be had.
+    usual: Option<Model>,
+    /// Who was asked last: another one may have been chosen since.
+    pub(super) asked: Arc<ModelFacts>,
+    pub(super) thinking: ThinkingLevel,
+    /// What was asked for: another model may be able to do it.
+    pub(super) wanted_thinking: ThinkingLevel,
+    pub(super) name: Option<String>,
+    /// What others write to its log.
+    pub(super) others: ExternalAppends,
+    /// What this process says before its first entry of this session, and what it finds to mend.
+    before_first: Option<BeforeFirst>,
+}
+
+/// What the log is told of this process.
+pub(super) struct RunFacts {
+    pub(super) mode: &'static str,
+    pub(super) cwd: String,
+    pub(super) remote: Option<String>,
+}
+
+struct BeforeFirst {
+    resumed: bool,
+    cut_off_commands: Vec<BashExecutionMessage>,
+}
+
+impl ActiveSession {
+    /// Takes a session over, with the messages that an earlier process left waiting and what is wrong with the log.
+    pub(super) fn load(
+        writer: Writer,
+        model: Model,
+        thinking: ThinkingLevel,
+    ) -> Result<(Self, Queue, Vec<String>), SessionError> {
+        let reader = writer.reader();
+        let (facts, mut damaged) = reader.own_facts()?;
+        let mut current = Self {
+            writer,
+            projection: Projection::default(),
+            sending: RequestMessages::default(),
+            asked: Arc::clone(&model.facts),
+            model,
+            usual: None,
+            thinking,
+            wanted_thinking: thinking,
+            name: reader.name(),
+            others: ExternalAppends::default(),
+            before_first: None,
+        };
+        damaged.extend(current.project()?);
+        let resumed = reader.entry_count() > 0;
+        let cut_off_commands = cut_off_commands(&facts, since(&reader));
+        current.before_first = Some(BeforeFirst { resumed, cut_off_commands });
+        let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
+        let mut notices: Vec<String> = damaged.iter().map(notice).collect();
+        let disturbances = current.writer.take_disturbances();
+        notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        Ok((current, Queue::left_over(&facts), notices))
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.writer.reader()
+    }
+
+    /// Derives the context from the path to the leaf; answers with what could not be read of it.
+    pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
+        self.sending = RequestMessages::default();
+        let reader = self.writer.reader();
+        let Some(leaf) = reader.leaf() else {
+            self.projection = Projection::default();
+            return Ok(Vec::new());
+        };
+        let loaded = most_loaded(self.model.facts.window);
+        let (projection, damaged) = reader.newest_projection(&leaf, loaded)?;
+        self.projection = projection;
+        Ok(damaged)
+    }
+
+    /// Goes on with the model and the level that the log names, each where the log has the word. Answers with a notice
+    /// when that model is not to be had: then the one at hand answers, but for one whose answers are canned.
+    pub(super) fn follow_the_log(
+        &mut self,
+        providers: &ProviderRegistry,
+        model: ModelChoice,
+        thinking: ModelChoice,
+    ) -> Option<String> {
+        let named = self.projection.model.clone()?;
+        let mut notice = None;
+        if model == ModelChoice::Log {
+            match providers.exact(&named) {
+                Ok(model) => self.answer_by(model),
+                Err(error) if providers.can_stand_in(&self.model) => {
+                    notice = Some(format!("{error}; going on with {}", self.model.reference()));
+                }
+                Err(error) => {
+                    let keyless = providers.keyless(&named, &error);
+                    let before = std::mem::replace(&mut self.model, keyless);
+                    self.usual.get_or_insert(before);
+                    notice = Some(format!(
+                        "{error}; nobody answers in this session until it can be asked, or another model is chosen"
+                    ));
+                }
+            }
+        }
+        if thinking == ModelChoice::Log {
+            self.wanted_thinking = self.projection.thinking;
+            self.thinking = self.projection.thinking;
+        }
+        self.thinking = self.model.facts.clamp(self.thinking);
+        notice
+    }
+
+    /// Has this model answer from now on.
+    ///
+    /// Its window may be so large that more of the log has to be loaded; while that can't be read, the conversation counts as
+    /// too long.
+    pub(super) fn answer_by(&mut self, model: Model) {
+        let loaded = most_loaded(self.model.facts.window);
+        (self.model, self.usual) = (model, None);
+        if self.projection.unloaded.is_some()
+            && most_loaded(self.model.facts.window) > loaded
+            && let Err(error) = self.project()
+        {
+            tracing::error!(%error, "the context could not be loaded for a larger window");
+        }
+    }
+
+    /// The same for a person, with what to do.
+    pub(super) fn too_long_notice(&self) -> Option<String> {
+        let reason = self.beyond_any_window()?;
+        Some(format!(
+            "{reason}; /compact has its newest part summarized, /truncate leaves the older part out without a \
+             summary, and the next prompt does what the setting compaction.strategy says"
+        ))
+    }
+
+    /// Why the conversation can't be sent to the model: it is so much longer than the window that not even all of it is loaded.
+    pub(super) fn beyond_any_window(&self) -> Option<String> {
+        self.projection.unloaded?;
+        let (size, facts) = (self.projection.tokens(), &self.model.facts);
+        Some(format!(
+            "the conversation has about {size} tokens, {} times as many as {} reads at once ({})",
+            size.0 / facts.window.0.max(1),
+            facts.id,
+            facts.window
+        ))
+    }
+
+    /// Who answers in a session that names nobody.
+    pub(super) fn usual_model(&self) -> Model {
+        self.usual.as_ref().unwrap_or(&self.model).clone()
+    }
+
+    /// The same after a move in this session: whoever was chosen in it goes on where the log's model can't be had.
+    pub(super) fn follow_the_path(&mut self, providers: &ProviderRegistry) -> Option<String> {
+        let (before, was_usual) = (self.model.clone(), self.usual.is_none());
+        let notice = self.follow_the_log(providers, ModelChoice::Log, ModelChoice::Log);
+        if was_usual && self.usual.is_some() {
+            self.thinking = before.facts.clamp(self.wanted_thinking);
+            self.answer_by(before);
+            return None;
+        }
+        notice
+    }
+
+    /// Appends entries, with what belongs before the first one of this process: all of it or nothing.
+    pub(super) fn append(
+        &mut self,
+        given: Vec<EntryBody>,
+        run: &RunFacts,
+    ) -> Result<Vec<Appended>, SessionError> {
+        let creates_the_file = given.iter().any(EntryBody::creates_the_file);
+        let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
+        let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
+        if self.is_introduced() && creates_the_file {
+            bodies.extend(self.changes());
+        }
+        bodies.extend(given);
+        bodies.extend(self.correction(bodies.last()));
+        let appended = self.writer.append_all(bodies.clone(), now())?;
+        if is_kept {
+            self.before_first = None;
+        }
+        // What waited in the writer comes first, and holds no message.
+        let new = appended.len().saturating_sub(bodies.len());
+        for (body, entry) in bodies.iter().zip(&appended[new..]) {
+            self.projection.note_state(body);
+            if let Some(message) = body.as_message() {
+                self.projection.push(entry.id.clone(), Arc::clone(message));
+            }
+        }
+        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_)))
+        {
+            self.project()?;
+        }
+        Ok(appended)
+    }
+
+    /// The process, the model and the level, where the log doesn't say so already, and the end of a command that an
+    /// earlier process was killed over.
+    fn introduction(&self, run: &RunFacts) -> Vec<EntryBody> {
+        let mut bodies = Vec::new();
+        let Some(before) = &self.before_first else { return bodies };
+        bodies.push(EntryBody::own(&TillerEntry::Run {
+            mode: run.mode.to_owned(),
+            resumed: before.resumed,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            cwd: moved_to(&self.reader().header().cwd, &run.cwd),
+            remote: run.remote.clone(),
+        }));
+        for record in &before.cut_off_commands {
+            bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
+        }
+        let changes = self.changes();
+        let says_level = changes.iter().any(|body| matches!(body, EntryBody::ThinkingLevelChange { .. }));
+        bodies.extend(changes);
+        if !says_level && !before.resumed {
+            bodies.push(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
+        }
+        bodies
+    }
+
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
+    }
+
+    /// The model and the level, where the path says otherwise: after a move to where another one was in use, or none yet.
+    fn changes(&self) -> Vec<EntryBody> {
+        let model = self.model.reference();
+        let model = (self.projection.model.as_ref() != Some(&model)).then(|| model_change(&model));
+        let level = (self.projection.thinking != self.thinking)
+            .then_some(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
+        model.into_iter().chain(level).collect()
+    }
+
+    /// An answer names who gave it, and the log's last word counts: when another model was chosen meanwhile, that is said again.
+    fn correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
+        let mut said = Projection::default();
+        said.note_state(body.filter(|body| body.as_message().is_some())?);
+        let chosen = self.model.reference();
+        said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
+    }
+
+    /// Whether the log already knows of this process, so that changes have to be told to it one by one.
+    pub(super) fn is_introduced(&self) -> bool {
+        self.before_first.is_none()
+    }
+}
+
+/// The size of a conversation that is held in memory for this window. Beyond four windows by estimate a smaller count of
+/// the provider's isn't believed either ([`Projection::tokens`]), so what isn't loaded could not be sent.
+fn most_loaded(window: Tokens) -> Tokens {
+    /// A few megabytes; most conversations are shorter.
+    const LEAST: Tokens = Tokens(2_000_000);
+    LEAST.max(Tokens(window.0.saturating_mul(4)))
+}
+
+pub(super) fn model_change(model: &ModelRef) -> EntryBody {
+    EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
+}
+
+/// Where a session's project is now, if it was moved. One whose directory is still there stays that directory's, wherever it is gone
+/// on with.
+fn moved_to(from: &str, to: &str) -> Option<String> {
+    (from != to && !Path::new(from).exists()).then(|| to.to_owned())
+}
+
+/// From when on what stands in a log happened in this session and not in the one it was forked from.
+fn since(reader: &Reader) -> UnixMs {
+    let header = reader.header();
+    let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));
+    forked.unwrap_or(UnixMs(i64::MIN))
+}
+
+/// The `!` commands that have a beginning in the log and no record: tiller died before it could write one.
+fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessage> {
+    let mut open: Vec<BashExecutionMessage> = Vec::new();
+    for entry in entries {
+        if let Some(TillerEntry::Bash { command, exclude }) = entry.body.as_own() {
+            if entry.timestamp < since {
+                continue;
+            }
+            open.push(BashExecutionMessage {
+                command,
+                cancelled: true,
+                exclude_from_context: exclude,
+                timestamp: now(),
+                ..BashExecutionMessage::default()
+            });
+        } else if let Some(Message::BashExecution(record)) = entry.body.as_message().map(|message| &**message)
+            && let Some(at) = open.iter().position(|begun| begun.command == record.command)
+        {
+            open.remove(at);
+        }
+    }
+    open
+}

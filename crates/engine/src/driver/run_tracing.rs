@@ -1,0 +1,155 @@
+//! What tiller's own log says of a session: what was begun and how it ended, for whoever looks for a fault.
+//!
+//! It is made of what is told, and holds nothing of what was said: neither prompts nor answers, neither what calls are given nor
+//! what they print. Of commands of the user's own it says nothing at all.
+
+use std::collections::HashMap;
+
+use tiller_core::event::{EventKind, RunOutcome};
+use tiller_core::id::CallId;
+use tiller_core::message::{AssistantMessage, Message, StopReason};
+use tiller_core::unit::UnixMs;
+use tiller_session::Reader;
+
+/// Characters of an error that are logged: a server may answer with a page.
+const LONGEST: usize = 300;
+
+/// When what goes on was begun.
+#[derive(Debug, Default)]
+pub(super) struct RunTracer {
+    run: Option<UnixMs>,
+    request: Option<UnixMs>,
+    calls: HashMap<CallId, UnixMs>,
+}
+
+/// Logs that a session was opened.
+pub(super) fn opened(reader: &Reader) {
+    let (session, path) = (reader.id(), reader.path().unwrap_or("(in memory)".as_ref()));
+    tracing::info!(%session, path = %path.display(), entries = reader.entry_count(), "session opened");
+}
+
+/// Logs that a session was closed.
+pub(super) fn closed(reader: &Reader) {
+    tracing::info!(session = %reader.id(), entries = reader.entry_count(), "session closed");
+}
+
+impl RunTracer {
+    /// Logs an event, if it is one that a fault could be found by.
+    pub(super) fn note(&mut self, event: &EventKind, time: UnixMs) {
+        match event {
+            EventKind::AgentStart if self.run.is_none() => {
+                self.run = Some(time);
+                tracing::info!("run begun");
+            }
+            EventKind::AgentEnd { will_retry: false, outcome, .. } => {
+                let took_ms = taken(self.run.take(), time);
+                tracing::info!(outcome = outcome_name(*outcome), took_ms, "run ended");
+            }
+            EventKind::TurnStart => self.request = Some(time),
+            EventKind::MessageEnd { message } => {
+                if let Message::Assistant(answer) = &**message {
+                    answered(answer, taken(self.request.take(), time));
+                }
+            }
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                tried_again("request", (*attempt, *max_attempts), *delay_ms, error_message);
+            }
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                tried_again("summary", (*attempt, *max_attempts), *delay_ms, error_message);
+            }
+            EventKind::ModelChanged { model } => tracing::info!(%model, "model changed"),
+            EventKind::ThinkingLevelChanged { level } => {
+                tracing::info!(level = level.name(), "thinking changed");
+            }
+            event => self.note_call(event, time),
+        }
+    }
+
+    fn note_call(&mut self, event: &EventKind, time: UnixMs) {
+        match event {
+            EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
+                self.calls.insert(tool_call_id.clone(), time);
+                tracing::debug!(tool = tool_name.as_str(), call = tool_call_id.as_str(), "call begun");
+            }
+            EventKind::ToolExecutionEnd { tool_call_id, tool_name, is_error, .. } => {
+                let took_ms = taken(self.calls.remove(tool_call_id), time);
+                let outcome = if *is_error { "error" } else { "well" };
+                let (tool, call) = (tool_name.as_str(), tool_call_id.as_str());
+                tracing::debug!(tool, call, outcome, took_ms, "call ended");
+            }
+            EventKind::ApprovalRequested(request) => {
+                let (tool, call) = (request.tool_name.as_str(), request.tool_call_id.as_str());
+                tracing::debug!(tool, call, "approval asked for");
+            }
+            EventKind::ApprovalResolved { tool_call_id, decision } => {
+                let call = tool_call_id.as_str();
+                tracing::debug!(call, decision = decision.name(), "approval answered");
+            }
+            event => note_summary(event),
+        }
+    }
+}
+
+fn tried_again(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
+    tracing::debug!(attempt, most, wait_ms, reason = short(error), "{what} is tried again");
+}
+
+fn note_summary(event: &EventKind) {
+    match event {
+        EventKind::CompactionStart { reason } => tracing::info!(?reason, "compaction begun"),
+        EventKind::CompactionFailed { error_message, .. } => {
+            tracing::warn!(reason = short(error_message), "no summary could be made");
+        }
+        EventKind::CompactionEnd { error_message: Some(error), .. } => {
+            tracing::warn!(reason = short(error), "compaction failed");
+        }
+        EventKind::CompactionEnd { aborted, .. } => tracing::info!(aborted, "compaction ended"),
+        EventKind::BranchSummaryStart => tracing::info!("summary of a branch begun"),
+        EventKind::BranchSummaryEnd { error_message: Some(error), .. } => {
+            tracing::warn!(reason = short(error), "summary of a branch failed");
+        }
+        EventKind::BranchSummaryEnd { aborted, .. } => tracing::info!(aborted, "summary of a branch ended"),
+        // Nothing else helps to find a fault, or it is logged where it is found.
+        _ => {}
+    }
+}
+
+fn answered(answer: &AssistantMessage, took_ms: u64) {
+    let (provider, model) = (answer.provider.as_str(), answer.model.as_str());
+    if answer.stop_reason == StopReason::Error {
+        let reason = short(answer.error_message.as_deref().unwrap_or_default());
+        return tracing::warn!(provider, model, took_ms, reason, "request failed");
+    }
+    let (input, output) = (answer.usage.input.0, answer.usage.output.0);
+    let (from_cache, to_cache) = (answer.usage.cache_read.0, answer.usage.cache_write.0);
+    let stop_reason = &answer.stop_reason;
+    tracing::debug!(
+        provider,
+        model,
+        took_ms,
+        ?stop_reason,
+        input,
+        output,
+        from_cache,
+        to_cache,
+        "request answered"
+    );
+}
+
+/// Milliseconds since something was begun; none where its beginning was not told.
+fn taken(since: Option<UnixMs>, time: UnixMs) -> u64 {
+    since.map_or(0, |since| time.since_ms(since))
+}
+
+fn short(error: &str) -> String {
+    error.chars().take(LONGEST).collect()
+}
+
+fn outcome_name(outcome: RunOutcome) -> &'static str {
+    match outcome {
+        RunOutcome::Completed => "completed",
+        RunOutcome::Failed => "failed",
+        RunOutcome::Aborted => "aborted",
+        RunOutcome::MaxTurns => "max_turns",
+    }
+}

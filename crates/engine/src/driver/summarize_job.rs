@@ -1,0 +1,131 @@
+//! Having a summary made: the requests go to the model one after the other, with another try where one may help.
+//!
+//! A job like others: it reports what it spends and how it ended, and is stopped by being dropped.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use tiller_core::message::{AssistantMessage, StopReason, Usage};
+use tiller_provider::{FailureKind, Model, ProviderError, Request};
+use tokio::sync::mpsc;
+
+use super::jobs::JobEvent;
+use super::{now, reports};
+use crate::compaction::{CompactionError, SummaryRequest};
+use crate::partial::{MessageBuilder, MessageUpdate};
+use crate::retry::{self, RetryOptions, Tried};
+use crate::turn::AfterFailure;
+
+/// How often a conversation is cut in half because the provider finds it too long.
+const MOST_HALVINGS: u32 = 3;
+
+/// What a summary ends with that was longer than the model may answer.
+const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
+
+/// A summary's requests, and who is asked.
+pub(super) struct Maker {
+    pub(super) model: Model,
+    pub(super) retry: RetryOptions,
+    pub(super) requests: Vec<SummaryRequest>,
+    /// The user's own words on what matters.
+    pub(super) instructions: Option<String>,
+}
+
+/// What a job that has a summary made reports.
+pub(crate) enum SummaryNews {
+    /// A request is over and has cost this.
+    Spent(Usage),
+    /// It failed, and goes out again after a while.
+    Waits { attempt: u32, most: u32, delay: Duration, why: String },
+    /// The answers in the order of the requests, or why there are none.
+    Ended(Result<Vec<String>, CompactionError>),
+}
+
+impl Maker {
+    /// Asks, and reports under this number. A provider that panics has failed like any other.
+    pub(super) async fn run(self, number: u64, report: mpsc::Sender<JobEvent>) {
+        let made = AssertUnwindSafe(self.make(number, &report)).catch_unwind().await;
+        let crashed = || Err(CompactionError::Provider("the provider failed inside tiller".to_owned()));
+        let news = SummaryNews::Ended(made.unwrap_or_else(|_| crashed()));
+        let _ = report.send(JobEvent::Summary { number, news }).await;
+    }
+
+    async fn make(
+        &self,
+        number: u64,
+        report: &mpsc::Sender<JobEvent>,
+    ) -> Result<Vec<String>, CompactionError> {
+        let mut answers = Vec::new();
+        for request in &self.requests {
+            let (mut times, mut halvings) = (0, 0);
+            let answer = loop {
+                let ask = request.ask(self.instructions.as_deref(), &self.model.facts, halvings)?;
+                let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
+                let tell = |news| report.send(JobEvent::Summary { number, news });
+                let _ = tell(SummaryNews::Spent(spent)).await;
+                match answer {
+                    Ok(answer) => break answer,
+                    Err(error) if error.failure == FailureKind::Overflow && halvings < MOST_HALVINGS => {
+                        halvings += 1;
+                    }
+                    Err(error) => {
+                        let (delay, most) = self.pause(&error, times)?;
+                        times += 1;
+                        let _ =
+                            tell(SummaryNews::Waits { attempt: times, most, delay, why: error.told() }).await;
+                        tokio::time::sleep(delay).await;
+                    }
+                }
+            };
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    /// How long to wait before another try, and how many there are at most; an error when there is none.
+    fn pause(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
+        let tried = Tried { times, has_compacted: true };
+        match retry::after(error.failure, tried, &self.retry, reports::jitter()).0 {
+            AfterFailure::Retry { delay, most } => Ok((delay, most)),
+            AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.told())),
+        }
+    }
+
+    /// One request: what it cost, and what it brought.
+    async fn ask(&self, request: Request) -> (Usage, Result<String, ProviderError>) {
+        let mut parts = self.model.provider.stream(request);
+        let mut partial = MessageBuilder::new(AssistantMessage::default());
+        while let Some(part) = parts.next().await {
+            match part {
+                Ok(part) => {
+                    for growth in partial.take(part) {
+                        if let MessageUpdate::Finished(stop) = growth {
+                            return (self.priced(&partial), Ok(text(&partial, stop)));
+                        }
+                    }
+                }
+                Err(error) => return (self.priced(&partial), Err(error)),
+            }
+        }
+        let provider = self.model.facts.provider.clone();
+        let message = "the stream ended before the summary was complete".to_owned();
+        let error = ProviderError { provider, failure: FailureKind::Interrupted, message, hint: None };
+        (self.priced(&partial), Err(error))
+    }
+
+    fn priced(&self, partial: &MessageBuilder) -> Usage {
+        let mut usage = partial.usage().clone();
+        usage.cost = self.model.facts.cost(&usage);
+        usage.total_tokens = usage.total();
+        usage
+    }
+}
+
+fn text(partial: &MessageBuilder, stop: StopReason) -> String {
+    let text = partial.message().joined_text();
+    match stop {
+        StopReason::Length if !text.trim().is_empty() => format!("{}{CUT_OFF}", text.trim_end()),
+        _ => text,
+    }
+}

@@ -1,0 +1,590 @@
+//! The providers that can be asked now, and how a person's words for a model find one.
+//!
+//! Nothing is asked of a server here: a model that is named with its provider can be used, known or not. Providers that tiller
+//! knows and has no key for are remembered, so that an error can say what is missing; what is cycled through is `scope`.
+
+mod cycle;
+mod keys;
+mod listing;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_core::unit::Tokens;
+
+use super::Provider;
+use super::catalog::{self, ModelFacts};
+use super::error::hints;
+use super::{ProviderError, UnavailableProvider, demo};
+
+pub use cycle::{Direction, ScopedModel};
+use listing::listing;
+
+/// A model together with the provider that serves it.
+#[derive(Clone)]
+pub struct Model {
+    /// What is known of it.
+    pub facts: Arc<ModelFacts>,
+    /// Who serves it.
+    pub provider: Arc<dyn Provider>,
+}
+
+impl Model {
+    /// The model's name in requests and logs.
+    #[must_use]
+    pub fn reference(&self) -> ModelRef {
+        ModelRef { provider: self.facts.provider.clone(), id: self.facts.id.clone() }
+    }
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({})", self.reference())
+    }
+}
+
+/// The providers that can be asked: those with a key, a local server, the demo.
+#[derive(Clone, Default)]
+pub struct ProviderRegistry {
+    providers: BTreeMap<String, Arc<dyn Provider>>,
+    models: Vec<Arc<ModelFacts>>,
+    locked: BTreeMap<String, Locked>,
+    scope: Vec<ScopedModel>,
+    /// What the scope was asked to be.
+    patterns: Vec<String>,
+    /// The window of models of which nothing is known, where somebody said so.
+    assumed_window: Option<Tokens>,
+    /// Windows that turned out to be smaller than what is known of the model, by `provider/id`.
+    found_windows: BTreeMap<String, Tokens>,
+}
+
+/// A provider that can't be asked.
+#[derive(Clone)]
+struct Locked {
+    cause: LockCause,
+    models: Vec<ModelFacts>,
+}
+
+/// Why a provider can't be asked.
+#[derive(Clone)]
+enum LockCause {
+    /// There is no key; this variable would hold it: `OPENAI_API_KEY`.
+    NoKey(String),
+    /// Its settings are wrong, as this error says.
+    Misconfigured(String),
+}
+
+/// What a person's words came to.
+#[derive(Clone, Debug)]
+pub struct ResolvedModel {
+    /// The model.
+    pub model: Model,
+    /// The thinking level at the end of the words, when there was one; not clamped.
+    pub thinking: Option<ThinkingLevel>,
+    /// Whether the facts are the catalogue's or guesses.
+    pub known: FactSource,
+}
+
+/// Where facts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactSource {
+    /// From the catalogue, or from whoever added the provider.
+    Known,
+    /// They are [`catalog::assumed`]: worth a notice.
+    Assumed,
+}
+
+/// A model that can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// Nothing goes by that name.
+    #[error("no usable model matches `{asked}`; usable: {usable}")]
+    Unknown {
+        /// What was asked for.
+        asked: String,
+        /// The models there are, as a list for people.
+        usable: String,
+    },
+    /// The model is known, and there is no key for its provider.
+    #[error("there is no key for {model}; {}", hints::of_missing_key(provider_of(model), key_name))]
+    NoKey {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The variable that would hold the key.
+        key_name: String,
+    },
+    /// The settings of the provider are wrong.
+    #[error("{model} can't be used: {reason}")]
+    Misconfigured {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The setting and its fault.
+        reason: String,
+    },
+    /// There is no such provider.
+    #[error("provider `{provider}` is not usable; usable: {usable}")]
+    NoProvider {
+        /// What was asked for.
+        provider: String,
+        /// The providers there are, as a list for people.
+        usable: String,
+    },
+}
+
+/// The provider in `provider/id`; an id may have slashes of its own.
+fn provider_of(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(provider, _)| provider)
+}
+
+impl ProviderRegistry {
+    /// Adds a provider with the models it is known to serve. One of the same name is replaced.
+    pub fn add(&mut self, provider: Arc<dyn Provider>, models: Vec<ModelFacts>) {
+        let name = provider.name().to_owned();
+        self.models.retain(|facts| facts.provider != name);
+        self.models.extend(models.into_iter().map(Arc::new));
+        self.locked.remove(&name);
+        self.providers.insert(name, provider);
+        self.renew_scope();
+    }
+
+    /// Notes a provider that can't be asked for want of a key, which the variable `key_name` would hold, with the models it is
+    /// known to serve. Nothing happens if the provider is there.
+    pub fn lock(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
+        if !self.providers.contains_key(provider) {
+            let cause = LockCause::NoKey(key_name.into());
+            self.locked.insert(provider.to_owned(), Locked { cause, models });
+        }
+    }
+
+    /// Notes a provider that can't be asked because its settings are wrong, as `error` says, with the models it is known
+    /// to serve. Other providers don't suffer from it.
+    pub fn reject(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
+        let cause = LockCause::Misconfigured(error.message.clone());
+        self.locked.insert(error.provider.clone(), Locked { cause, models });
+    }
+
+    /// The providers whose settings are wrong, each with its error.
+    pub fn misconfigured(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.locked.iter().filter_map(|(provider, locked)| match &locked.cause {
+            LockCause::NoKey(_) => None,
+            LockCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
+        })
+    }
+
+    /// Takes a provider away, and notes it as one that has no key. One that isn't there is left as it is.
+    pub fn shut(&mut self, provider: &str, key_name: impl Into<String>) {
+        if self.providers.remove(provider).is_none() {
+            return;
+        }
+        let (its, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.models).into_iter().partition(|facts| facts.provider == provider);
+        self.models = others;
+        self.lock(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.renew_scope();
+    }
+
+    /// Takes models of which nothing is known to have this window.
+    pub fn assume_window(&mut self, window: Tokens) {
+        self.assumed_window = Some(window);
+    }
+
+    /// From now on a model has this window, where what is known of it says a larger one: its server said so.
+    pub fn find_window(&mut self, model: &ModelRef, window: Tokens) {
+        self.found_windows.insert(model.to_string(), window);
+    }
+
+    /// Whether nobody can be asked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.providers.is_empty()
+    }
+
+    /// The names of the providers, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str)
+    }
+
+    /// Every model that can be asked, by provider in the order they were added.
+    #[must_use]
+    pub fn models(&self) -> Vec<Model> {
+        self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
+    }
+
+    /// The models that could be asked if there were a key for their provider, each with the variable that would hold it.
+    #[must_use]
+    pub fn locked(&self) -> Vec<(ModelFacts, String)> {
+        let mut models = Vec::new();
+        for Locked { cause, models: its } in self.locked.values() {
+            match cause {
+                LockCause::NoKey(name) => {
+                    models.extend(its.iter().map(|facts| (facts.clone(), name.clone())))
+                }
+                LockCause::Misconfigured(_) => {}
+            }
+        }
+        models
+    }
+
+    fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
+        let provider = Arc::clone(self.providers.get(&facts.provider)?);
+        let model = Model { facts, provider };
+        match self.found_windows.get(&model.reference().to_string()) {
+            Some(window) if *window < model.facts.window => {
+                let facts = Arc::new((*model.facts).clone().in_window(*window));
+                Some(Model { facts, ..model })
+            }
+            Some(_) | None => Some(model),
+        }
+    }
+
+    /// Finds the model that a log or a request names. One that its provider isn't known to serve is given with
+    /// assumed facts: what a log once used may still be there.
+    ///
+    /// # Errors
+    /// When its provider isn't there, or has no key.
+    pub fn exact(&self, reference: &ModelRef) -> Result<Model, ModelError> {
+        self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
+    }
+
+    /// Finds the model `id` of a provider; facts of one that isn't listed are the catalogue's or [`catalog::assumed`].
+    ///
+    /// # Errors
+    /// When the provider isn't there, or has no key.
+    pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, FactSource), ModelError> {
+        let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
+        let (facts, known) = match (listed, catalog::facts(provider, id)) {
+            (Some(facts), _) => (Arc::clone(facts), FactSource::Known),
+            (None, Some(facts)) => (Arc::new(facts), FactSource::Known),
+            (None, None) => (Arc::new(self.assumed(provider, id)), FactSource::Assumed),
+        };
+        self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
+    }
+
+    /// A model that a log names and that can't be had, whose requests fail and say why.
+    #[must_use]
+    pub fn keyless(&self, reference: &ModelRef, missing: &ModelError) -> Model {
+        let ModelRef { provider, id } = reference;
+        let locked =
+            self.locked.get(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
+        let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
+        let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
+        Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::of(reference, missing)) }
+    }
+
+    /// Whether a model can be asked now, and what it says isn't canned.
+    #[must_use]
+    pub fn can_stand_in(&self, model: &Model) -> bool {
+        model.facts.provider != demo::NAME && self.providers.contains_key(&model.facts.provider)
+    }
+
+    fn assumed(&self, provider: &str, id: &str) -> ModelFacts {
+        let facts = catalog::assumed(provider, id);
+        match self.assumed_window {
+            Some(window) => facts.in_window(window),
+            None => facts,
+        }
+    }
+
+    /// Why nobody can be asked for the model `id` of a provider.
+    fn missing(&self, provider: &str, id: &str) -> ModelError {
+        let model = format!("{provider}/{id}");
+        match self.locked.get(provider).map(|locked| locked.cause.clone()) {
+            Some(LockCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
+            Some(LockCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
+            None => ModelError::NoProvider {
+                provider: provider.to_owned(),
+                usable: listing(self.names().map(str::to_owned)),
+            },
+        }
+    }
+
+    /// Finds the model that a person's words mean: `[provider/]id[:thinking]`.
+    ///
+    /// In this order: a whole id (also one with a colon, `qwen3:8b`), with or without its provider; then, letter case
+    /// aside, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash,
+    /// any id at all, with assumed facts. Where several match, the first of the list wins: providers stand in the
+    /// order they were added, a provider's models with the recommended and newest first. A provider that is named and
+    /// has no key is never passed over for another one's similar model.
+    ///
+    /// # Errors
+    /// When nothing matches, or the provider that was named isn't usable.
+    pub fn find(&self, words: &str) -> Result<ResolvedModel, ModelError> {
+        let words = words.trim();
+        if let Some((model, known)) = self.find_whole(words) {
+            return Ok(ResolvedModel { model, thinking: None, known });
+        }
+        let (name, thinking) = split_level(words);
+        if let Some((model, known)) = self.find_whole(name) {
+            return Ok(ResolvedModel { model, thinking, known });
+        }
+        if let Some(error) = self.locked_by_name(name) {
+            return Err(error);
+        }
+        match self.find_similar(name).or_else(|| self.find_unlisted(name)) {
+            Some((model, known)) => Ok(ResolvedModel { model, thinking, known }),
+            None => Err(self.unknown(words, name)),
+        }
+    }
+
+    /// Why words find nothing, when they begin with the name of a provider without a key.
+    fn locked_by_name(&self, name: &str) -> Option<ModelError> {
+        let (provider, id) = name.split_once('/')?;
+        let locked = self.locked.get(provider).filter(|_| !id.is_empty())?;
+        let whole = locked.models.iter().find(|facts| facts.id == id);
+        let meant = whole.or_else(|| first_similar(&locked.models, name));
+        Some(self.missing(provider, meant.map_or(id, |facts| &facts.id)))
+    }
+
+    /// Why words find nothing among the models that can be asked.
+    fn unknown(&self, asked: &str, name: &str) -> ModelError {
+        let whole = self.locked.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
+        let first = || self.locked.values().find_map(|locked| first_similar(&locked.models, name));
+        let similar = whole.or_else(first);
+        if let Some(facts) = similar {
+            return self.missing(&facts.provider, &facts.id);
+        }
+        let usable = listing(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
+        ModelError::Unknown { asked: asked.to_owned(), usable }
+    }
+
+    fn find_whole(&self, name: &str) -> Option<(Model, FactSource)> {
+        let is_it = |model: &Model| model.reference().to_string() == name || model.facts.id == name;
+        self.models().into_iter().find(is_it).map(|model| (model, FactSource::Known))
+    }
+
+    fn find_similar(&self, name: &str) -> Option<(Model, FactSource)> {
+        self.models()
+            .into_iter()
+            .find(|model| is_similar(&model.facts, name))
+            .map(|model| (model, FactSource::Known))
+    }
+
+    fn find_unlisted(&self, name: &str) -> Option<(Model, FactSource)> {
+        let (provider, id) = name.split_once('/')?;
+        if id.is_empty() || id.contains('*') {
+            return None;
+        }
+        self.find_in(provider, id).ok()
+    }
+}
+
+fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
+    let level = |text: &str| ThinkingLevel::parse(&text.to_ascii_lowercase());
+    match words.rsplit_once(':') {
+        Some((name, tail)) if level(tail).is_some() => (name, level(tail)),
+        Some(_) | None => (words, None),
+    }
+}
+
+/// Whether a pattern with `*`, or a part of `provider/id`, means a model; letter case aside.
+fn is_similar(facts: &ModelFacts, name: &str) -> bool {
+    let (pattern, id) = (name.to_lowercase(), facts.id.to_lowercase());
+    let reference = format!("{}/{id}", facts.provider.to_lowercase());
+    if pattern.contains('*') {
+        matches(&pattern, &reference) || matches(&pattern, &id)
+    } else {
+        !pattern.is_empty() && reference.contains(&pattern)
+    }
+}
+
+fn first_similar<'a>(models: &'a [ModelFacts], name: &str) -> Option<&'a ModelFacts> {
+    models.iter().find(|facts| is_similar(facts, name))
+}
+
+/// Whether `text` fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, between)) = pieces.split_last() else { return rest.is_empty() };
+    for piece in between {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ProviderStream, Request};
+
+    struct Mute(&'static str);
+
+    impl Provider for Mute {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn api(&self) -> &'static str {
+            "mute"
+        }
+        fn stream(&self, _request: Request) -> ProviderStream {
+            Box::pin(futures_util::stream::empty())
+        }
+    }
+
+    pub(super) fn providers() -> ProviderRegistry {
+        let mut providers = ProviderRegistry::default();
+        providers.add(Arc::new(Mute("anthropic")), catalog::known("anthropic"));
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        let local = ["qwen3:8b", "deep:high"].map(|id| catalog::assumed("ollama", id)).to_vec();
+        providers.add(Arc::new(Mute("ollama")), local);
+        providers
+    }
+
+    fn find(words: &str) -> (String, Option<ThinkingLevel>, FactSource) {
+        let found = providers().find(words).unwrap();
+        (found.model.reference().to_string(), found.thinking, found.known)
+    }
+
+    #[test]
+    fn words_find_a_model() {
+        let cases = [
+            ("gpt-5", "openai/gpt-5", None, FactSource::Known),
+            ("openai/gpt-5:high", "openai/gpt-5", Some(ThinkingLevel::High), FactSource::Known),
+            ("sonnet", "anthropic/claude-sonnet-5-5", None, FactSource::Known),
+            ("Opus:low", "anthropic/claude-opus-5-5", Some(ThinkingLevel::Low), FactSource::Known),
+            ("*haiku-4*", "anthropic/claude-haiku-4-5", None, FactSource::Known),
+            ("openai/*mini", "openai/gpt-5-mini", None, FactSource::Known),
+            ("qwen3:8b", "ollama/qwen3:8b", None, FactSource::Known),
+            ("qwen3:8b:off", "ollama/qwen3:8b", Some(ThinkingLevel::Off), FactSource::Known),
+            ("deep:high", "ollama/deep:high", None, FactSource::Known),
+            ("ollama/llama9:70b", "ollama/llama9:70b", None, FactSource::Assumed),
+            ("ollama/llama9:high", "ollama/llama9", Some(ThinkingLevel::High), FactSource::Assumed),
+            (
+                "anthropic/claude-opus-4-5-20251101",
+                "anthropic/claude-opus-4-5-20251101",
+                None,
+                FactSource::Known,
+            ),
+        ];
+        for (words, name, thinking, known) in cases {
+            assert_eq!(find(words), (name.to_owned(), thinking, known), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_what_was_asked_and_what_there_is() {
+        let mut providers = ProviderRegistry::default();
+        let nothing = providers.find("gpt-5").unwrap_err();
+        assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
+        providers.add(Arc::new(Mute("ollama")), vec![catalog::assumed("ollama", "qwen3")]);
+        let unknown = providers.find("gpt-5").unwrap_err();
+        assert_eq!(unknown.to_string(), "no usable model matches `gpt-5`; usable: ollama/qwen3");
+        assert!(providers.find("").is_err() && providers.find("*x").is_err());
+        let missing = providers.find_in("openai", "gpt-5").unwrap_err();
+        assert_eq!(missing.to_string(), "provider `openai` is not usable; usable: ollama");
+    }
+
+    #[test]
+    fn a_model_without_a_key_is_known_and_says_which_variable_is_missing() {
+        let mut providers = ProviderRegistry::default();
+        providers.add(Arc::new(Mute("router")), vec![catalog::assumed("router", "openai/gpt-5-mini")]);
+        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        let no_key = |words: &str| match providers.find(words) {
+            Err(ModelError::NoKey { model, key_name }) => format!("{model} {key_name}"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(no_key("gpt-4.1"), "openai/gpt-4.1 OPENAI_API_KEY");
+        assert_eq!(no_key("openai/gpt-5:high"), "openai/gpt-5 OPENAI_API_KEY");
+        assert_eq!(no_key("openai/my-own"), "openai/my-own OPENAI_API_KEY");
+        let found = providers.find("gpt-5-mini").unwrap();
+        assert_eq!(found.model.reference().to_string(), "router/openai/gpt-5-mini");
+        let reference = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
+        let error = providers.exact(&reference).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        );
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        assert!(providers.find("openai/gpt-5").is_ok());
+    }
+
+    #[test]
+    fn without_a_key_too_a_whole_id_means_that_model_and_not_a_newer_one_like_it() {
+        let mut providers = ProviderRegistry::default();
+        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        for (words, model) in [("gpt-5", "openai/gpt-5"), ("gpt-5:high", "openai/gpt-5")] {
+            let error = providers.find(words).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "there is no key for {model}; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_model_of_the_log_that_nobody_lists_can_still_be_asked() {
+        let reference = ModelRef { provider: "ollama".into(), id: "gone".into() };
+        let model = providers().exact(&reference).unwrap();
+        assert_eq!((model.reference(), model.facts.window), (reference, Tokens(128_000)));
+    }
+
+    #[test]
+    fn a_window_is_said_for_what_is_unknown_and_found_for_what_is_known() {
+        let limits = |providers: &ProviderRegistry, words: &str| {
+            let facts = providers.find(words).unwrap().model.facts;
+            (facts.window, facts.max_output)
+        };
+        let mut providers = providers();
+        providers.assume_window(Tokens(16_000));
+        assert_eq!(limits(&providers, "ollama/llama9"), (Tokens(16_000), Tokens(4_000)));
+        assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "it is listed");
+        let qwen = ModelRef { provider: "ollama".into(), id: "qwen3:8b".into() };
+        providers.find_window(&qwen, Tokens(4_096));
+        assert_eq!(limits(&providers, "qwen3:8b"), (Tokens(4_096), Tokens(1_024)));
+        providers.find_window(&qwen, Tokens(900_000));
+        assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "never larger than is known");
+    }
+
+    #[test]
+    fn a_provider_of_the_same_name_is_replaced() {
+        let mut providers = providers();
+        providers.add(Arc::new(Mute("openai")), vec![]);
+        assert!(providers.models().iter().all(|model| model.facts.provider != "openai"));
+        assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama", "openai"]);
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text, fits) in [
+            ("*", "", true),
+            ("a*c", "abc", true),
+            ("a*c", "abcd", false),
+            ("*b*b*", "abab", true),
+            ("ab*b", "ab", false),
+            ("abc", "abc", true),
+        ] {
+            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_provider_that_is_shut_has_no_key_until_it_is_added_again() {
+        let mut providers = providers();
+        let unmatched = providers.limit_scope(&["qwen3:8b".to_owned(), "gpt-5:high".to_owned()]);
+        assert!(unmatched.is_empty());
+        let scoped = |providers: &ProviderRegistry| -> Vec<String> {
+            providers.scoped().iter().map(|scoped| scoped.model.facts.id.clone()).collect()
+        };
+        providers.shut("openai", "OPENAI_API_KEY");
+        assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama"]);
+        let error = providers.find("openai/gpt-5").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        );
+        assert_eq!(scoped(&providers), ["qwen3:8b"]);
+        assert_eq!(providers.locked().len(), catalog::known("openai").len());
+        providers.shut("nobody", "NOBODY_API_KEY");
+        assert!(providers.locked().iter().all(|(facts, _)| facts.provider == "openai"));
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        assert_eq!(scoped(&providers), ["qwen3:8b", "gpt-5"]);
+        assert!(providers.locked().is_empty());
+    }
+}

@@ -1,0 +1,160 @@
+//! The models that are cycled through: those of a list of patterns, or all that can be asked.
+
+use std::sync::Arc;
+
+use tiller_core::message::{ModelRef, ThinkingLevel};
+
+use super::{Model, ProviderRegistry, is_similar, split_level};
+
+/// A model to cycle to.
+#[derive(Clone, Debug)]
+pub struct ScopedModel {
+    /// The model.
+    pub model: Model,
+    /// How much it shall think then; `None` leaves that as it is. Not clamped.
+    pub thinking: Option<ThinkingLevel>,
+}
+
+/// Which way to go round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the one after.
+    Forward,
+    /// To the one before.
+    Back,
+}
+
+impl ProviderRegistry {
+    /// Sets what is cycled through: the models that the patterns mean, in their order, each once. A pattern is what
+    /// [`Providers::find`] takes, and one with `*` means every model it fits. Answers with the patterns that mean nothing.
+    pub fn limit_scope(&mut self, patterns: &[String]) -> Vec<String> {
+        self.patterns = patterns.to_vec();
+        self.renew_scope()
+    }
+
+    /// Finds anew what the patterns mean, after there are other providers than before.
+    pub(super) fn renew_scope(&mut self) -> Vec<String> {
+        let (mut scope, mut unmatched): (Vec<ScopedModel>, Vec<String>) = (Vec::new(), Vec::new());
+        for pattern in &self.patterns {
+            let meant = self.meant(pattern);
+            if meant.is_empty() {
+                unmatched.push(pattern.clone());
+            }
+            for scoped in meant {
+                if scope.iter().all(|other| other.model.reference() != scoped.model.reference()) {
+                    scope.push(scoped);
+                }
+            }
+        }
+        self.scope = scope;
+        unmatched
+    }
+
+    fn meant(&self, pattern: &str) -> Vec<ScopedModel> {
+        let (name, thinking) = split_level(pattern.trim());
+        if name.contains('*') {
+            let fits = self.models.iter().filter(|facts| is_similar(facts, name));
+            let models = fits.filter_map(|facts| self.model(Arc::clone(facts)));
+            return models.map(|model| ScopedModel { model, thinking }).collect();
+        }
+        let found = self.find(pattern).ok();
+        let scoped = found.map(|found| ScopedModel { model: found.model, thinking: found.thinking });
+        scoped.into_iter().collect()
+    }
+
+    /// Whether a list says what is cycled through.
+    #[must_use]
+    pub fn is_scoped(&self) -> bool {
+        !self.scope.is_empty()
+    }
+
+    /// What is cycled through: the models of the list, else every one that can be asked.
+    #[must_use]
+    pub fn scoped(&self) -> Vec<ScopedModel> {
+        if self.is_scoped() {
+            return self.scope.clone();
+        }
+        self.models().into_iter().map(|model| ScopedModel { model, thinking: None }).collect()
+    }
+
+    /// The model beside `current` in what is cycled through; `None` if there is no other. From one that isn't in it, that is its
+    /// first or last.
+    #[must_use]
+    pub fn beside(&self, current: &ModelRef, direction: Direction) -> Option<ScopedModel> {
+        let mut scoped = self.scoped();
+        let count = scoped.len();
+        let at = scoped.iter().position(|scoped| scoped.model.reference() == *current);
+        let next = match (at, direction) {
+            (Some(_), _) if count < 2 => return None,
+            (None, _) if count == 0 => return None,
+            (None, Direction::Forward) => 0,
+            (None, Direction::Back) => count - 1,
+            (Some(at), Direction::Forward) => (at + 1) % count,
+            (Some(at), Direction::Back) => (at + count - 1) % count,
+        };
+        Some(scoped.swap_remove(next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::providers;
+
+    fn names(scoped: &[ScopedModel]) -> Vec<String> {
+        let name = |scoped: &ScopedModel| match scoped.thinking {
+            Some(level) => format!("{}:{}", scoped.model.reference(), level.name()),
+            None => scoped.model.reference().to_string(),
+        };
+        scoped.iter().map(name).collect()
+    }
+
+    fn limited(patterns: &[&str]) -> (ProviderRegistry, Vec<String>) {
+        let mut providers = providers();
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        let unmatched = providers.limit_scope(&patterns);
+        (providers, unmatched)
+    }
+
+    #[test]
+    fn the_scope_is_what_the_patterns_mean_in_their_order_and_each_once() {
+        let (providers, unmatched) =
+            limited(&["ollama/*:low", "gpt-5:high", "nonsense", "qwen3:8b", "haiku-4"]);
+        assert_eq!(
+            names(&providers.scoped()),
+            [
+                "ollama/qwen3:8b:low",
+                "ollama/deep:high:low",
+                "openai/gpt-5:high",
+                "anthropic/claude-haiku-4-5"
+            ]
+        );
+        assert_eq!(unmatched, ["nonsense"]);
+    }
+
+    #[test]
+    fn cycling_goes_round_both_ways_and_nowhere_where_there_is_no_other() {
+        let (providers, _) = limited(&["gpt-5", "qwen3:8b", "deep:high"]);
+        let from = |provider: &str, id: &str, direction| {
+            let current = ModelRef { provider: provider.into(), id: id.into() };
+            providers.beside(&current, direction).map(|scoped| scoped.model.facts.id.clone())
+        };
+        assert_eq!(from("openai", "gpt-5", Direction::Forward).as_deref(), Some("qwen3:8b"));
+        assert_eq!(from("openai", "gpt-5", Direction::Back).as_deref(), Some("deep:high"));
+        assert_eq!(from("ollama", "deep:high", Direction::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(from("else", "where", Direction::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(from("else", "where", Direction::Back).as_deref(), Some("deep:high"));
+        let (one, _) = limited(&["gpt-5"]);
+        let current = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
+        assert!(one.beside(&current, Direction::Forward).is_none());
+        assert!(ProviderRegistry::default().beside(&current, Direction::Back).is_none());
+        assert!(!providers.is_empty() && one.is_scoped());
+    }
+
+    #[test]
+    fn without_a_list_every_model_is_cycled_through() {
+        let providers = providers();
+        assert_eq!(providers.scoped().len(), providers.models().len());
+        assert!(!providers.is_scoped());
+    }
+}

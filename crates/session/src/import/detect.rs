@@ -1,0 +1,137 @@
+//! Which program wrote a log, told from what it says; and the logs beneath a folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::source::{self, Source, text};
+use crate::error::SessionError;
+use crate::log::io_error;
+
+/// Lines that are looked at before giving up.
+const LOOKED_AT: u64 = 200;
+
+/// A program whose logs can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceFormat {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// The pi coding agent.
+    Pi,
+}
+
+impl SourceFormat {
+    /// Its name on the command line and in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+        }
+    }
+}
+
+/// Whose log it is; `None` for an empty file.
+pub(super) fn detect(source: &Source) -> Result<Option<SourceFormat>, SessionError> {
+    let (mut found, mut lines) = (None, 0_u64);
+    source.scan(|line| {
+        lines += 1;
+        found = line.bytes().and_then(|bytes| source::parse(bytes).ok()).and_then(|(value, _)| told(&value));
+        found.is_none() && lines < LOOKED_AT
+    })?;
+    match (found, lines) {
+        (Some(origin), _) => Ok(Some(origin)),
+        (None, 0) => Ok(None),
+        (None, _) => Err(SessionError::Foreign {
+            path: source.path.clone(),
+            line: 1,
+            what: "not a log of Claude Code, Codex or pi".into(),
+        }),
+    }
+}
+
+/// What a single line tells.
+pub(super) fn told(line: &Value) -> Option<SourceFormat> {
+    let kind = text(line, "type")?;
+    let has = |key: &str| line.get(key).is_some_and(|value| !value.is_null());
+    match kind {
+        "session" if has("id") && !has("payload") => Some(SourceFormat::Pi),
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted" if has("payload") => {
+            Some(SourceFormat::Codex)
+        }
+        "user" | "assistant" | "system" | "attachment" | "progress" if has("uuid") || has("sessionId") => {
+            Some(SourceFormat::Claude)
+        }
+        "summary" if has("leafUuid") => Some(SourceFormat::Claude),
+        "file-history-snapshot" if has("messageId") => Some(SourceFormat::Claude),
+        _ if text(line, "sessionId").is_some() => Some(SourceFormat::Claude),
+        _ => None,
+    }
+}
+
+/// What is found beneath a folder.
+#[derive(Debug, Default)]
+pub struct FoundLogs {
+    /// Every `.jsonl` file, sorted by path.
+    pub logs: Vec<PathBuf>,
+    /// Why some folders, that one or others beneath it, were not looked through to the end.
+    pub unlisted: Vec<SessionError>,
+}
+
+/// Looks for `.jsonl` files beneath a folder. Links to folders are not followed; a folder that can't be listed costs itself
+/// alone.
+#[must_use]
+pub fn logs_beneath(folder: &Path) -> FoundLogs {
+    let (mut folders, mut beneath) = (vec![folder.to_owned()], FoundLogs::default());
+    while let Some(folder) = folders.pop() {
+        if let Err(error) = list(&folder, &mut folders, &mut beneath.logs) {
+            beneath.unlisted.push(io_error(&folder, "be listed")(error));
+        }
+    }
+    beneath.logs.sort();
+    beneath
+}
+
+fn list(folder: &Path, folders: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_dir() {
+            folders.push(path);
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file() {
+            logs.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_tells_whose_it_is_whatever_the_file_is_called() {
+        let cases = [
+            (json!({"type": "session", "version": 3, "id": "x", "cwd": "/"}), Some(SourceFormat::Pi)),
+            (json!({"type": "session_meta", "payload": {"id": "x"}}), Some(SourceFormat::Codex)),
+            (json!({"type": "event_msg", "payload": {"type": "task_started"}}), Some(SourceFormat::Codex)),
+            (json!({"type": "user", "uuid": "u", "message": {}}), Some(SourceFormat::Claude)),
+            (json!({"type": "queue-operation", "sessionId": "s"}), Some(SourceFormat::Claude)),
+            (json!({"type": "summary", "summary": "S", "leafUuid": "u"}), Some(SourceFormat::Claude)),
+            (json!({"type": "user", "text": "somebody else's"}), None),
+            (json!({"type": "session_meta"}), None),
+            (json!([1]), None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(told(&line), expected, "{line}");
+        }
+    }
+}

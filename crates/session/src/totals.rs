@@ -1,0 +1,209 @@
+//! What a log, or one branch of it, adds up to: who said how much, and what it cost by model. Pure, but for the two ways to ask a
+//! [`Reader`] for it.
+
+use serde::Serialize;
+use tiller_core::id::EntryId;
+use tiller_core::message::{Message, ModelRef, Usage};
+
+use super::entry::{EntryBody, SummaryModel};
+use super::error::SessionError;
+use super::reader::Reader;
+
+/// What entries add up to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// Messages of the user.
+    pub user_messages: usize,
+    /// Answers, failed and aborted ones among them.
+    pub assistant_messages: usize,
+    /// Calls of tools.
+    pub tool_calls: usize,
+    /// Results of calls.
+    pub tool_results: usize,
+    /// Records of `!` and `!!` commands.
+    pub bash_executions: usize,
+    /// Tokens and money of everything: answers, summaries, whatever else was logged as spent.
+    pub usage: Usage,
+    /// The same by model, in the order of their first use. What nobody names a model for is missing here.
+    pub models: Vec<ModelUsage>,
+    /// Who answered last, or was chosen: a summary is taken to be that one's unless it says whose it is.
+    #[serde(skip)]
+    latest: Option<ModelRef>,
+}
+
+/// What one model was used for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelUsage {
+    /// The model.
+    pub model: ModelRef,
+    /// Tokens and money.
+    pub usage: Usage,
+}
+
+impl Totals {
+    /// All messages together.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.user_messages + self.assistant_messages + self.tool_results + self.bash_executions
+    }
+
+    /// Counts an entry.
+    pub fn take(&mut self, body: &EntryBody) {
+        match body {
+            EntryBody::Message(said) => self.take_message(&said.message),
+            EntryBody::ModelChange { provider, model_id } => {
+                self.latest = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
+            }
+            EntryBody::Compaction(compaction) => {
+                self.spend(self.maker(compaction.made_by.as_ref()), compaction.usage.as_ref());
+            }
+            EntryBody::BranchSummary { usage, made_by, .. } => {
+                self.spend(self.maker(made_by.as_ref()), usage.as_ref());
+            }
+            EntryBody::Usage { provider, model, usage, .. } => {
+                self.spend(Some(ModelRef { provider: provider.clone(), id: model.clone() }), Some(usage));
+            }
+            EntryBody::ThinkingLevelChange { .. }
+            | EntryBody::ContextEdit { .. }
+            | EntryBody::Custom { .. }
+            | EntryBody::CustomMessage { .. }
+            | EntryBody::Label { .. }
+            | EntryBody::SessionInfo { .. }
+            | EntryBody::Unknown => {}
+        }
+    }
+
+    fn take_message(&mut self, message: &Message) {
+        match message {
+            Message::User(_) => self.user_messages += 1,
+            Message::ToolResult(_) => self.tool_results += 1,
+            Message::BashExecution(_) => self.bash_executions += 1,
+            Message::System(_) => {}
+            Message::Assistant(answer) => {
+                self.assistant_messages += 1;
+                self.tool_calls += answer.tool_calls().count();
+                if !answer.provider.is_empty() {
+                    self.latest =
+                        Some(ModelRef { provider: answer.provider.clone(), id: answer.model.clone() });
+                }
+                self.spend(self.latest.clone(), Some(&answer.usage));
+            }
+        }
+    }
+
+    fn maker(&self, named: Option<&SummaryModel>) -> Option<ModelRef> {
+        named.map(ModelRef::from).or_else(|| self.latest.clone())
+    }
+
+    fn spend(&mut self, model: Option<ModelRef>, usage: Option<&Usage>) {
+        let Some(usage) = usage.filter(|usage| **usage != Usage::default()) else { return };
+        self.usage.add(usage);
+        let Some(model) = model else { return };
+        match self.models.iter_mut().find(|known| known.model == model) {
+            Some(known) => known.usage.add(usage),
+            None => {
+                let mut counted = Usage::default();
+                counted.add(usage);
+                self.models.push(ModelUsage { model, usage: counted });
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// What the whole log adds up to, on every branch. Reads every entry; damaged ones don't count.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn tally(&self) -> Result<Totals, SessionError> {
+        let mut tally = Totals::default();
+        self.visit(0, |entry| {
+            if let Ok(entry) = entry {
+                tally.take(&entry.body);
+            }
+        })?;
+        Ok(tally)
+    }
+
+    /// What the path to `leaf` adds up to. Reads every entry of it; damaged ones don't count.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn tally_to(&self, leaf: &EntryId) -> Result<Totals, SessionError> {
+        let mut tally = Totals::default();
+        for id in self.path_to(leaf)? {
+            match self.entry(&id) {
+                Ok(entry) => tally.take(&entry.body),
+                Err(SessionError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(tally)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tiller_core::message::{AssistantMessage, Cost, ToolCall, UserMessage};
+    use tiller_core::unit::{Tokens, UnixMs, Usd};
+
+    use super::*;
+    use crate::entry::Compaction;
+
+    fn usage(input: u64, dollars: f64) -> Usage {
+        let cost = Cost { total: Usd(dollars), ..Cost::default() };
+        Usage { input: Tokens(input), cost, ..Usage::default() }
+    }
+
+    fn answer(model: &str, spent: Usage, calls: usize) -> EntryBody {
+        let call = |at| ToolCall::from_streamed(format!("c{at}").as_str().into(), "bash".into(), "");
+        let content = (0..calls).map(|at| tiller_core::message::AssistantBlock::ToolCall(call(at))).collect();
+        let answer = AssistantMessage {
+            provider: "p".into(),
+            model: model.into(),
+            usage: spent,
+            content,
+            ..AssistantMessage::default()
+        };
+        EntryBody::message(Arc::new(Message::Assistant(answer)))
+    }
+
+    #[test]
+    fn what_was_spent_goes_to_the_model_that_spent_it() {
+        let compaction = Compaction {
+            summary: String::new(),
+            first_kept_entry_id: "x".into(),
+            tokens_before: Tokens(0),
+            details: None,
+            usage: Some(usage(5, 0.5)),
+            made_by: None,
+        };
+        let made_by = Some(SummaryModel { provider: "p".into(), model: "b".into() });
+        let named = Compaction { made_by, ..compaction.clone() };
+        let user = Message::User(UserMessage::text("hi", UnixMs(0)));
+        let entries = [
+            EntryBody::message(Arc::new(user)),
+            answer("a", usage(10, 1.0), 2),
+            EntryBody::Compaction(compaction),
+            EntryBody::Compaction(named),
+            EntryBody::ModelChange { provider: "p".into(), model_id: "b".into() },
+            answer("b", usage(20, 2.0), 0),
+            answer("b", Usage::default(), 0),
+            answer("a", usage(1, 0.25), 0),
+        ];
+        let mut tally = Totals::default();
+        entries.iter().for_each(|entry| tally.take(entry));
+        let spent: Vec<(&str, Tokens, Usd)> = tally
+            .models
+            .iter()
+            .map(|one| (one.model.id.as_str(), one.usage.input, one.usage.cost.total))
+            .collect();
+        assert_eq!(spent, [("a", Tokens(16), Usd(1.75)), ("b", Tokens(25), Usd(2.5))]);
+        assert_eq!((tally.usage.input, tally.usage.cost.total), (Tokens(41), Usd(4.25)));
+        assert_eq!((tally.user_messages, tally.assistant_messages, tally.tool_calls), (1, 4, 2));
+        assert_eq!(tally.messages(), 5);
+    }
+}

@@ -1,0 +1,125 @@
+//! Starting supervisors of commands: at once, or ahead of time.
+//!
+//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model still
+//! answered; it waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a fork.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::process::{Child, ChildStderr, ChildStdout};
+
+use super::order::CommandOrder;
+use super::supervisor;
+
+/// The settings with which supervisors are started.
+#[derive(Clone, Debug)]
+pub(super) struct Launcher {
+    /// The supervisor's program; empty where commands can't be run.
+    pub program: PathBuf,
+    /// Names of environment variables that commands don't get.
+    pub withheld: Arc<[String]>,
+}
+
+/// A started supervisor.
+#[derive(Debug)]
+pub(super) struct Supervisor {
+    /// Its stdin: once this is closed, it kills the command.
+    pub lifeline: OwnedFd,
+    pub output: ChildStdout,
+    pub reports: ChildStderr,
+    pub process: Child,
+}
+
+impl Launcher {
+    /// Starts a supervisor with these arguments after [`helper::NAME`].
+    pub(super) fn start<I>(&self, arguments: I, cwd: &Path) -> io::Result<Supervisor>
+    where
+        I: IntoIterator<Item: AsRef<OsStr>>,
+    {
+        let mut command = tokio::process::Command::new(&self.program);
+        for name in &*self.withheld {
+            command.env_remove(name);
+        }
+        let mut process = command
+            .arg(supervisor::NAME)
+            .args(arguments)
+            .current_dir(cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Supervisor {
+            lifeline: process.stdin.take().expect("stdin is piped").into_owned_fd()?,
+            output: process.stdout.take().expect("stdout is piped"),
+            reports: process.stderr.take().expect("stderr is piped"),
+            process,
+        })
+    }
+}
+
+/// At most one supervisor that waits for its order.
+#[derive(Debug, Default)]
+pub(super) struct Standby {
+    // A mutex, because tools take it from their own tasks. It is held while a supervisor is started, which takes no
+    // longer than starting another one would.
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_wanted: bool,
+    ready: Option<Supervisor>,
+}
+
+impl Standby {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a supervisor if none waits. Call it within a tokio runtime.
+    pub(super) fn keep(self: &Arc<Self>, launcher: &Launcher) {
+        {
+            // Locked: one is being started.
+            let Ok(mut state) = self.state.try_lock() else { return };
+            state.is_wanted = true;
+            if state.ready.is_some() || launcher.program.as_os_str().is_empty() {
+                return;
+            }
+        }
+        let (standby, launcher) = (Arc::clone(self), launcher.clone());
+        tokio::task::spawn_blocking(move || {
+            let mut state = standby.state();
+            if state.is_wanted && state.ready.is_none() {
+                // It holds no folder, since a command may well remove the one it runs in. A failure is met again, and
+                // reported, by the command that has to start its own.
+                state.ready = launcher.start([supervisor::STANDBY], Path::new("/")).ok();
+            }
+        });
+    }
+
+    /// Returns whether one was asked for and not ended.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.is_wanted)
+    }
+
+    /// Ends the supervisor that waits.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.is_wanted = false;
+        state.ready = None;
+    }
+
+    /// Gives the order to the supervisor that waits. `None` if there is none, or it has died.
+    pub(super) fn take(&self, order: &CommandOrder<'_>) -> Option<Supervisor> {
+        let order = order.encode()?;
+        let supervisor = self.state().ready.take()?;
+        let mut lifeline = File::from(supervisor.lifeline);
+        lifeline.write_all(&order).ok()?;
+        Some(Supervisor { lifeline: lifeline.into(), ..supervisor })
+    }
+}
