@@ -176,8 +176,9 @@ fn code(bencher: Bencher<'_, '_>, lines: usize) {
     let code = "    let next = self.chars.next().filter(|c| *c != '\n')?; // not yet
 "
     .repeat(lines);
-    let highlight =
-        move || black_box(render::highlight(&code, render::Language::Named("rust"), render::Telling::Now));
+    let highlight = move || {
+        black_box(render::highlight(&code, render::Language::Named("rust"), render::Highlighting::Sync))
+    };
     highlight();
     bencher.bench_local(highlight);
 }

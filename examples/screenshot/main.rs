@@ -11,7 +11,7 @@ mod scenes;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tiller::theme::Library;
+use tiller::theme::ThemeRegistry;
 
 /// A picture's name, and how it is taken.
 type Scene = (&'static str, fn(&Path) -> anyhow::Result<String>);
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     for (name, scene) in SCENES.iter().filter(|(name, _)| is_wanted(name)) {
         write(&folder.join(format!("{name}.svg")), &scene(&program)?)?;
     }
-    for known in Library::built_in().known() {
+    for known in ThemeRegistry::built_in().known() {
         let name = format!("theme-{}", known.theme.name);
         if !is_wanted(&name) {
             continue;

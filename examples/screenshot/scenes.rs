@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::project::{Project, call};
 use tiller::render::Role;
-use tiller::theme::{Depth, Rgb, Theme};
+use tiller::theme::{ColorDepth, Rgb, Theme};
 use tiller_test_support::svg::{Paper, Picture};
 use tiller_test_support::terminal::{Key, Size, Terminal};
 
@@ -83,7 +83,7 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     terminal.wait_for("git push --force");
     terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
     terminal.wait_until_look("code whose words are told apart", |screen| is_told(screen, "fn "));
-    let look = |role| theme.look(role, Depth::Millions);
+    let look = |role| theme.look(role, ColorDepth::Millions);
     if look(Role::Function) != look(Role::Text) {
         terminal.wait_until_look("a command told apart", |screen| is_told(screen, "│ git "));
     }

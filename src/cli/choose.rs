@@ -9,7 +9,7 @@ use super::front::Front;
 use super::progress::ProgressLine;
 use super::{Failure, sessions};
 use crate::cli::console;
-use crate::render::{Carriage, clean};
+use crate::render::{ControlChars, sanitize};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
 /// Most sessions of a moved project that are offered.
@@ -148,7 +148,7 @@ fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
 
 fn go_on(session: &SessionSummary) -> Found {
     // What a log says must not move a cursor.
-    let (id, cwd) = (sessions::one_line(session.id.short()), clean(&session.cwd, Carriage::Shown));
+    let (id, cwd) = (sessions::one_line(session.id.short()), sanitize(&session.cwd, ControlChars::Visible));
     let notice = format!(
         "going on with session {id} of {cwd}, which is gone; `tiller sessions move {cwd}` brings all of its sessions here"
     );

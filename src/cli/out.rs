@@ -8,11 +8,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Failure;
 use crate::cli::console;
-use crate::render::{Carriage, clean};
+use crate::render::{ControlChars, sanitize};
 
 /// Writes text. What a log says must not move a cursor or rename a window, so control characters are shown, not sent.
 pub(super) fn say(text: &str) -> Result<(), Failure> {
-    write(clean(text, Carriage::Shown).as_bytes())
+    write(sanitize(text, ControlChars::Visible).as_bytes())
 }
 
 /// Writes bytes as they are, for another program.

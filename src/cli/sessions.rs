@@ -20,7 +20,7 @@ use super::out::{columns, fit, heard, say};
 use super::{DONE, Failure, assemble, log};
 use crate::cli::console::{self, stderr_line};
 use crate::config::WrongSetting;
-use crate::render::{Carriage, clean};
+use crate::render::{ControlChars, sanitize};
 use crate::session::{
     DeleteMode, Entry, Finding, PageRequest, Reader, SessionScope, SessionSummary, Visibility,
 };
@@ -140,7 +140,7 @@ fn print_raw(
 fn warn(reader: &Reader, findings: &[Finding]) {
     let path = reader.path().unwrap_or(Path::new("")).display();
     for Finding { line, byte, what } in findings {
-        stderr_line!("warning: {path}, line {line} (byte {byte}): {}", clean(what, Carriage::Shown));
+        stderr_line!("warning: {path}, line {line} (byte {byte}): {}", sanitize(what, ControlChars::Visible));
     }
 }
 
@@ -156,7 +156,8 @@ pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
 /// A text of a log on one line that fits into a list.
 pub(super) fn one_line(text: &str) -> String {
     // What a log says must not move a cursor.
-    let line = clean(&text.split_whitespace().collect::<Vec<_>>().join(" "), Carriage::Shown).into_owned();
+    let line =
+        sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "), ControlChars::Visible).into_owned();
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
 }
 

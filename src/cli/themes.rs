@@ -12,7 +12,7 @@ use super::args::Arguments;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 use crate::setting;
-use crate::theme::{Background, Depth, Library, TerminalHints, Wish, is_path, placed};
+use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, placed};
 use crate::tui::{Asking, ThemeOptions};
 use crate::watch::FileWatcher;
 
@@ -40,7 +40,7 @@ impl Themes {
     ) -> Self {
         let wish = wish(config, cwd);
         let places = places(arguments, config, &wish, (cwd, project));
-        let library = Arc::new(Library::load(&places, &Library::built_in()));
+        let library = Arc::new(ThemeRegistry::load(&places, &ThemeRegistry::built_in()));
         let mut notices: Vec<String> =
             library.problems().iter().map(|problem| format!("theme {problem}")).collect();
         notices.extend(missing(&library, &wish));
@@ -57,11 +57,11 @@ impl Themes {
     }
 }
 
-fn wish(config: &Config, cwd: &Path) -> Wish {
-    let usual = Wish::default();
+fn wish(config: &Config, cwd: &Path) -> ThemeChoice {
+    let usual = ThemeChoice::default();
     let placed = |text| placed(text, cwd, config.variable("HOME").map(Path::new));
     let text = |setting, usual: String| config.settings.text(setting).map_or(usual, placed);
-    Wish {
+    ThemeChoice {
         theme: text(&setting::THEME, usual.theme),
         dark: text(&setting::THEME_DARK, usual.dark),
         light: text(&setting::THEME_LIGHT, usual.light),
@@ -72,7 +72,7 @@ fn wish(config: &Config, cwd: &Path) -> Wish {
 fn places(
     arguments: &Arguments,
     config: &Config,
-    wish: &Wish,
+    wish: &ThemeChoice,
     (cwd, project): (&Path, Option<&Project>),
 ) -> Vec<SearchPath> {
     let given = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
@@ -98,7 +98,7 @@ fn places(
 }
 
 /// Says which of the themes that are wanted there isn't. A file that is missing, or can't be understood, is a problem already.
-fn missing(library: &Library, wish: &Wish) -> Vec<String> {
+fn missing(library: &ThemeRegistry, wish: &ThemeChoice) -> Vec<String> {
     let wanted = [("theme", &wish.theme), ("theme_dark", &wish.dark), ("theme_light", &wish.light)];
     let is_missing = |name: &str, wanted: &str| {
         let is_broken =
@@ -114,7 +114,7 @@ fn missing(library: &Library, wish: &Wish) -> Vec<String> {
     .collect()
 }
 
-fn depth(config: &Config) -> Depth {
+fn depth(config: &Config) -> ColorDepth {
     let hints = TerminalHints {
         no_color: config.variable("NO_COLOR"),
         colorterm: config.variable("COLORTERM"),
@@ -123,8 +123,8 @@ fn depth(config: &Config) -> Depth {
         tmux: config.variable("TMUX"),
         windows_terminal: config.variable("WT_SESSION"),
     };
-    let set = config.settings.text(&setting::COLOURS).and_then(Depth::parse);
-    set.unwrap_or_else(|| Depth::choose(&hints))
+    let set = config.settings.text(&setting::COLOURS).and_then(ColorDepth::parse);
+    set.unwrap_or_else(|| ColorDepth::choose(&hints))
 }
 
 fn background(config: &Config) -> Background {
@@ -132,15 +132,15 @@ fn background(config: &Config) -> Background {
 }
 
 /// The console of Linux writes the question on the screen; and where there are no colours the ground doesn't matter.
-fn asking(config: &Config, depth: Depth) -> Asking {
+fn asking(config: &Config, depth: ColorDepth) -> Asking {
     match (config.variable("TERM"), depth) {
-        (Some("linux") | None, _) | (_, Depth::None) => Asking::Never,
+        (Some("linux") | None, _) | (_, ColorDepth::None) => Asking::Never,
         _ => Asking::AfterFirstFrame,
     }
 }
 
 /// Tells of themes whose files changed, until nobody listens.
-async fn tell(places: Vec<SearchPath>, news: watch::Sender<Arc<Library>>) {
+async fn tell(places: Vec<SearchPath>, news: watch::Sender<Arc<ThemeRegistry>>) {
     let (changed, mut changes) = mpsc::channel(1);
     // A change that isn't taken yet stands for all that come meanwhile.
     let started = FileWatcher::start(move || _ = changed.try_send(()));
@@ -160,7 +160,7 @@ async fn tell(places: Vec<SearchPath>, news: watch::Sender<Arc<Library>>) {
         // Nothing is borrowed while it is sent: that would wait for itself.
         let before = Arc::clone(&news.borrow());
         let (places, known) = (places.clone(), Arc::clone(&before));
-        let Ok(library) = spawn_blocking(move || Library::load(&places, &known)).await else { return };
+        let Ok(library) = spawn_blocking(move || ThemeRegistry::load(&places, &known)).await else { return };
         for problem in library.problems().iter().filter(|problem| !before.problems().contains(problem)) {
             tracing::warn!("theme {problem}");
         }
@@ -191,8 +191,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.json"), "{").unwrap();
         let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
-        let library = Library::load(&[place], &Library::built_in());
-        let wish = |theme: &str| Wish { theme: theme.to_owned(), ..Wish::default() };
+        let library = ThemeRegistry::load(&[place], &ThemeRegistry::built_in());
+        let wish = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
         assert_eq!(library.problems().len(), 1);
         assert_eq!(missing(&library, &wish("mine")), [""; 0]);
         assert_eq!(missing(&library, &wish("yours")).len(), 1);

@@ -14,7 +14,7 @@ use super::args::Arguments;
 use super::assemble;
 use super::console;
 use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
-use crate::render::{Carriage, clean};
+use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
 
 /// Whether the user can be asked.
@@ -191,7 +191,7 @@ fn ask(
 
 /// A path with what a terminal would act on made visible: nothing of a name is to be hidden from whoever decides on it.
 fn shown(path: &Path) -> String {
-    clean(&path.display().to_string(), Carriage::Shown).replace('\n', "␊")
+    sanitize(&path.display().to_string(), ControlChars::Visible).replace('\n', "␊")
 }
 
 fn passed_over(project: &Project, word: Word) -> String {

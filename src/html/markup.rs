@@ -1,6 +1,6 @@
 //! HTML as it is written: what comes from a log goes in as text or as a value, never as tags.
 
-use crate::render::{Carriage, Role, Span, clean};
+use crate::render::{ControlChars, Role, Span, sanitize};
 
 /// HTML that was written so far. Only what stands in this program's source goes in unescaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,12 +15,12 @@ impl Markup {
 
     /// Adds text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        self.cleaned(text, Carriage::Shown)
+        self.cleaned(text, ControlChars::Visible)
     }
 
     /// Adds what a command printed.
     pub(super) fn printed(&mut self, text: &str) -> &mut Self {
-        self.cleaned(text, Carriage::Returns)
+        self.cleaned(text, ControlChars::Interpreted)
     }
 
     /// Adds a number.
@@ -62,8 +62,8 @@ impl Markup {
         self.0
     }
 
-    fn cleaned(&mut self, text: &str, carriage: Carriage) -> &mut Self {
-        for c in clean(text, carriage).chars() {
+    fn cleaned(&mut self, text: &str, carriage: ControlChars) -> &mut Self {
+        for c in sanitize(text, carriage).chars() {
             match c {
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),

@@ -3,7 +3,7 @@
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::markup::{Markup, safe_address};
-use crate::render::{Language, Telling, highlight, markdown_options};
+use crate::render::{Highlighting, Language, highlight, markdown_options};
 
 /// A text in Markdown.
 pub(super) fn prose(text: &str) -> Markup {
@@ -18,7 +18,7 @@ pub(super) fn prose(text: &str) -> Markup {
 pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
     let mut out = Markup::default();
     out.tags("<pre><code>");
-    for line in highlight(text, language, Telling::Now) {
+    for line in highlight(text, language, Highlighting::Sync) {
         out.spans(&line.spans).tags("\n");
     }
     out.tags("</code></pre>");

@@ -8,7 +8,7 @@ use crate::agent::Received;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
-use crate::render::{Carriage, clean, cut_to};
+use crate::render::{ControlChars, cut_to, sanitize};
 
 /// Says what happens.
 pub(super) struct Teller<Out, Err> {
@@ -58,7 +58,7 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
 
     /// Writes what was asked for.
     pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
-        let text = clean(text, Carriage::Shown);
+        let text = sanitize(text, ControlChars::Visible);
         if text.is_empty() {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
     pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
         self.close_line()?;
         self.withdraw()?;
-        writeln!(self.outputs.err, "{}", clean(text, Carriage::Shown))?;
+        writeln!(self.outputs.err, "{}", sanitize(text, ControlChars::Visible))?;
         self.outputs.err.flush()
     }
 

@@ -163,7 +163,7 @@ fn escapes_from_outside_never_reach_the_terminal() {
         let text = json!({"text": format!("said {escape} so")}).to_string();
         let error = json!({"error": {"failure": "fatal", "message": format!("bad {escape}")}}).to_string();
         let (model, missing) = (format!("no{escape}"), format!("@no{escape}"));
-        let shown = tiller::render::clean(escape, tiller::render::Carriage::Shown);
+        let shown = tiller::render::sanitize(escape, tiller::render::ControlChars::Visible);
         for (case, lines, arguments) in [
             ("answer", vec![text.as_str()], vec!["-p", "x"]),
             ("error", vec![error.as_str()], vec!["-p", "x"]),

@@ -4,13 +4,13 @@
 //! a session is given. A hook that fails, panics or takes too long never stops a run: it counts as no opinion, except about a
 //! call of a tool, where silence of somebody who was to guard must not count as a yes.
 
-mod crew;
-mod judging;
-mod link;
-mod listening;
+mod call_review;
+mod event_forwarder;
+mod host;
 pub mod process;
+mod protocol;
 mod remote_tool;
-mod wire;
+mod transport;
 
 use std::future::ready;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ use tiller_core::id::SessionId;
 use tiller_core::message::{Message, ModelRef, ToolCall, UserBlock};
 use tiller_tools::tool::{Tool, ToolOutput};
 
-pub use crew::Extensions;
-pub(super) use crew::{ExtensionHost, Moment};
-pub(super) use judging::{CallOpinion, ReviewedCall};
-pub(super) use listening::EventForwarder;
+pub(super) use call_review::{CallOpinion, ReviewedCall};
+pub(super) use event_forwarder::EventForwarder;
+pub use host::Extensions;
+pub(super) use host::{ExtensionHost, Moment};
 
 /// Something that takes part in a session. Every method has a default that does nothing, so an extension is as small as what it
 /// is for.

@@ -9,6 +9,7 @@ mod attachment;
 mod bash;
 pub mod compaction;
 mod context_breakdown;
+mod credentials;
 mod driver;
 mod embed;
 mod expand;
@@ -16,14 +17,13 @@ pub mod extension;
 mod handle;
 pub mod instructions;
 mod interactive;
-mod keys;
-mod listener;
-pub mod partial;
+pub mod message_builder;
 pub mod queue;
 mod resources;
 pub mod retry;
-mod sight;
 pub mod skill;
+mod strip_images;
+mod subscription;
 mod system_prompt;
 pub mod template;
 pub mod turn;
@@ -32,6 +32,9 @@ pub mod watch;
 pub use approvals::Approver;
 pub use attachment::{FileToAttach, LARGEST_FILE, attachment_labels, read_attachment};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
+pub use credentials::{
+    CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
+};
 pub use driver::{
     AgentOptions, AnswerOptions, FirstModel, ModelChoice, OutputOptions, SessionParts, SyncPolicy, ToolOffer,
 };
@@ -43,9 +46,8 @@ pub use handle::{
     Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
 pub use interactive::{Unrunnable, unrunnable};
-pub use keys::{CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential};
-pub use listener::{BufferedSubscription, Received, Subscription};
 pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
+pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
 pub use tiller_provider::Direction;
 pub use tiller_tools::policy::{ApprovalMode, FolderAccess, PermissionRule as Permission};

@@ -3,8 +3,8 @@
 //! [`Sources`] says where they are looked for, [`Resources`] is what was found. A value of it never changes: when files do,
 //! another one is made from it and takes its place in one step.
 
-mod keeper;
-mod places;
+mod reloader;
+mod search_paths;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::instructions::{self, Instructions};
 use crate::skill::{self, Skill};
 use crate::template::{self, BuiltIn, ReservedNames, Template};
 
-pub(super) use keeper::{Read, ReloadRequest, ResourceReloader};
+pub(super) use reloader::{Read, ReloadRequest, ResourceReloader};
 
 /// Where skills, templates and context files are looked for. The default is nowhere.
 ///

@@ -8,15 +8,15 @@
 //! its next try, or the context has to shrink before it. [`input`] and [`effect`] are the two vocabularies; `step` works off calls,
 //! `again` tries again, `waiting` is the queue, `stop` is everything that ends a run before its time.
 
-mod again;
+mod delivery;
 pub mod effect;
 pub mod input;
-mod step;
-mod stop;
+mod interrupt;
+mod open_events;
+mod retry;
 #[cfg(test)]
 mod tests;
-mod told;
-mod waiting;
+mod tool_calls;
 
 use std::sync::Arc;
 
@@ -32,16 +32,16 @@ use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, MessageEntry};
 
 use super::queue::{DeliveryMode, Queue};
-use again::RetryState;
 use effect::Effects;
-use step::ToolPhase;
+use retry::RetryState;
+use tool_calls::ToolPhase;
 
 pub use effect::Effect;
 pub use input::{
     AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueFate,
     StoreFailed, TurnPrompt,
 };
-pub use told::{AnnouncedRetry, OpenEvents};
+pub use open_events::{AnnouncedRetry, OpenEvents};
 
 /// Most reading calls that run side by side.
 pub const LARGEST_GROUP: usize = 8;
@@ -343,7 +343,7 @@ impl Turn {
         if calls.is_empty() {
             if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
         } else if last || is_cut_off {
-            let reason = if is_cut_off { step::CUT_OFF } else { step::NO_TURN_LEFT };
+            let reason = if is_cut_off { tool_calls::CUT_OFF } else { tool_calls::NO_TURN_LEFT };
             self.refuse_rest(&mut working, reason, out);
             if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
         } else {

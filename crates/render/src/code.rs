@@ -4,24 +4,27 @@
 //! first appears; a front end has that done by another process ([`teller`]). What is beyond the limits below is shown all the same, in one
 //! style.
 
-pub(super) mod arriving;
-mod extent;
+pub(super) mod backend;
+mod cache;
 mod grammar;
-mod service;
-mod shelf;
-pub(super) mod teller;
+mod limits;
+pub(super) mod streaming;
+mod worker;
 
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::clean::sourced;
-use super::{Breaks, Carriage, Emphasis, Indent, Line, Page, Role, Span, Style, Telling, clean, wrap};
+use super::sanitize::sourced;
+use super::{
+    Breaks, ControlChars, Emphasis, Highlighting, Indent, LayoutOptions, Line, Role, Span, Style, sanitize,
+    wrap,
+};
 
-pub use service::{SERVICE, ask, serve};
-pub use shelf::{code_told, code_waits, tell_waiting};
-pub use teller::{Here, Piece, Teller, Told, Words};
+pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
+pub use cache::{code_told, code_waits, tell_waiting};
+pub use worker::{SERVICE, ask, serve};
 
 /// Columns by which code stands in.
 pub(super) const INDENT: &str = "  ";
@@ -41,10 +44,10 @@ pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
 const MOST_OF_AN_ANSWER_LATER: usize = 256 * 1024;
 
 /// Bytes of code of one answer whose words are told.
-pub(super) const fn most_of_an_answer(telling: Telling) -> usize {
+pub(super) const fn most_of_an_answer(telling: Highlighting) -> usize {
     match telling {
-        Telling::Now => MOST_OF_AN_ANSWER,
-        Telling::Later | Telling::Never => MOST_OF_AN_ANSWER_LATER,
+        Highlighting::Sync => MOST_OF_AN_ANSWER,
+        Highlighting::Background | Highlighting::Off => MOST_OF_AN_ANSWER_LATER,
     }
 }
 
@@ -192,13 +195,13 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
 
 /// The lines of some code, highlighted and not wrapped.
 #[must_use]
-pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Line> {
+pub fn highlight(code: &str, language: Language<'_>, telling: Highlighting) -> Vec<Line> {
     let source = code;
-    let code = clean(source, Carriage::Shown);
+    let code = sanitize(source, ControlChars::Visible);
     let lines: Vec<Line> = match telling {
-        Telling::Later => told_later(&code, language),
-        Telling::Never => code.lines().map(|line| Line::from(plain(line, unread(language)))).collect(),
-        Telling::Now => {
+        Highlighting::Background => told_later(&code, language),
+        Highlighting::Off => code.lines().map(|line| Line::from(plain(line, unread(language)))).collect(),
+        Highlighting::Sync => {
             let mut highlighter = Highlighter::new(language);
             code.lines().map(|line| Line::from(highlighter.line(line))).collect()
         }
@@ -214,13 +217,13 @@ fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
 }
 
 /// A block of code with its language above it; the words of `left` bytes of an answer's code may still be told apart.
-pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usize) -> Vec<Line> {
-    if page.manner.code == Telling::Never {
+pub(super) fn code_block(code: &str, language: &str, page: LayoutOptions, left: &mut usize) -> Vec<Line> {
+    if page.manner.code == Highlighting::Off {
         return unread_block(code, language, page);
     }
-    if page.manner.code == Telling::Later {
+    if page.manner.code == Highlighting::Background {
         let source = code;
-        let code = clean(source, Carriage::Shown);
+        let code = sanitize(source, ControlChars::Visible);
         let told = if code.len() <= *left {
             told_later(&code, Language::Named(language))
         } else {
@@ -240,15 +243,15 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
 
 /// Clean code, highlighted as far as somebody did it already; what isn't is plain and left to be told.
 pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
-    let words = is_code(language).then(|| shelf::told(language, code));
+    let words = is_code(language).then(|| cache::told(language, code));
     // The last lines of what has just arrived may be told later than the others.
-    let is_told = |words: &Arc<Vec<Words>>| words.len() >= code.lines().count();
+    let is_told = |words: &Arc<Vec<TokenSpans>>| words.len() >= code.lines().count();
     if words.as_ref().is_some_and(|words| !words.as_ref().is_some_and(is_told)) {
         LEFT_PLAIN.set(LEFT_PLAIN.get() + 1);
     }
     let line = |(at, line): (usize, &str)| match &words {
         Some(words) => {
-            teller::spans(line, words.as_ref().and_then(|words| words.get(at)).map_or(&[], Vec::as_slice))
+            backend::spans(line, words.as_ref().and_then(|words| words.get(at)).map_or(&[], Vec::as_slice))
         }
         None => plain(line, unread(language)),
     };
@@ -256,10 +259,10 @@ pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
 }
 
 /// The same, its words not told apart: for a block that is soon shown anew.
-pub(super) fn unread_block(code: &str, language: &str, page: Page) -> Vec<Line> {
+pub(super) fn unread_block(code: &str, language: &str, page: LayoutOptions) -> Vec<Line> {
     let known = match page.manner.code {
-        Telling::Now => grammar_of(Language::Named(language)).is_some(),
-        Telling::Later | Telling::Never => is_code(Language::Named(language)),
+        Highlighting::Sync => grammar_of(Language::Named(language)).is_some(),
+        Highlighting::Background | Highlighting::Off => is_code(Language::Named(language)),
     };
     let role = if known { Role::Text } else { Role::Code };
     labelled(code, language, |line| plain(line, role), page.width)
@@ -281,7 +284,7 @@ pub(super) fn unread(language: Language<'_>) -> Role {
 fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>, width: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = label(language).into_iter().collect();
     let sources = code.split('\n');
-    let code = clean(code, Carriage::Shown);
+    let code = sanitize(code, ControlChars::Visible);
     lines.extend(
         code.lines().zip(sources).flat_map(|(line, source)| code_line(&sourced(spans(line), source), width)),
     );
@@ -292,7 +295,7 @@ fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>
 pub(super) fn label(language: &str) -> Option<Line> {
     let language = grammar::first_word(language);
     let style = Style::from(Role::Muted).with(Emphasis::ITALIC);
-    let name = Span::new(clean(language, Carriage::Shown), style);
+    let name = Span::new(sanitize(language, ControlChars::Visible), style);
     (!language.is_empty()).then(|| Line::from(vec![Span::new(INDENT, Role::Code), name]))
 }
 

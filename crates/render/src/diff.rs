@@ -2,9 +2,12 @@
 
 mod words;
 
-use super::clean::sourced;
 use super::code::{self, MOST_OF_AN_ANSWER};
-use super::{Breaks, Carriage, Highlighter, Indent, Language, Line, Page, Role, Span, Telling, clean, wrap};
+use super::sanitize::sourced;
+use super::{
+    Breaks, ControlChars, Highlighter, Highlighting, Indent, Language, LayoutOptions, Line, Role, Span,
+    sanitize, wrap,
+};
 
 /// Columns of a page that has room for the numbers of both sides.
 const ROOM_FOR_BOTH: usize = 90;
@@ -38,7 +41,7 @@ pub enum DiffKind {
 
 /// The lines of a unified diff of the file at `path`, wrapped to a page; headers of files are left out.
 #[must_use]
-pub fn diff(unified: &str, path: &str, page: impl Into<Page>) -> Vec<Line> {
+pub fn diff(unified: &str, path: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
     let page = page.into();
     let lines = told(unified, path, page.manner.code);
     let gutter = Gutter::of(&lines, page.width);
@@ -48,10 +51,10 @@ pub fn diff(unified: &str, path: &str, page: impl Into<Page>) -> Vec<Line> {
 /// The lines of a unified diff of the file at `path`; headers of files are left out. Without a path its code isn't told apart.
 #[must_use]
 pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {
-    told(unified, path, Telling::Now)
+    told(unified, path, Highlighting::Sync)
 }
 
-fn told(unified: &str, path: &str, telling: Telling) -> Vec<DiffLine> {
+fn told(unified: &str, path: &str, telling: Highlighting) -> Vec<DiffLine> {
     let mut lines = read(unified);
     tell_words(&mut lines, path, telling);
     let is_there = |line: &&mut DiffLine| line.kind != DiffKind::Gap;
@@ -61,16 +64,16 @@ fn told(unified: &str, path: &str, telling: Telling) -> Vec<DiffLine> {
     lines
 }
 
-fn tell_words(lines: &mut [DiffLine], path: &str, telling: Telling) {
+fn tell_words(lines: &mut [DiffLine], path: &str, telling: Highlighting) {
     let language = Language::OfFile(path);
     if !code::is_code(language) {
         return;
     }
     let mut left = MOST_OF_AN_ANSWER;
     let mut highlight = |text: &str| match telling {
-        Telling::Later => code::told_later(text, language),
-        Telling::Never => Vec::new(),
-        Telling::Now => {
+        Highlighting::Background => code::told_later(text, language),
+        Highlighting::Off => Vec::new(),
+        Highlighting::Sync => {
             let mut highlighter = Highlighter::limited(language, left);
             let lines = text.lines().map(|line| Line::from(highlighter.line(line))).collect();
             left = highlighter.left();
@@ -134,7 +137,7 @@ impl Writer {
     }
 
     fn line(&mut self, line: &str) {
-        let clean_rest = |rest| clean(rest, Carriage::Shown).into_owned();
+        let clean_rest = |rest| sanitize(rest, ControlChars::Visible).into_owned();
         if let Some(rest) = line.strip_prefix('-') {
             if !self.change.added.is_empty() {
                 self.flush();

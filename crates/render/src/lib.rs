@@ -3,15 +3,15 @@
 //! Styles are roles, never colours, and nothing here knows a terminal: the TUI and pages made from sessions share it.
 //! What comes out holds no control characters, so no text can move a cursor or hide what it says.
 
-mod clean;
 mod code;
+mod command_output;
 mod diff;
-mod hidden;
+mod image;
+mod invisible;
 mod link;
 mod markdown;
-mod page;
-mod picture;
-mod printed;
+mod options;
+mod sanitize;
 mod sanitizing_writer;
 mod stream;
 mod table;
@@ -20,17 +20,17 @@ mod wrap;
 
 use std::sync::Arc;
 
-pub use clean::{Carriage, clean, copied};
 pub use code::{
-    Here, Highlighter, Language, Piece, SERVICE, Teller, Told, Words, ask, code_told, code_waits, highlight,
-    leaves_plain, serve, tell_waiting,
+    HighlightBackend, HighlightRequest, HighlightResponse, Highlighter, InProcess, Language, SERVICE,
+    TokenSpans, ask, code_told, code_waits, highlight, leaves_plain, serve, tell_waiting,
 };
+pub use command_output::command_output;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
-pub use link::{Found, linked, safe_address};
+pub use image::{ImageLimits, ImageRow, RenderedImage, render_image};
+pub use link::{LinkSource, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
-pub use page::{Links, MEASURE, Manner, Page, Telling};
-pub use picture::{Picture, PictureRoom, PictureRow, picture};
-pub use printed::printed;
+pub use options::{Highlighting, LayoutOptions, LinkStyle, MEASURE, RenderOptions};
+pub use sanitize::{ControlChars, copied, sanitize};
 pub use sanitizing_writer::SanitizingWriter;
 pub use stream::{MarkdownStream, glance};
 pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
@@ -104,12 +104,12 @@ pub struct Style {
     /// The role whose ground it stands on, if that is another one: a keyword in an added line.
     pub ground: Option<Role>,
     /// What it stands for; this isn't to be seen.
-    pub stands: Stands,
+    pub stands: CopyAs,
 }
 
 /// What each grapheme of a piece of text stands for in the text that it was made of, for whoever copies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Stands {
+pub enum CopyAs {
     /// For itself.
     #[default]
     ForItself,
@@ -175,21 +175,21 @@ pub struct Line {
     /// Its pieces, left to right.
     pub spans: Vec<Span>,
     /// Whether it begins something, or goes on with the line above.
-    pub joint: Joint,
+    pub joint: Wrap,
     /// Which of its pieces stand beside its text.
     pub margins: Margins,
     /// The row of a picture that is painted here; such a line has no text.
-    pub picture: Option<PictureRow>,
+    pub picture: Option<ImageRow>,
 }
 
 /// How a line stands to the one above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Joint {
+pub enum Wrap {
     /// It begins.
     #[default]
-    Begins,
+    Hard,
     /// The line above was too long and goes on here; at the break so many spaces are not drawn.
-    GoesOn {
+    Soft {
         /// The spaces.
         spaces: usize,
     },
@@ -212,7 +212,7 @@ impl Line {
 
     /// The pieces that are its text.
     #[must_use]
-    pub fn said(&self) -> &[Span] {
+    pub fn content(&self) -> &[Span] {
         let end = self.spans.len().saturating_sub(self.margins.behind);
         &self.spans[self.margins.before.min(end)..end]
     }
@@ -253,7 +253,7 @@ pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
 #[must_use]
 pub fn literal(text: &str, style: impl Into<Style>) -> Vec<Line> {
     let style = style.into();
-    text.split_terminator('\n').map(|line| clean::spelled(line, style, clean::TAB).into()).collect()
+    text.split_terminator('\n').map(|line| sanitize::spelled(line, style, sanitize::TAB).into()).collect()
 }
 
 #[cfg(test)]

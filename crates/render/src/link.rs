@@ -15,7 +15,7 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
 
 /// What the text of an address that was found looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum LinkSource {
     /// As what is around it: in what a command printed.
     AsItIs,
     /// As a link.
@@ -50,7 +50,7 @@ fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
 
 /// The same text with the addresses in it leading where they say. What is code, or leads somewhere already, stays as it is.
 #[must_use]
-pub fn linked(spans: Vec<Span>, found: Found) -> Vec<Span> {
+pub fn linked(spans: Vec<Span>, found: LinkSource) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
         // Markdown comes in pieces that end in the middle of an address.
@@ -75,7 +75,7 @@ fn may_hold_address(span: &Span) -> bool {
     span.link.is_none() && span.style.role != Role::Code && span.text.contains("://")
 }
 
-fn split(span: &Span, found: Found, out: &mut Vec<Span>) {
+fn split(span: &Span, found: LinkSource, out: &mut Vec<Span>) {
     let (mut from, mut look) = (0, 0);
     let piece = |text: &str| Span::new(text, span.style);
     while let Some(at) = span.text[look..].find("://").map(|at| look + at) {
@@ -85,7 +85,7 @@ fn split(span: &Span, found: Found, out: &mut Vec<Span>) {
         let Some(link) = safe_address(&span.text[start..end]) else { continue };
         out.extend((start > from).then(|| piece(&span.text[from..start])));
         let mut address = piece(&span.text[start..end]).leading_to(Some(link));
-        if found == Found::AsLink {
+        if found == LinkSource::AsLink {
             address.style = address.style.in_role(Role::Link).with(Emphasis::UNDERLINE);
         }
         out.push(address);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn links(text: &str) -> Vec<String> {
-        let spans = linked(vec![Span::new(text, Role::Text)], Found::AsLink);
+        let spans = linked(vec![Span::new(text, Role::Text)], LinkSource::AsLink);
         assert_eq!(spans.iter().map(|span| span.text.as_str()).collect::<String>(), text);
         spans.into_iter().filter(|span| span.link.is_some()).map(|span| span.text).collect()
     }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_address_in_pieces_is_one() {
         let pieces = ["http://a.b/x", "_", "y z"].map(|text| Span::new(text, Role::Text));
-        let spans = linked(pieces.to_vec(), Found::AsItIs);
+        let spans = linked(pieces.to_vec(), LinkSource::AsItIs);
         assert_eq!(
             (spans[0].text.as_str(), spans[0].link.as_deref()),
             ("http://a.b/x_y", Some("http://a.b/x_y"))
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn code_is_left_alone() {
         let code = vec![Span::new("http://a.b", Role::Code)];
-        assert_eq!(linked(code.clone(), Found::AsLink), code);
+        assert_eq!(linked(code.clone(), LinkSource::AsLink), code);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::clean::shown;
-use super::link::{Found, linked, misleads, safe_address};
+use super::link::{LinkSource, linked, misleads, safe_address};
+use super::sanitize::shown;
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
-    Breaks, Carriage, Emphasis, Indent, Joint, Line, Links, MEASURE, Page, Role, Span, Style, clean, code,
-    wrap,
+    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MEASURE, Role, Span, Style, Wrap,
+    code, sanitize, wrap,
 };
 
 /// What of Markdown is understood beyond CommonMark.
@@ -22,13 +22,13 @@ pub fn options() -> Options {
 
 /// Markdown as lines that a page has room for.
 #[must_use]
-pub fn markdown(text: &str, page: impl Into<Page>) -> Vec<Line> {
+pub fn markdown(text: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
     let page = page.into();
     part(text, page, &mut { code::most_of_an_answer(page.manner.code) })
 }
 
 /// A part of a longer text, of whose code `left` bytes may still be told apart.
-pub(super) fn part(text: &str, page: Page, left: &mut usize) -> Vec<Line> {
+pub(super) fn part(text: &str, page: LayoutOptions, left: &mut usize) -> Vec<Line> {
     let mut writer = Writer::new(page, Words::Told { left: *left });
     writer.read(text);
     if let Words::Told { left: rest } = writer.words {
@@ -38,14 +38,14 @@ pub(super) fn part(text: &str, page: Page, left: &mut usize) -> Vec<Line> {
 }
 
 /// The same for a part that is soon shown anew, so that telling the words of its code apart would be work in vain.
-pub(super) fn passing(text: &str, page: Page) -> Vec<Line> {
+pub(super) fn passing(text: &str, page: LayoutOptions) -> Vec<Line> {
     let mut writer = Writer::new(page, Words::Untold);
     writer.read(text);
     writer.lines
 }
 
 struct Writer {
-    page: Page,
+    page: LayoutOptions,
     words: Words,
     lines: Vec<Line>,
     /// What the paragraph, heading, item or cell being read says so far.
@@ -87,7 +87,7 @@ struct Code {
 }
 
 impl Writer {
-    fn new(page: Page, words: Words) -> Self {
+    fn new(page: LayoutOptions, words: Words) -> Self {
         Self {
             page,
             words,
@@ -184,7 +184,7 @@ impl Writer {
 
     fn begin_note(&mut self, name: &str) {
         self.begin_block();
-        let text = clean(&format!("[^{name}] "), Carriage::Shown).into_owned();
+        let text = sanitize(&format!("[^{name}] "), ControlChars::Visible).into_owned();
         let marker = Span::new(text, Role::Accent);
         self.containers.push(Container::Item { width: marker.width(), marker: Some(marker) });
     }
@@ -269,11 +269,11 @@ impl Writer {
         if leads_to.is_some() {
             text.iter_mut().for_each(|span| span.link.clone_from(&leads_to));
         }
-        let live = self.page.manner.links == Links::Live && leads_to.is_some();
+        let live = self.page.manner.links == LinkStyle::Live && leads_to.is_some();
         let is_same = said == link.address || format!("mailto:{said}") == link.address;
         let told = is_same || (live && !said.trim().is_empty() && !misleads(&said, &link.address));
         if !told {
-            let address = clean(&link.address, Carriage::Shown);
+            let address = sanitize(&link.address, ControlChars::Visible);
             self.inline.push(Span::new(format!(" ({address})"), Role::Muted).leading_to(leads_to));
         }
     }
@@ -302,7 +302,7 @@ impl Writer {
     }
 
     fn end_cell(&mut self) {
-        let cell = linked(std::mem::take(&mut self.inline), Found::AsLink);
+        let cell = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
         if let Some(table) = &mut self.table {
             table.open.push(cell);
         }
@@ -342,7 +342,7 @@ impl Writer {
         }
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
-        let spans = linked(std::mem::take(&mut self.inline), Found::AsLink);
+        let spans = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
         self.lines.extend(wrap(&spans, self.page.width.min(MEASURE), &indent, Breaks::Words));
     }
 
@@ -418,7 +418,7 @@ fn follows_free_line(text: &str, at: usize) -> bool {
 
 /// Rows of code, those with a mark beside them that go on with the row above.
 pub(super) fn marked(mut rows: Vec<Line>) -> Vec<Line> {
-    for row in rows.iter_mut().filter(|row| row.joint != Joint::Begins) {
+    for row in rows.iter_mut().filter(|row| row.joint != Wrap::Hard) {
         if let Some(margin) = row.spans.first_mut().filter(|margin| margin.text == code::INDENT) {
             *margin = Span::new("↳ ", Role::Muted);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Carriage, clean};
+use super::{ControlChars, sanitize};
 
 /// Bytes of an unfinished line that are held back at most.
 const LONGEST_HELD: usize = 64 * 1024;
@@ -36,7 +36,7 @@ impl<W: Write> SanitizingWriter<W> {
             return Ok(());
         }
         let bytes: Vec<u8> = self.held.drain(..count).collect();
-        self.inner.write_all(clean(&String::from_utf8_lossy(&bytes), Carriage::Shown).as_bytes())
+        self.inner.write_all(sanitize(&String::from_utf8_lossy(&bytes), ControlChars::Visible).as_bytes())
     }
 
     /// Bytes before a character at the end that is cut off.

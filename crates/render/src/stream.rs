@@ -5,22 +5,22 @@
 //! once it is complete, as are those of a code block inside a list or a quote. Where they are told beside, the line is plain until they are.
 //! What can't yet be told from what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
-mod blocks;
+mod code_blocks;
+mod incomplete;
+mod long_word;
 mod paragraph;
-mod tail;
-mod word;
 
 use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use self::blocks::Blocks;
-use super::clean::{shown, sourced};
+use self::code_blocks::Blocks;
 use super::code::Highlighter;
-use super::code::arriving::Arriving;
-use super::code::teller;
+use super::code::backend;
+use super::code::streaming::Arriving;
 use super::markdown::{marked, options, part, passing};
-use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
+use super::sanitize::{shown, sourced};
+use super::{ControlChars, Highlighting, Language, LayoutOptions, Line, Role, Span, Wrap, code, sanitize};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
 /// blocks are shorter. A longer paragraph goes on in its last row; the lines of a longer quote break where they broke in the source,
@@ -40,7 +40,7 @@ const MOST_AT_ONCE: usize = 128 * 1024;
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
     text: String,
-    page: Page,
+    page: LayoutOptions,
     /// Lines that won't change.
     finished: Vec<Line>,
     /// Where in `text` begins what isn't in `finished`.
@@ -75,8 +75,8 @@ enum Inside {
 /// Markdown of which only a glance is taken, which may still be arriving: its code stays plain, and what is open at its end is
 /// closed.
 #[must_use]
-pub fn glance(text: &str, page: impl Into<Page>) -> Vec<Line> {
-    passing(&tail::mended(text), page.into())
+pub fn glance(text: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
+    passing(&incomplete::mended(text), page.into())
 }
 
 /// An open block of code.
@@ -114,7 +114,7 @@ enum Words {
 impl MarkdownStream {
     /// Nothing yet.
     #[must_use]
-    pub fn new(page: impl Into<Page>) -> Self {
+    pub fn new(page: impl Into<LayoutOptions>) -> Self {
         let page = page.into();
         Self {
             text: String::new(),
@@ -145,7 +145,7 @@ impl MarkdownStream {
     }
 
     /// Is for another page from now on.
-    pub fn set_page(&mut self, page: impl Into<Page>) {
+    pub fn set_page(&mut self, page: impl Into<LayoutOptions>) {
         let page = page.into();
         if page != self.page {
             let text = std::mem::take(&mut self.text);
@@ -351,7 +351,7 @@ impl MarkdownStream {
     fn finish_code_line(&mut self, end: usize) {
         let begin = self.reading.line;
         let source = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
-        let line = clean(source, Carriage::Shown);
+        let line = sanitize(source, ControlChars::Visible);
         let rest = self.text[self.from..end].trim_end_matches('\r');
         let number = self.reading.lines;
         let told = self.reading.tell(&line);
@@ -376,9 +376,9 @@ impl MarkdownStream {
         let rest = &self.text[self.from..end];
         let (mut rows, mut cut) = (self.going_on(rest), end);
         // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
-        if matches!(clean(rest, Carriage::Shown), Cow::Borrowed(_)) {
+        if matches!(sanitize(rest, ControlChars::Visible), Cow::Borrowed(_)) {
             let last = rows.pop().unwrap_or_default();
-            cut = end - last.said().iter().map(|span| span.text.len()).sum::<usize>();
+            cut = end - last.content().iter().map(|span| span.text.len()).sum::<usize>();
         }
         if !rows.is_empty() {
             self.reading.line.get_or_insert(self.from);
@@ -392,7 +392,7 @@ impl MarkdownStream {
         let spans = shown(rest, self.reading.ground().into());
         let mut rows = code::code_line(&spans, self.page.width);
         if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
-            first.joint = Joint::GoesOn { spaces: 0 };
+            first.joint = Wrap::Soft { spaces: 0 };
         }
         marked(rows)
     }
@@ -401,11 +401,11 @@ impl MarkdownStream {
     fn begin_reading(&mut self) {
         let language = Language::Named(&self.reading.language);
         self.reading.words = match self.page.manner.code {
-            Telling::Now => Words::Now(Highlighter::limited(language, self.code_left)),
-            Telling::Later if code::is_code(language) => {
+            Highlighting::Sync => Words::Now(Highlighter::limited(language, self.code_left)),
+            Highlighting::Background if code::is_code(language) => {
                 Words::Later(self.blocks.begin(self.reading.from, language))
             }
-            Telling::Later | Telling::Never => Words::Untold,
+            Highlighting::Background | Highlighting::Off => Words::Untold,
         };
     }
 
@@ -432,7 +432,7 @@ impl MarkdownStream {
         if self.inside == Inside::Word {
             return self.tail_of_word(rest);
         }
-        let shown = tail::arriving(rest);
+        let shown = incomplete::arriving(rest);
         let mut lines = match &self.inside {
             Inside::Paragraph(row) => {
                 let between = &self.text[self.from - 1..self.from];
@@ -465,7 +465,7 @@ impl Reading {
             Words::Untold => Pieces { spans: plain(ground), later: None },
             Words::Now(highlighter) => Pieces { spans: highlighter.line(line), later: None },
             Words::Later(block) => match block.line(number, line) {
-                Some(words) => Pieces { spans: teller::spans(line, &words), later: None },
+                Some(words) => Pieces { spans: backend::spans(line, &words), later: None },
                 None => Pieces { spans: plain(ground), later: Some(block.clone()) },
             },
         }

@@ -6,34 +6,34 @@
 //! one colour takes the place of another.
 
 mod built_in;
-mod colour;
-mod depth;
+mod color;
+mod color_depth;
 mod error;
 mod file;
-mod library;
-mod look;
-mod pi;
+mod parse;
+mod pi_format;
+mod registry;
 mod role;
-mod value;
+mod style;
 
 #[cfg(test)]
 mod tests;
 
 use serde::Deserialize;
 
-pub use colour::{Colour, Rgb};
-pub use depth::{Depth, TerminalHints};
+pub use color::{Rgb, ThemeColor};
+pub use color_depth::{ColorDepth, TerminalHints};
 pub use error::ThemeError;
-pub use library::{Known, Library, Wish, is_path, placed};
-pub use look::Look;
+pub use registry::{RegisteredTheme, ThemeChoice, ThemeRegistry, is_path, placed};
 pub use role::{ALL as ROLES, name as role_name};
+pub use style::ThemeStyle;
 
 use crate::{AnsiColor, Role};
 
 /// What ground a theme is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ThemeKind {
     /// A dark one.
     Dark,
     /// A light one.
@@ -42,7 +42,7 @@ pub enum Kind {
     Both,
 }
 
-impl Kind {
+impl ThemeKind {
     /// The word for it in files and lists.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -88,13 +88,13 @@ pub struct Theme {
     /// What it is called.
     pub name: String,
     /// What ground it is made for.
-    pub kind: Kind,
+    pub kind: ThemeKind,
     /// The ground it is made for. Never painted: pictures and tests of contrast use it.
     pub ground: Rgb,
     /// By role, for terminals with more than 16 colours.
-    looks: [Look; ROLES.len()],
+    looks: [ThemeStyle; ROLES.len()],
     /// By role, for those with 16.
-    sixteen: [Look; ROLES.len()],
+    sixteen: [ThemeStyle; ROLES.len()],
     /// How the sixteen colours look that commands paint with; without them the terminal decides.
     ansi: Option<[Rgb; 16]>,
 }
@@ -108,41 +108,41 @@ impl Theme {
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
         match file::form(text)? {
             file::Form::Own => file::parse(text),
-            file::Form::Pi => pi::parse(text),
+            file::Form::Pi => pi_format::parse(text),
         }
     }
 
     /// How a role looks on a terminal with that many colours.
     #[must_use]
-    pub fn look(&self, role: Role, depth: Depth) -> Look {
+    pub fn look(&self, role: Role, depth: ColorDepth) -> ThemeStyle {
         let at = role as usize;
         match depth {
-            Depth::Millions => self.looks[at],
-            Depth::TwoHundredFiftySix => self.looks[at].in_256(),
-            Depth::Sixteen => self.sixteen[at],
-            Depth::None => self.looks[at].without_colours(),
+            ColorDepth::Millions => self.looks[at],
+            ColorDepth::TwoHundredFiftySix => self.looks[at].in_256(),
+            ColorDepth::Sixteen => self.sixteen[at],
+            ColorDepth::None => self.looks[at].without_colours(),
         }
     }
 
     /// How a colour looks that a command chose for what it printed; `None` where there are no colours.
     #[must_use]
-    pub fn printed(&self, colour: AnsiColor, depth: Depth) -> Option<Colour> {
+    pub fn printed(&self, colour: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
         let own = match colour {
-            AnsiColor::Basic(index) | AnsiColor::Indexed(index) => Colour::Indexed(index),
-            AnsiColor::Rgb(red, green, blue) => Colour::Rgb(Rgb(red, green, blue)),
+            AnsiColor::Basic(index) | AnsiColor::Indexed(index) => ThemeColor::Indexed(index),
+            AnsiColor::Rgb(red, green, blue) => ThemeColor::Rgb(Rgb(red, green, blue)),
         };
         let named = match (colour, &self.ansi) {
             (AnsiColor::Basic(index), Some(colours)) => {
-                colours.get(usize::from(index)).copied().map(Colour::Rgb)
+                colours.get(usize::from(index)).copied().map(ThemeColor::Rgb)
             }
             _ => None,
         };
         match depth {
-            Depth::Millions => Some(named.unwrap_or(own)),
-            Depth::TwoHundredFiftySix => Some(named.unwrap_or(own).in_256()),
+            ColorDepth::Millions => Some(named.unwrap_or(own)),
+            ColorDepth::TwoHundredFiftySix => Some(named.unwrap_or(own).in_256()),
             // The terminal's own sixteen are what the command meant.
-            Depth::Sixteen => Some(own.in_16()),
-            Depth::None => None,
+            ColorDepth::Sixteen => Some(own.in_16()),
+            ColorDepth::None => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tiller_core::ansi::{columns, of_grapheme};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Joint, Line, Margins, Span, Style};
+use super::{Line, Margins, Span, Style, Wrap};
 
 /// What stands before the lines of a wrapped text.
 #[derive(Clone, Debug, Default)]
@@ -46,15 +46,15 @@ struct Cell<'a> {
 pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Vec<Line> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells_of).collect();
     let mut lines = Vec::new();
-    let (mut rest, mut joint) = (cells.as_slice(), Joint::Begins);
+    let (mut rest, mut joint) = (cells.as_slice(), Wrap::Hard);
     loop {
         let before = if lines.is_empty() { &indent.first } else { &indent.rest };
         let room = width.saturating_sub(before.iter().map(Span::width).sum()).max(1);
         let (take, pass) = cut(rest, room, breaks);
         lines.push(Line { joint, ..line_of(before, &rest[..take]) });
         joint = match &rest[take..pass] {
-            [.., last] if last.text == "\n" => Joint::Begins,
-            spaces => Joint::GoesOn { spaces: spaces.len() },
+            [.., last] if last.text == "\n" => Wrap::Hard,
+            spaces => Wrap::Soft { spaces: spaces.len() },
         };
         rest = &rest[pass..];
         if rest.is_empty() {
@@ -219,16 +219,16 @@ mod tests {
             ..Indent::all(vec![Span::new("│   ", Role::Quote)])
         };
         let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, Breaks::Words);
-        let told: Vec<(String, Joint, usize)> =
+        let told: Vec<(String, Wrap, usize)> =
             lines.iter().map(|line| (line.text(), line.joint, line.margins.before)).collect();
-        let goes_on = |spaces| Joint::GoesOn { spaces };
+        let goes_on = |spaces| Wrap::Soft { spaces };
         assert_eq!(
             told,
             [
-                ("│ • one".to_owned(), Joint::Begins, 1),
+                ("│ • one".to_owned(), Wrap::Hard, 1),
                 ("│   twot".to_owned(), goes_on(2), 1),
                 ("│   hree".to_owned(), goes_on(0), 1),
-                ("│   four".to_owned(), Joint::Begins, 1),
+                ("│   four".to_owned(), Wrap::Hard, 1),
             ]
         );
     }

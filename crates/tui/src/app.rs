@@ -16,7 +16,7 @@ pub(super) use place::Place;
 use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, PictureRoom};
+use tiller_render::{self as render, ImageLimits};
 
 use super::attach;
 use super::block::Level;
@@ -196,14 +196,14 @@ impl App {
     }
 
     /// Room for pictures, where they are painted: a third of the screen for one.
-    fn picture_room(&self) -> Option<PictureRoom> {
+    fn picture_room(&self) -> Option<ImageLimits> {
         let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
         let most = match self.place.images {
             Images::Line => return None,
             Images::Painted => LARGEST_OVER,
             Images::Inline => LARGEST_INLINE,
         };
-        Some(PictureRoom { cell, rows, most })
+        Some(ImageLimits { cell, rows, most })
     }
 
     /// What blocks are laid out by.

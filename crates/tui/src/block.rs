@@ -12,7 +12,7 @@ pub(super) use thought::Musing;
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
+use tiller_render::{self as render, ControlChars, ImageLimits, Line, MarkdownStream, Wrap, sanitize};
 use tiller_session::entry::DeliveryReceipt;
 
 use super::call::{Call, CallState};
@@ -115,7 +115,7 @@ struct Cache {
     folds: Folds,
     /// How much code had been told apart, if some of its own wasn't yet.
     code: Option<u64>,
-    pictures: Option<PictureRoom>,
+    pictures: Option<ImageLimits>,
     lines: Vec<Line>,
 }
 
@@ -203,8 +203,8 @@ impl Block {
         let mut mark = Mark::default();
         for (above, next) in self.drawn().zip(self.drawn().skip(1)).take(line) {
             match next.joint {
-                Joint::Begins => mark = Mark { begun: mark.begun + 1, said: 0 },
-                Joint::GoesOn { .. } => mark.said += said(above),
+                Wrap::Hard => mark = Mark { begun: mark.begun + 1, said: 0 },
+                Wrap::Soft { .. } => mark.said += said(above),
             }
         }
         Some(mark)
@@ -214,7 +214,7 @@ impl Block {
     pub(super) fn line_of(&self, mark: Mark) -> usize {
         let (mut begun, mut said_before, mut found) = (0, 0, 0);
         for (at, line) in self.drawn().enumerate() {
-            if at > 0 && line.joint == Joint::Begins {
+            if at > 0 && line.joint == Wrap::Hard {
                 (begun, said_before) = (begun + 1, 0);
             }
             if begun > mark.begun || begun == mark.begun && said_before > mark.said {
@@ -257,7 +257,7 @@ impl Block {
 
     /// What is said in it, unfolded and as it is shown: for searching.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.raw_texts().iter().map(|text| clean(text, Carriage::Shown).into_owned()).collect()
+        self.raw_texts().iter().map(|text| sanitize(text, ControlChars::Visible).into_owned()).collect()
     }
 
     /// What is said in it, unfolded and as it may be copied.
@@ -417,7 +417,7 @@ impl Block {
 
 /// An image as its line, and the picture where it is painted.
 pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
-    render::picture(mime_type, data, ctx.width, ctx.pictures)
+    render::render_image(mime_type, data, ctx.width, ctx.pictures)
 }
 
 impl Fold {
@@ -432,7 +432,7 @@ impl Fold {
 
 /// Characters of a line's text, blanks not counted.
 fn said(line: &Line) -> usize {
-    let text = line.said().iter().flat_map(|span| span.text.chars());
+    let text = line.content().iter().flat_map(|span| span.text.chars());
     text.filter(|c| !c.is_whitespace()).count()
 }
 

@@ -11,7 +11,7 @@ use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
 use tiller_core::message::{UserBlock, joined_text, runs_commands, runs_commands_elsewhere};
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, Carriage, Joint, Line, Margins, Role, Span, Style, clean, cut_to};
+use tiller_render::{self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, cut_to, sanitize};
 use tiller_session::context::CutOffCall;
 
 use super::block::image_lines;
@@ -182,7 +182,7 @@ impl Call {
     }
 
     fn padded_name(&self) -> String {
-        let name = clean(&self.name, Carriage::Shown);
+        let name = sanitize(&self.name, ControlChars::Visible);
         let padding = NAME.saturating_sub(name.chars().count()) + 1;
         format!("{name}{}", " ".repeat(padding))
     }
@@ -414,7 +414,7 @@ fn folded(mut lines: Vec<Line>, Folded { head, tail }: Folded, ctx: &Ctx) -> Vec
         return lines;
     }
     // A line that goes on in several rows is one line, as whoever printed it sees it.
-    let begun = lines[head..head + hidden].iter().filter(|line| line.joint == Joint::Begins).count();
+    let begun = lines[head..head + hidden].iter().filter(|line| line.joint == Wrap::Hard).count();
     let what = match begun {
         0 => format!("{hidden} more rows"),
         1 => "1 more line".to_owned(),
@@ -481,7 +481,7 @@ pub(super) fn argument(name: &str, args: &Value) -> String {
 
 /// A text on one line, line ends shown.
 pub(super) fn one_line(text: &str) -> String {
-    clean(text.trim(), Carriage::Shown).replace('\n', " ⏎ ")
+    sanitize(text.trim(), ControlChars::Visible).replace('\n', " ⏎ ")
 }
 
 /// Why a call didn't run. What tiller adds to its own words behind a semicolon is for the model.
@@ -494,7 +494,7 @@ fn unrun_note(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> String {
-    clean(text.lines().next().unwrap_or_default(), Carriage::Shown).into_owned()
+    sanitize(text.lines().next().unwrap_or_default(), ControlChars::Visible).into_owned()
 }
 
 /// A span of time: `0.4s`, `12s`, `3m 05s`.

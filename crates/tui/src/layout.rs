@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use tiller_core::unit::UnixMs;
-use tiller_render::{Line, MEASURE, Manner, Margins, Page, PictureRoom, Role, Span, cut_to};
+use tiller_render::{ImageLimits, LayoutOptions, Line, MEASURE, Margins, RenderOptions, Role, Span, cut_to};
 
 /// Frames of the sign that something is going on, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -32,11 +32,11 @@ pub(super) struct Ctx {
     pub(super) zone: TimeZone,
     /// The key that unfolds.
     pub(super) unfold: Arc<str>,
-    pub(super) manner: Manner,
+    pub(super) manner: RenderOptions,
     /// How often code was told apart so far; see [`tiller_render::code_told`].
     pub(super) code_told: u64,
     /// Room for pictures, where they are painted.
-    pub(super) pictures: Option<PictureRoom>,
+    pub(super) pictures: Option<ImageLimits>,
 }
 
 impl Default for Ctx {
@@ -48,7 +48,7 @@ impl Default for Ctx {
             now: UnixMs(0),
             zone: TimeZone::UTC,
             unfold: "ctrl+o".into(),
-            manner: Manner::default(),
+            manner: RenderOptions::default(),
             code_told: 0,
             pictures: None,
         }
@@ -70,8 +70,8 @@ impl Ctx {
     }
 
     /// What text is laid out for.
-    pub(super) fn page(&self) -> Page {
-        Page { width: self.width, manner: self.manner }
+    pub(super) fn page(&self) -> LayoutOptions {
+        LayoutOptions { width: self.width, manner: self.manner }
     }
 
     /// The sign that something is going on, as it looks now.

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use tiller_core::event::Event;
 use tiller_core::unit::UnixMs;
 use tiller_engine::Snapshot;
-use tiller_render::Manner;
+use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
 use super::TuiOptions;
@@ -49,7 +49,7 @@ impl OffScreen {
             banner: Vec::new(),
             keys: Vec::new(),
             keymap: Arc::default(),
-            manner: Manner::default(),
+            manner: RenderOptions::default(),
             images: Images::default(),
             size: (80, 24),
             cell: (8, 16),

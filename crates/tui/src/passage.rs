@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tiller_render::{self as render, Joint, Line, Span};
+use tiller_render::{self as render, Line, Span, Wrap};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::block::Block;
@@ -32,7 +32,7 @@ pub(super) struct Passage {
 /// Columns of a line that hold what it says.
 pub(super) fn said_columns(line: &Line) -> Range<usize> {
     let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
-    let said = line.said();
+    let said = line.content();
     let from = width(&line.spans[..line.margins.before.min(line.spans.len())]);
     from..from + width(said)
 }
@@ -40,8 +40,7 @@ pub(super) fn said_columns(line: &Line) -> Range<usize> {
 impl Passage {
     /// The passage in which a line of a block stands, as it was measured last.
     pub(super) fn around(block: &Block, line: usize) -> Self {
-        let goes_on =
-            |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Joint::GoesOn { .. }));
+        let goes_on = |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Wrap::Soft { .. }));
         let least = line.saturating_sub(LONGEST);
         let first = (least..=line).rev().find(|at| !goes_on(*at)).unwrap_or(least);
         let end = (line + 1..line + LONGEST).find(|at| !goes_on(*at)).unwrap_or(line + LONGEST);
@@ -55,13 +54,13 @@ impl Passage {
     }
 
     fn take(&mut self, at: usize, line: &Line, joined: bool) {
-        if let Joint::GoesOn { spaces } = line.joint
+        if let Wrap::Soft { spaces } = line.joint
             && joined
         {
             self.text.extend(std::iter::repeat_n(' ', spaces));
         }
         let mut column = said_columns(line).start;
-        for grapheme in line.said().iter().flat_map(|span| span.text.graphemes(true)) {
+        for grapheme in line.content().iter().flat_map(|span| span.text.graphemes(true)) {
             let end = column + render::columns(grapheme);
             self.cells.push(Cell { byte: self.text.len(), line: at, columns: column..end });
             self.text.push_str(grapheme);

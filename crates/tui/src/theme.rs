@@ -10,7 +10,9 @@ use std::sync::Arc;
 use ratatui::style::{Color, Modifier, Style};
 use tiller_core::setting::{self, Setting};
 use tiller_files::search_path::ResourceProblem;
-use tiller_render::theme::{self, Background, Colour, Depth, Library, Look, ROLES, Rgb, Wish};
+use tiller_render::theme::{
+    self, Background, ColorDepth, ROLES, Rgb, ThemeChoice, ThemeColor, ThemeRegistry, ThemeStyle,
+};
 use tiller_render::{self as render, AnsiColor, Emphasis};
 use tokio::sync::watch;
 
@@ -18,22 +20,22 @@ use tokio::sync::watch;
 #[derive(Clone, Debug, Default)]
 pub struct ThemeOptions {
     /// The themes that are known at the start.
-    pub library: Arc<Library>,
+    pub library: Arc<ThemeRegistry>,
     /// Which one is wanted.
-    pub wish: Wish,
+    pub wish: ThemeChoice,
     /// How many colours there are to paint with.
-    pub depth: Depth,
+    pub depth: ColorDepth,
     /// The ground of the terminal, as far as it can be guessed.
     pub background: Background,
     /// Whether the terminal is asked for its ground, when that decides.
     pub asking: Asking,
     /// The themes as they become known later: files that changed. `None` never tells.
-    pub news: Option<watch::Receiver<Arc<Library>>>,
+    pub news: Option<watch::Receiver<Arc<ThemeRegistry>>>,
 }
 
 impl ThemeOptions {
     /// The themes as they are known now.
-    pub(super) fn library_now(&self) -> Arc<Library> {
+    pub(super) fn library_now(&self) -> Arc<ThemeRegistry> {
         self.news.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
     }
 }
@@ -51,12 +53,12 @@ pub enum Asking {
 /// How everything looks.
 #[derive(Clone, Debug)]
 pub(super) struct Theme {
-    library: Arc<Library>,
-    wish: Wish,
+    library: Arc<ThemeRegistry>,
+    wish: ThemeChoice,
     /// What is looked at without having been chosen.
     tried: Option<String>,
     background: Background,
-    depth: Depth,
+    depth: ColorDepth,
     worn: Arc<theme::Theme>,
     /// By role.
     looks: [Style; ROLES.len()],
@@ -87,7 +89,7 @@ impl Theme {
             look.bg = self.looks[ground as usize].bg;
         }
         let printed =
-            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
+            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(color);
         Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
     }
 
@@ -98,10 +100,10 @@ impl Theme {
     }
 
     /// Other themes are known than before; what is wrong with their files that wasn't before, and what no longer is.
-    pub(super) fn restock(&mut self, library: Arc<Library>) -> Restocked {
+    pub(super) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Restocked {
         let before = std::mem::replace(&mut self.library, library);
         self.dress();
-        let without = |these: &Library, those: &Library| -> Vec<ResourceProblem> {
+        let without = |these: &ThemeRegistry, those: &ThemeRegistry| -> Vec<ResourceProblem> {
             these.problems().iter().filter(|problem| !those.problems().contains(problem)).cloned().collect()
         };
         let gone = without(&before, &self.library);
@@ -141,19 +143,19 @@ impl Theme {
     }
 }
 
-fn looks(theme: &theme::Theme, depth: Depth) -> [Style; ROLES.len()] {
+fn looks(theme: &theme::Theme, depth: ColorDepth) -> [Style; ROLES.len()] {
     ROLES.map(|role| style_of(theme.look(role, depth)))
 }
 
-fn style_of(look: Look) -> Style {
-    let style = Style { fg: look.fg.map(colour), bg: look.bg.map(colour), ..Style::new() };
+fn style_of(look: ThemeStyle) -> Style {
+    let style = Style { fg: look.fg.map(color), bg: look.bg.map(color), ..Style::new() };
     style.add_modifier(modifiers(look.emphasis))
 }
 
-const fn colour(colour: Colour) -> Color {
-    match colour {
-        Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
-        Colour::Indexed(index) => Color::Indexed(index),
+const fn color(color: ThemeColor) -> Color {
+    match color {
+        ThemeColor::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
+        ThemeColor::Indexed(index) => Color::Indexed(index),
     }
 }
 
@@ -176,22 +178,22 @@ mod tests {
 
     use super::*;
 
-    fn dressed(depth: Depth, background: Background) -> Theme {
+    fn dressed(depth: ColorDepth, background: Background) -> Theme {
         Theme::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
     }
 
     #[test]
     fn colours_are_those_that_the_terminal_has() {
         let accent = |depth| dressed(depth, Background::Dark).style(Role::Accent.into()).fg;
-        assert_eq!(accent(Depth::Millions), Some(Color::Rgb(0x6c, 0xcf, 0xcf)));
-        assert_eq!(accent(Depth::TwoHundredFiftySix), Some(Color::Indexed(80)));
-        assert_eq!(accent(Depth::Sixteen), Some(Color::Indexed(6)));
-        assert_eq!(accent(Depth::None), None);
+        assert_eq!(accent(ColorDepth::Millions), Some(Color::Rgb(0x6c, 0xcf, 0xcf)));
+        assert_eq!(accent(ColorDepth::TwoHundredFiftySix), Some(Color::Indexed(80)));
+        assert_eq!(accent(ColorDepth::Sixteen), Some(Color::Indexed(6)));
+        assert_eq!(accent(ColorDepth::None), None);
     }
 
     #[test]
     fn the_emphasis_of_a_text_comes_on_top_of_its_roles() {
-        let theme = dressed(Depth::None, Background::Dark);
+        let theme = dressed(ColorDepth::None, Background::Dark);
         let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
         assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
     }
@@ -204,15 +206,15 @@ mod tests {
             ..Role::Muted.into()
         };
         let painted = |depth| dressed(depth, Background::Dark).style(style);
-        let look = painted(Depth::Millions);
+        let look = painted(ColorDepth::Millions);
         assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
-        assert_eq!(painted(Depth::Sixteen).bg, Some(Color::Indexed(0)));
-        assert_eq!((painted(Depth::None).fg, painted(Depth::None).bg), (None, None));
+        assert_eq!(painted(ColorDepth::Sixteen).bg, Some(Color::Indexed(0)));
+        assert_eq!((painted(ColorDepth::None).fg, painted(ColorDepth::None).bg), (None, None));
     }
 
     #[test]
     fn the_terminals_answer_changes_what_is_worn_unless_the_user_chose() {
-        let mut theme = dressed(Depth::Millions, Background::Dark);
+        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
         assert_eq!(theme.worn.name, "dark");
         theme.learn(Rgb::WHITE);
         assert_eq!(theme.worn.name, "light");
@@ -223,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_tried_on_is_worn_only_while_it_is_looked_at() {
-        let mut theme = dressed(Depth::Millions, Background::Dark);
+        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
         theme.try_on(Some("catppuccin"));
         theme.learn(Rgb::BLACK);
         assert_eq!(theme.worn.name, "catppuccin");
@@ -240,8 +242,8 @@ mod tests {
             origin: tiller_files::search_path::ResourceOrigin::User,
             bounds: None,
         };
-        let broken = Arc::new(Library::load(&[place], &Library::built_in()));
-        let mut theme = dressed(Depth::Millions, Background::Dark);
+        let broken = Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()));
+        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
         assert_eq!(theme.restock(Arc::clone(&broken)).new.len(), 1);
         assert_eq!(theme.restock(broken).new, []);
     }

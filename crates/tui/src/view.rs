@@ -19,7 +19,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
-use tiller_render::{Emphasis, Line, Links, Role, Span, Style};
+use tiller_render::{Emphasis, Line, LinkStyle, Role, Span, Style};
 
 use super::app::App;
 use super::editor::Kind;
@@ -124,7 +124,7 @@ impl App {
 impl App {
     /// Where the links on the screen lead, on a terminal that has links.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
-        let are_live = self.place.manner.links == Links::Live;
+        let are_live = self.place.manner.links == LinkStyle::Live;
         self.transcript.links().filter(move |_| are_live)
     }
 

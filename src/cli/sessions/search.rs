@@ -6,7 +6,7 @@ use super::{Where, heard, moment, one_line, print_json};
 use crate::cli::Failure;
 use crate::cli::console::{self, Stdout, stderr_line};
 use crate::cli::progress::ProgressLine;
-use crate::render::{Carriage, clean};
+use crate::render::{ControlChars, sanitize};
 use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 
 /// How a match stands out: for a terminal, and for what reads text.
@@ -62,7 +62,7 @@ fn heading(hit: &SearchHit, place: Where) -> String {
 }
 
 fn one_line_of(piece: &Snippet) -> String {
-    clean(&piece.text, Carriage::Shown).replace('\n', " ")
+    sanitize(&piece.text, ControlChars::Visible).replace('\n', " ")
 }
 
 #[cfg(test)]

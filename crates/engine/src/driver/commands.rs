@@ -17,7 +17,7 @@ use tiller_tools::policy::{FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
-use super::perform::nobody;
+use super::effects::nobody;
 use super::{Driver, now, run_tracing};
 
 use crate::approvals::Approver;

@@ -11,9 +11,9 @@ use tiller_provider::{FailureKind, Model, ProviderError, Request};
 use tokio::sync::mpsc;
 
 use super::jobs::JobEvent;
-use super::{now, reports};
+use super::{job_events, now};
 use crate::compaction::{CompactionError, SummaryRequest};
-use crate::partial::{MessageBuilder, MessageUpdate};
+use crate::message_builder::{MessageBuilder, MessageUpdate};
 use crate::retry::{self, RetryOptions, Tried};
 use crate::turn::AfterFailure;
 
@@ -86,7 +86,7 @@ impl Maker {
     /// How long to wait before another try, and how many there are at most; an error when there is none.
     fn pause(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
         let tried = Tried { times, has_compacted: true };
-        match retry::after(error.failure, tried, &self.retry, reports::jitter()).0 {
+        match retry::after(error.failure, tried, &self.retry, job_events::jitter()).0 {
             AfterFailure::Retry { delay, most } => Ok((delay, most)),
             AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.told())),
         }

@@ -17,10 +17,10 @@ use tiller_tools::tool::{OutputLimits, Tool, ToolOutput, ToolProgress};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::crew::{Extensions, Warn};
-use super::link::Transport;
+use super::host::{Extensions, Warn};
+use super::protocol::{self, Declared, PROTOCOL, ToProcess};
 use super::remote_tool::RemoteTool;
-use super::wire::{self, Declared, PROTOCOL, ToProcess};
+use super::transport::Transport;
 use super::{
     CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookError, HookFuture,
     RequestChange, RequestContext, ResultChange,
@@ -232,7 +232,7 @@ impl Inner {
         }
         // A guard with a slip in its only hook would judge nothing, and nobody would notice.
         match declared.unknown_hook() {
-            Some(hook) => Err(format!("there is no hook `{hook}`; there are {}", wire::HOOKS.join(", "))),
+            Some(hook) => Err(format!("there is no hook `{hook}`; there are {}", protocol::HOOKS.join(", "))),
             None => Ok((link, declared)),
         }
     }
@@ -280,14 +280,14 @@ impl Extension for Process {
 
     fn before_agent_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            let answer = self.inner.consult("before_agent_start", || wire::opening(opening)).await?;
-            wire::opening_change(answer)
+            let answer = self.inner.consult("before_agent_start", || protocol::opening(opening)).await?;
+            protocol::opening_change(answer)
         })
     }
 
     fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            wire::opening_change(self.inner.consult("turn_start", || wire::opening(opening)).await?)
+            protocol::opening_change(self.inner.consult("turn_start", || protocol::opening(opening)).await?)
         })
     }
 
@@ -309,14 +309,16 @@ impl Extension for Process {
             // Whoever never said what it is for may have been there to guard.
             match self.inner.declared() {
                 Some(declared) if !declared.has("tool_call") => Ok(CallVerdict::Allow),
-                _ => wire::verdict(self.inner.ask("tool_call", wire::call(call), None).await?),
+                _ => protocol::verdict(self.inner.ask("tool_call", protocol::call(call), None).await?),
             }
         })
     }
 
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: &'a ToolOutput) -> HookFuture<'a, ResultChange> {
         Box::pin(async move {
-            wire::result_change(self.inner.consult("tool_result", || wire::result(call, output)).await?)
+            protocol::result_change(
+                self.inner.consult("tool_result", || protocol::result(call, output)).await?,
+            )
         })
     }
 
@@ -354,7 +356,7 @@ impl Extension for Process {
     fn run_command<'a>(&'a self, name: &'a str, arguments: &'a str) -> HookFuture<'a, CommandOutcome> {
         Box::pin(async move {
             let params = json!({"name": name, "arguments": arguments});
-            wire::command_outcome(self.inner.ask("command", params, None).await?)
+            protocol::command_outcome(self.inner.ask("command", params, None).await?)
         })
     }
 

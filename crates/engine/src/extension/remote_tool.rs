@@ -8,7 +8,7 @@ use tiller_core::message::{ToolSpec, UserBlock};
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::process::Inner;
-use super::wire::{self, DeclaredTool};
+use super::protocol::{self, DeclaredTool};
 
 /// A tool of an extension's process.
 pub(super) struct RemoteTool {
@@ -55,7 +55,7 @@ impl Tool for RemoteTool {
         Box::pin(async move {
             let params = json!({"toolName": self.spec.name, "args": invocation.arguments});
             let answer = self.process.ask("tool", params, Some(invocation.progress)).await;
-            match answer.and_then(wire::tool_output) {
+            match answer.and_then(protocol::tool_output) {
                 Ok(output) => limited(output, self.process.limits()),
                 Err(error) => {
                     ToolOutput::error(format!("the extension {} failed: {error}", self.process.name()))

@@ -347,7 +347,10 @@ impl Decoder {
                 return Err(fault.with_hint("put it differently, or ask another model"));
             }
             "error" => {
-                return Err(ProviderFault::new(FailureKind::Interrupted, "the provider broke off the answer"));
+                return Err(ProviderFault::new(
+                    FailureKind::Interrupted,
+                    "the provider broke off the answer",
+                ));
             }
             _ => Some(StopReason::Stop),
         };

@@ -2,7 +2,7 @@ use super::{highlight as highlighted, *};
 use crate::texts;
 
 fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
-    highlighted(code, language, Telling::Now)
+    highlighted(code, language, Highlighting::Sync)
 }
 
 /// Pieces with the roles that aren't plain text's.

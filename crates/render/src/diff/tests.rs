@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Stands, texts};
+use crate::{CopyAs, texts};
 
 const DIFF: &str = "--- a/x\n+++ b/x\n@@ -9,4 +9,4 @@ fn main\n let a = 1;\n-let b = 2;\n+let b = 3;\n }\n@@ -40 +40,2 @@\n+new\r\n end\n\\ No newline at end of file\n";
 
@@ -8,10 +8,10 @@ fn only_a_newline_ends_a_line_and_numbers_are_the_files() {
     let unified = "@@ -1,3 +1,3 @@\n a\rb\u{2028}c\u{c}d\r\n-x\ty\r\n+x\tz\r\n e\n";
     let lines = diff(unified, "a.txt", 60);
     assert_eq!(texts(&lines), ["  1   a␍b<U+2028>c␌d␍", "  2 - x   y␍", "  2 + x   z␍", "  3   e"]);
-    let spans = lines[1].said().iter();
-    let stands: Vec<Stands> =
-        spans.map(|span| span.style.stands).filter(|stands| *stands != Stands::ForItself).collect();
-    assert_eq!(stands, [Stands::For('\t'), Stands::ForNothing, Stands::ForNothing]);
+    let spans = lines[1].content().iter();
+    let stands: Vec<CopyAs> =
+        spans.map(|span| span.style.stands).filter(|stands| *stands != CopyAs::ForItself).collect();
+    assert_eq!(stands, [CopyAs::For('\t'), CopyAs::ForNothing, CopyAs::ForNothing]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Manner, texts};
+use crate::{RenderOptions, texts};
 
 fn shown(text: &str, width: usize) -> Vec<String> {
     texts(&markdown(text, width))
@@ -111,8 +111,11 @@ fn all_levels_of_headings_are_told_apart_without_colour() {
 
 #[test]
 fn a_link_is_spelled_out_unless_it_is_live_and_honest() {
-    let live = Page { width: 80, manner: Manner { links: Links::Live, ..Manner::default() } };
-    let both = |text: &str| [live, 80.into()].map(|page: Page| markdown(text, page)[0].text());
+    let live = LayoutOptions {
+        width: 80,
+        manner: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
+    };
+    let both = |text: &str| [live, 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
     assert_eq!(both("[site](https://a.b)"), ["site", "site (https://a.b)"]);
     assert_eq!(both("<https://a.b>"), ["https://a.b", "https://a.b"]);
     assert_eq!(both("[x](docs/a.md)"), ["x (docs/a.md)", "x (docs/a.md)"]);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Manner, Role, markdown, texts};
+use crate::{RenderOptions, Role, markdown, texts};
 
 const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
 
@@ -195,7 +195,7 @@ fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
             assert_eq!(texts(&shown), texts(&whole));
         }
         assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
-        let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Joint::Begins).count();
+        let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Wrap::Hard).count();
         assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
     }
 }
@@ -213,7 +213,7 @@ fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
             assert!(stream.tail.len() <= LARGEST_LINE / 20, "{}", stream.tail.len());
         }
         let rows = lines(&mut stream);
-        let goes_on = |line: &&Line| matches!(line.joint, Joint::GoesOn { .. });
+        let goes_on = |line: &&Line| matches!(line.joint, Wrap::Soft { .. });
         assert!(rows.iter().filter(goes_on).count() + 2 == rows.len(), "copied it is one word");
         let word: String = texts(&rows[1..]).concat();
         assert!(piece.contains('\t') || word == piece.repeat(12_000), "nothing is lost");
@@ -341,13 +341,13 @@ fn is_told(lines: &[Line]) -> bool {
 }
 
 fn tell() {
-    code::tell_waiting(&mut code::Here::default(), || std::ops::ControlFlow::Continue(()));
+    code::tell_waiting(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
 }
 
 #[test]
 fn a_line_of_code_is_plain_until_its_words_are_told_beside_and_so_is_the_answer_that_it_becomes() {
-    let manner = Manner { code: Telling::Later, ..Manner::default() };
-    let page = Page { width: 40, manner };
+    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let page = LayoutOptions { width: 40, manner };
     let mut stream = MarkdownStream::new(page);
     stream.push("```kotlin\nval stream = 1\nval");
     assert!(!is_told(&lines(&mut stream)));
@@ -369,8 +369,8 @@ fn a_line_of_code_is_plain_until_its_words_are_told_beside_and_so_is_the_answer_
 
 #[test]
 fn an_answer_that_ends_with_its_code_keeps_the_colours_it_has() {
-    let manner = Manner { code: Telling::Later, ..Manner::default() };
-    let page = Page { width: 40, manner };
+    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let page = LayoutOptions { width: 40, manner };
     let mut stream = MarkdownStream::new(page);
     stream.push("```kotlin\nval last = 1\n```");
     lines(&mut stream);
@@ -383,8 +383,8 @@ fn an_answer_that_ends_with_its_code_keeps_the_colours_it_has() {
 
 #[test]
 fn words_told_late_find_the_rows_of_their_line_among_others() {
-    let manner = Manner { code: Telling::Later, ..Manner::default() };
-    let page = Page { width: 20, manner };
+    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let page = LayoutOptions { width: 20, manner };
     let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
     let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
     let mut stream = MarkdownStream::new(page);

@@ -4,7 +4,7 @@ use std::io;
 
 use tiller_core::suggest;
 
-use super::{ROLES, colour, role_name};
+use super::{ROLES, color, role_name};
 
 /// A theme that can't be used. The place is the path to the value in the file: `roles.accent.fg`.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +79,7 @@ impl ThemeError {
                     .to_owned(),
             ),
             Self::Circle { .. } => Some("give it a colour".to_owned()),
-            Self::NotOfSixteen { .. } => Some(format!("they are 0 to 15, or {}", colour::NAMES.join(", "))),
+            Self::NotOfSixteen { .. } => Some(format!("they are 0 to 15, or {}", color::NAMES.join(", "))),
         }
     }
 

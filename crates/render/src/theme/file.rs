@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::colour::{Colour, Rgb};
+use super::color::{Rgb, ThemeColor};
 use super::error::ThemeError;
-use super::look::Look;
+use super::parse::{Variables, Written, WrittenLook};
 use super::role;
-use super::value::{Variables, Written, WrittenLook};
-use super::{Kind, Theme};
+use super::style::ThemeStyle;
+use super::{Theme, ThemeKind};
 
 /// The ground of a dark theme that names none, and of a light one.
 pub(super) const GROUNDS: [Rgb; 2] = [Rgb(0x16, 0x19, 0x1f), Rgb(0xff, 0xff, 0xff)];
@@ -34,7 +34,7 @@ struct File {
     #[serde(rename = "$schema")]
     _schema: Option<String>,
     name: String,
-    kind: Option<Kind>,
+    kind: Option<ThemeKind>,
     ground: Option<Written>,
     #[serde(default)]
     vars: Variables,
@@ -67,7 +67,7 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     let kind = file.kind.unwrap_or_else(|| kind_of(&given));
     let ground = match &file.ground {
         Some(written) => solid(&file.vars, written, "ground")?,
-        None => GROUNDS[usize::from(kind == Kind::Light)],
+        None => GROUNDS[usize::from(kind == ThemeKind::Light)],
     };
     let sixteen = sixteen(&file)?;
     let ansi = file.ansi.as_ref().map(|colours| ansi(&file.vars, colours)).transpose()?;
@@ -78,7 +78,7 @@ fn looks(
     vars: &Variables,
     written: &BTreeMap<String, WrittenLook>,
     section: &str,
-) -> Result<BTreeMap<&'static str, Look>, ThemeError> {
+) -> Result<BTreeMap<&'static str, ThemeStyle>, ThemeError> {
     let mut looks = BTreeMap::new();
     for (name, look) in written {
         let place = format!("{section}.{name}");
@@ -92,12 +92,12 @@ fn looks(
 
 /// The looks on sixteen colours: what the theme says for them, else what stands in for each role, never the nearest colours:
 /// those of a user's own sixteen may be any.
-fn sixteen(file: &File) -> Result<[Look; role::ALL.len()], ThemeError> {
+fn sixteen(file: &File) -> Result<[ThemeStyle; role::ALL.len()], ThemeError> {
     // Variables are of more colours, and may be called as one of the sixteen.
     let looks = looks(&Variables::default(), &file.sixteen, "16")?;
     for (name, look) in &looks {
         for colour in [look.fg, look.bg].into_iter().flatten() {
-            if !matches!(colour, Colour::Indexed(0..=15)) {
+            if !matches!(colour, ThemeColor::Indexed(0..=15)) {
                 let value = colour.value().to_string();
                 return Err(ThemeError::NotOfSixteen { place: format!("16.{name}"), value });
             }
@@ -117,8 +117,8 @@ fn ansi(vars: &Variables, written: &[Written; 16]) -> Result<[Rgb; 16], ThemeErr
 /// A colour that is the same everywhere.
 fn solid(vars: &Variables, written: &Written, place: &str) -> Result<Rgb, ThemeError> {
     match vars.colour(written, place)? {
-        Some(colour @ (Colour::Rgb(_) | Colour::Indexed(16..))) => Ok(colour.value()),
-        Some(Colour::Indexed(_)) | None => Err(ThemeError::Form {
+        Some(colour @ (ThemeColor::Rgb(_) | ThemeColor::Indexed(16..))) => Ok(colour.value()),
+        Some(ThemeColor::Indexed(_)) | None => Err(ThemeError::Form {
             place: place.to_owned(),
             what: "a colour is needed here that is the same everywhere, such as #1a1b26".to_owned(),
         }),
@@ -126,18 +126,18 @@ fn solid(vars: &Variables, written: &Written, place: &str) -> Result<Rgb, ThemeE
 }
 
 /// What ground a theme is made for that doesn't say so: one that most of its colours are easier to read on.
-pub(super) fn kind_of(looks: &[Look; role::ALL.len()]) -> Kind {
+pub(super) fn kind_of(looks: &[ThemeStyle; role::ALL.len()]) -> ThemeKind {
     // Text on a ground of its own says nothing.
     let inks = looks.iter().filter(|look| look.bg.is_none()).filter_map(|look| look.fg);
     let (mut light, mut dark) = (0, 0);
-    for ink in inks.filter(|ink| !matches!(ink, Colour::Indexed(0..=15))) {
+    for ink in inks.filter(|ink| !matches!(ink, ThemeColor::Indexed(0..=15))) {
         let ink = ink.value();
         let sum = if ink.contrast(GROUNDS[0]) >= ink.contrast(GROUNDS[1]) { &mut light } else { &mut dark };
         *sum += 1;
     }
     match (light, dark) {
-        (0, 0) => Kind::Both,
-        (light, dark) if light >= dark => Kind::Dark,
-        _ => Kind::Light,
+        (0, 0) => ThemeKind::Both,
+        (light, dark) if light >= dark => ThemeKind::Dark,
+        _ => ThemeKind::Light,
     }
 }

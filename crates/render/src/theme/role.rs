@@ -1,7 +1,7 @@
 //! The names of roles in theme files, and what a role looks like of which a theme says nothing.
 
-use super::colour::Colour;
-use super::look::Look;
+use super::color::ThemeColor;
+use super::style::ThemeStyle;
 use crate::{Emphasis, Role};
 
 macro_rules! roles {
@@ -50,7 +50,7 @@ pub(super) enum Fallback {
     /// As another role, with more emphasis.
     Like(Role, Emphasis),
     /// This, in the terminal's own colours.
-    Own(Look),
+    Own(ThemeStyle),
 }
 
 pub(super) fn named(wanted: &str) -> Option<Role> {
@@ -60,14 +60,14 @@ pub(super) fn named(wanted: &str) -> Option<Role> {
 /// What stands in for a role. No chain of them leads in a circle: each ends at a look.
 pub(super) const fn fallback(role: Role) -> Fallback {
     const fn own(index: u8) -> Fallback {
-        Fallback::Own(Look::of(Colour::Indexed(index)))
+        Fallback::Own(ThemeStyle::of(ThemeColor::Indexed(index)))
     }
     const fn like(role: Role) -> Fallback {
         Fallback::Like(role, Emphasis::NONE)
     }
     match role {
-        Role::Text => Fallback::Own(Look::PLAIN),
-        Role::Muted => Fallback::Own(Look::PLAIN.with(Emphasis::DIM)),
+        Role::Text => Fallback::Own(ThemeStyle::PLAIN),
+        Role::Muted => Fallback::Own(ThemeStyle::PLAIN.with(Emphasis::DIM)),
         Role::Accent => own(6),
         Role::Error => own(1),
         Role::Success => own(2),
@@ -89,11 +89,11 @@ pub(super) const fn fallback(role: Role) -> Fallback {
 }
 
 /// A look for every role: those that are given, and for the others what stands in for them.
-pub(super) fn complete(given: impl Fn(Role) -> Option<Look>) -> [Look; ALL.len()] {
+pub(super) fn complete(given: impl Fn(Role) -> Option<ThemeStyle>) -> [ThemeStyle; ALL.len()] {
     ALL.map(|role| stand_in(role, &given))
 }
 
-fn stand_in(role: Role, given: &impl Fn(Role) -> Option<Look>) -> Look {
+fn stand_in(role: Role, given: &impl Fn(Role) -> Option<ThemeStyle>) -> ThemeStyle {
     if let Some(look) = given(role) {
         return look;
     }
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_role_that_is_not_given_follows_the_one_it_is_like() {
-        let look = Look::of(Colour::Indexed(100));
+        let look = ThemeStyle::of(ThemeColor::Indexed(100));
         let looks = complete(|role| (role == Role::Success).then_some(look));
         assert_eq!(looks[Role::DiffAddedWord as usize], look.with(Emphasis::REVERSED));
         assert_eq!(looks[Role::String as usize], look);
-        assert_eq!(looks[Role::DiffRemoved as usize], Look::of(Colour::Indexed(1)));
-        assert_eq!(looks[Role::Text as usize], Look::PLAIN);
+        assert_eq!(looks[Role::DiffRemoved as usize], ThemeStyle::of(ThemeColor::Indexed(1)));
+        assert_eq!(looks[Role::Text as usize], ThemeStyle::PLAIN);
     }
 }

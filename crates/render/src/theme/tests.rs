@@ -28,34 +28,34 @@ const DEUTERANOPIA: [[f64; 3]; 3] = [
 ];
 
 fn all() -> Vec<Arc<Theme>> {
-    Library::built_in().known().map(|known| Arc::clone(&known.theme)).collect()
+    ThemeRegistry::built_in().known().map(|known| Arc::clone(&known.theme)).collect()
 }
 
 fn find(name: &str) -> Arc<Theme> {
-    Arc::clone(&Library::built_in().find(name).unwrap().theme)
+    Arc::clone(&ThemeRegistry::built_in().find(name).unwrap().theme)
 }
 
 /// The colours of a role's text and of what it stands on.
 fn colours(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
-    colours_of(theme, role, Depth::Millions)
+    colours_of(theme, role, ColorDepth::Millions)
 }
 
-fn colours_of(theme: &Theme, role: Role, depth: Depth) -> (Option<Rgb>, Rgb) {
+fn colours_of(theme: &Theme, role: Role, depth: ColorDepth) -> (Option<Rgb>, Rgb) {
     let look = theme.look(role, depth);
-    let (fg, bg) = (look.fg.map(Colour::value), look.bg.map_or(theme.ground, Colour::value));
+    let (fg, bg) = (look.fg.map(ThemeColor::value), look.bg.map_or(theme.ground, ThemeColor::value));
     if look.emphasis.has(Emphasis::REVERSED) { (Some(bg), fg.unwrap_or(bg)) } else { (fg, bg) }
 }
 
 #[test]
 fn every_role_is_legible_on_its_ground_at_every_depth() {
-    for theme in all().iter().filter(|theme| theme.kind != Kind::Both) {
+    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let least = if theme.name.starts_with("high-contrast") { ENHANCED } else { LEGIBLE };
         for role in ROLES {
             let (Some(ink), ground) = colours(theme, role) else { continue };
             let contrast = ink.contrast(ground);
             assert!(contrast >= least, "{}: {role:?} has a contrast of {contrast:.2}", theme.name);
             // Of 256 colours the nearest may be a little worse, and must still do.
-            let (ink, ground) = colours_of(theme, role, Depth::TwoHundredFiftySix);
+            let (ink, ground) = colours_of(theme, role, ColorDepth::TwoHundredFiftySix);
             let contrast = ink.unwrap().contrast(ground);
             assert!(contrast >= 0.85 * least, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
         }
@@ -64,8 +64,8 @@ fn every_role_is_legible_on_its_ground_at_every_depth() {
 
 #[test]
 fn what_came_and_what_went_have_grounds_that_are_told_apart_at_every_depth() {
-    for theme in all().iter().filter(|theme| theme.kind != Kind::Both) {
-        for depth in [Depth::Millions, Depth::TwoHundredFiftySix] {
+    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
+        for depth in [ColorDepth::Millions, ColorDepth::TwoHundredFiftySix] {
             let ground = |role| colours_of(theme, role, depth).1.point();
             let distance = ground(Role::DiffAddedWord).distance(ground(Role::DiffRemovedWord));
             assert!(distance >= APART, "{} at {depth:?}: {distance:.3}", theme.name);
@@ -86,9 +86,9 @@ fn every_theme_says_how_each_role_looks_and_what_ground_it_is_for() {
 
 #[test]
 fn the_kind_of_a_theme_is_that_of_its_ground() {
-    for theme in all().iter().filter(|theme| theme.kind != Kind::Both) {
+    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let dark = Background::of(theme.ground) == Background::Dark;
-        assert_eq!(theme.kind == Kind::Dark, dark, "{}", theme.name);
+        assert_eq!(theme.kind == ThemeKind::Dark, dark, "{}", theme.name);
         // And what a theme looks like tells it, for those that don't say.
         assert_eq!(file::kind_of(&theme.looks), theme.kind, "{}", theme.name);
     }
@@ -139,7 +139,8 @@ fn seen(colour: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
 #[test]
 fn without_colours_there_are_none_and_what_matters_stands_out_all_the_same() {
     let theme = find("no-colour");
-    for depth in [Depth::None, Depth::Sixteen, Depth::TwoHundredFiftySix, Depth::Millions] {
+    for depth in [ColorDepth::None, ColorDepth::Sixteen, ColorDepth::TwoHundredFiftySix, ColorDepth::Millions]
+    {
         for role in ROLES {
             let look = theme.look(role, depth);
             assert_eq!((look.fg, look.bg), (None, None), "{role:?}");
@@ -154,14 +155,19 @@ fn without_colours_there_are_none_and_what_matters_stands_out_all_the_same() {
 fn sixteen_colours_are_the_terminals_own() {
     for theme in all() {
         for role in ROLES {
-            let look = theme.look(role, Depth::Sixteen);
+            let look = theme.look(role, ColorDepth::Sixteen);
             for colour in [look.fg, look.bg].into_iter().flatten() {
-                assert!(matches!(colour, Colour::Indexed(0..=15)), "{}: {role:?}", theme.name);
+                assert!(matches!(colour, ThemeColor::Indexed(0..=15)), "{}: {role:?}", theme.name);
             }
         }
         let opposites = [(Role::DiffAdded, Role::DiffRemoved), (Role::Success, Role::Error)];
-        for (a, b) in opposites.into_iter().filter(|_| theme.kind != Kind::Both) {
-            assert_ne!(theme.look(a, Depth::Sixteen).fg, theme.look(b, Depth::Sixteen).fg, "{}", theme.name);
+        for (a, b) in opposites.into_iter().filter(|_| theme.kind != ThemeKind::Both) {
+            assert_ne!(
+                theme.look(a, ColorDepth::Sixteen).fg,
+                theme.look(b, ColorDepth::Sixteen).fg,
+                "{}",
+                theme.name
+            );
         }
     }
 }
@@ -170,14 +176,17 @@ fn sixteen_colours_are_the_terminals_own() {
 fn colours_that_commands_paint_with_are_the_themes_where_it_names_them() {
     let (gruvbox, dark) = (find("gruvbox"), find("dark"));
     assert_eq!(
-        gruvbox.printed(AnsiColor::Basic(1), Depth::Millions),
-        Some(Colour::Rgb(Rgb(0xcc, 0x24, 0x1d)))
+        gruvbox.printed(AnsiColor::Basic(1), ColorDepth::Millions),
+        Some(ThemeColor::Rgb(Rgb(0xcc, 0x24, 0x1d)))
     );
-    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), Depth::Sixteen), Some(Colour::Indexed(1)));
-    assert_eq!(gruvbox.printed(AnsiColor::Indexed(201), Depth::Millions), Some(Colour::Indexed(201)));
-    assert_eq!(dark.printed(AnsiColor::Basic(1), Depth::Millions), Some(Colour::Indexed(1)));
-    assert_eq!(dark.printed(AnsiColor::Indexed(201), Depth::Sixteen), Some(Colour::Indexed(13)));
-    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), Depth::None), None);
+    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), ColorDepth::Sixteen), Some(ThemeColor::Indexed(1)));
+    assert_eq!(
+        gruvbox.printed(AnsiColor::Indexed(201), ColorDepth::Millions),
+        Some(ThemeColor::Indexed(201))
+    );
+    assert_eq!(dark.printed(AnsiColor::Basic(1), ColorDepth::Millions), Some(ThemeColor::Indexed(1)));
+    assert_eq!(dark.printed(AnsiColor::Indexed(201), ColorDepth::Sixteen), Some(ThemeColor::Indexed(13)));
+    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), ColorDepth::None), None);
 }
 
 #[test]
@@ -234,9 +243,9 @@ fn variables_name_colours_and_other_variables() {
     let text =
         r##"{"name": "x", "vars": {"a": "b", "b": 110}, "roles": {"accent": "a", "text": "default"}}"##;
     let theme = Theme::parse(text).unwrap();
-    assert_eq!(theme.look(Role::Accent, Depth::Millions).fg, Some(Colour::Indexed(110)));
-    assert_eq!(theme.look(Role::Text, Depth::Millions), Look::default());
-    assert_eq!(theme.look(Role::Heading, Depth::Sixteen).fg, Some(Colour::Indexed(6)));
+    assert_eq!(theme.look(Role::Accent, ColorDepth::Millions).fg, Some(ThemeColor::Indexed(110)));
+    assert_eq!(theme.look(Role::Text, ColorDepth::Millions), ThemeStyle::default());
+    assert_eq!(theme.look(Role::Heading, ColorDepth::Sixteen).fg, Some(ThemeColor::Indexed(6)));
 }
 
 #[test]

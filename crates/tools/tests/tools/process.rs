@@ -233,7 +233,7 @@ fn converse(folder: &Path, text: &str) -> PipedChild {
 
 /// All that the program says on both of its outputs once nothing more is said to it.
 async fn rest(conversation: PipedChild) -> (String, String) {
-    let PipedChild { stdin, mut stdout, mut stderr, helper: _helper } = conversation;
+    let PipedChild { stdin, mut stdout, mut stderr, supervisor: _supervisor } = conversation;
     drop(stdin);
     let (mut said, mut complained) = (String::new(), String::new());
     let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));

@@ -9,7 +9,7 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
 use tiller_engine::{SessionState, SessionSwitched, SlashCommand, Snapshot};
 use tiller_render::Line;
-use tiller_render::theme::{Library, Rgb};
+use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
 
 use super::{Errand, List, Typed};
@@ -43,7 +43,7 @@ pub(crate) enum Input {
     /// The terminal said of which colour its ground is.
     Ground(Rgb),
     /// Other themes are known than before.
-    Themes(Arc<Library>),
+    Themes(Arc<ThemeRegistry>),
 }
 
 /// Where something was said that can't be meant.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use tiller_render::Manner;
+use tiller_render::RenderOptions;
 
 use crate::ProviderKey;
 use crate::keymap::Keymap;
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) keys: Vec<ProviderKey>,
     pub(crate) keymap: Arc<Keymap>,
     /// In what manner text becomes lines.
-    pub(crate) manner: Manner,
+    pub(crate) manner: RenderOptions,
     pub(crate) images: Images,
     /// Columns and rows of the screen.
     pub(crate) size: (u16, u16),

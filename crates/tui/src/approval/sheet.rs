@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use tiller_core::event::{ApprovalRequest, FileChange, Preview};
 use tiller_render::{
-    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, clean, diff, highlight, wrap,
+    Breaks, ControlChars, Indent, Language, LayoutOptions, Line, RenderOptions, Role, Span, diff, highlight,
+    sanitize, wrap,
 };
 
 use super::super::call::{argument, one_line, seconds};
@@ -14,7 +15,7 @@ use super::super::call::{argument, one_line, seconds};
 pub(super) struct Place<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
-    pub(super) manner: Manner,
+    pub(super) manner: RenderOptions,
 }
 
 /// What stands before each line.
@@ -26,7 +27,7 @@ const BAR_WIDTH: usize = 4;
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
-        Some(Preview::Change(change)) => change_lines(change, Page { width, manner: place.manner }),
+        Some(Preview::Change(change)) => change_lines(change, LayoutOptions { width, manner: place.manner }),
         Some(Preview::Failure { message }) => {
             let mut lines =
                 row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
@@ -50,7 +51,7 @@ fn row(spans: &[Span], width: usize) -> Vec<Line> {
     wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
 }
 
-fn change_lines(change: &FileChange, page: Page) -> Vec<Line> {
+fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {
     let head = [
         Span::new(one_line(&change.path), Role::Text),
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
@@ -95,7 +96,7 @@ fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a St
 fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     let main = argument(tool, args);
     let mut lines = Vec::new();
-    for line in clean(&main, Carriage::Shown).lines() {
+    for line in sanitize(&main, ControlChars::Visible).lines() {
         lines.extend(row(&[Span::new(line, Role::Code)], width));
     }
     let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
@@ -112,7 +113,7 @@ fn argument_lines(name: &str, value: &Value, width: usize) -> Vec<Line> {
         Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    let (name, text) = (one_line(name), clean(&text, Carriage::Shown));
+    let (name, text) = (one_line(name), sanitize(&text, ControlChars::Visible));
     if !text.contains('\n') {
         let spans = [Span::new(format!("{name}: "), Role::Muted), Span::new(text.as_ref(), Role::Text)];
         return row(&spans, width);
@@ -145,7 +146,7 @@ mod tests {
         let place = Place {
             cwd: Path::new("/home/ada/code"),
             home: Some(Path::new("/home/ada")),
-            manner: Manner::default(),
+            manner: RenderOptions::default(),
         };
         lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }

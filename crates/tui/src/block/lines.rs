@@ -4,7 +4,8 @@ use tiller_core::message::advice_in;
 use tiller_core::unit::UnixMs;
 use tiller_engine::attachment_labels;
 use tiller_render::{
-    self as render, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap,
+    self as render, Breaks, ControlChars, Emphasis, Indent, Line, LinkSource, Role, Span, Style, cut_to,
+    sanitize, wrap,
 };
 use tiller_session::entry::DeliveryReceipt;
 
@@ -100,7 +101,7 @@ fn said_beside(beside: usize, text: &str, style: Style, width: usize) -> Vec<Lin
         Indent { first: vec![bar(), Span::new(" ".repeat(beside), Role::Text)], rest: vec![bar()] };
     let mut rows = Vec::new();
     for line in lines {
-        let spans = render::linked(line.spans, Found::AsItIs);
+        let spans = render::linked(line.spans, LinkSource::AsItIs);
         let mut broken = wrap(&spans, width, &indent, Breaks::Words);
         if rows.is_empty() {
             broken[0].spans.remove(1);
@@ -131,7 +132,7 @@ pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize)
         Level::Error => ("✗ ", Role::Error),
     };
     let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
-    let text = clean(text.trim(), Carriage::Shown);
+    let text = sanitize(text.trim(), ControlChars::Visible);
     let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
     lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
@@ -148,7 +149,7 @@ fn advice(words: &str, width: usize) -> Vec<Line> {
 pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
-    let text = clean(text.trim(), Carriage::Shown);
+    let text = sanitize(text.trim(), ControlChars::Visible);
     let (happened, hint) = advice_in(&text);
     let mut spans = vec![Span::new(happened, Role::Error)];
     if times > 1 {
@@ -168,7 +169,7 @@ pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usi
     };
     let end = format!("; succeeded at try {attempt}{waited}");
     let room = width.saturating_sub(end.chars().count() + 2);
-    let reason = cut_to(&one_line(&clean(reason, Carriage::Shown)), room);
+    let reason = cut_to(&one_line(&sanitize(reason, ControlChars::Visible)), room);
     Line::new(format!("· {reason}{end}"), Role::Muted)
 }
 

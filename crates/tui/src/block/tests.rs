@@ -1,9 +1,9 @@
-use tiller_render::{Manner, Role, Telling};
+use tiller_render::{Highlighting, RenderOptions, Role};
 
 use super::*;
 
 fn ctx(code_told: u64) -> Ctx {
-    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
     Ctx { width: 40, manner, code_told, ..Ctx::default() }
 }
 
@@ -25,7 +25,9 @@ fn only_what_has_code_whose_words_are_still_to_be_told_is_laid_out_anew_when_som
     let code = "```rust\nlet laid_out_anew_until_told = 1;\n```";
     assert!(is_laid_out_anew(answer(code)));
     assert!(is_laid_out_anew(answer(code)), "it still waits");
-    tiller_render::tell_waiting(&mut tiller_render::Here::default(), || std::ops::ControlFlow::Continue(()));
+    tiller_render::tell_waiting(&mut tiller_render::InProcess::default(), || {
+        std::ops::ControlFlow::Continue(())
+    });
     assert!(!is_laid_out_anew(answer(code)), "it was told");
     assert!(!is_laid_out_anew(BlockKind::Thinking(code.to_owned())), "a thought's code stays plain");
 }

@@ -3,8 +3,8 @@
 //! Its lines stay lines, for what thinks doesn't lay out paragraphs, and its code stays plain: all of it has one look.
 
 use tiller_render::{
-    self as render, Breaks, Indent, Joint, Line, MEASURE, Manner, MarkdownStream, Page, Role, Span, Telling,
-    wrap,
+    self as render, Breaks, Highlighting, Indent, LayoutOptions, Line, MEASURE, MarkdownStream,
+    RenderOptions, Role, Span, Wrap, wrap,
 };
 
 use crate::layout::Ctx;
@@ -35,10 +35,10 @@ pub(super) fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
 }
 
 /// What a thought is laid out for, but for what stands before its lines.
-fn page(ctx: &Ctx) -> Page {
-    let Page { manner, .. } = ctx.page();
+fn page(ctx: &Ctx) -> LayoutOptions {
+    let LayoutOptions { manner, .. } = ctx.page();
     let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
-    Page { width, manner: Manner { code: Telling::Never, ..manner } }
+    LayoutOptions { width, manner: RenderOptions { code: Highlighting::Off, ..manner } }
 }
 
 /// Gives a line the look of a thought's.
@@ -50,7 +50,7 @@ fn dress(line: &mut Line, mark: &str) {
 }
 
 /// The last lines of a thought, and the mark before them; `columns` are those of the screen.
-fn end_of_thought(text: &str, page: Page, columns: usize) -> (Vec<Line>, &'static str) {
+fn end_of_thought(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, &'static str) {
     // A glance at the end of the thought is enough, and a long one costs no more than a short one.
     let mut from = text.ceil_char_boundary(text.len().saturating_sub(columns * GLANCE));
     if from > 0 {
@@ -66,8 +66,8 @@ fn end_of_thought(text: &str, page: Page, columns: usize) -> (Vec<Line>, &'stati
             continue;
         }
         let spaces = match line.joint {
-            Joint::GoesOn { spaces } => spaces,
-            Joint::Begins => 1,
+            Wrap::Soft { spaces } => spaces,
+            Wrap::Hard => 1,
         };
         end.push(Span::new(" ".repeat(if end.is_empty() { 0 } else { spaces }), Role::Thinking));
         end.extend(line.spans);
@@ -79,7 +79,7 @@ fn end_of_thought(text: &str, page: Page, columns: usize) -> (Vec<Line>, &'stati
 }
 
 /// What a thought means.
-fn glance(text: &str, page: Page) -> Vec<Line> {
+fn glance(text: &str, page: LayoutOptions) -> Vec<Line> {
     let (mut breaks, mut kept) = (LineBreaks::default(), String::with_capacity(text.len()));
     breaks.keep(text, &mut kept);
     render::glance(&kept, page)
@@ -146,7 +146,7 @@ struct Unfolded {
     breaks: LineBreaks,
     /// How many bytes of the text the stream has.
     taken: usize,
-    page: Page,
+    page: LayoutOptions,
     lines: Vec<Line>,
     /// How many of them won't change.
     finished: usize,
@@ -200,7 +200,7 @@ impl Musing {
 }
 
 impl Unfolded {
-    fn new(page: Page) -> Self {
+    fn new(page: LayoutOptions) -> Self {
         let stream = MarkdownStream::new(page);
         Self { stream, breaks: LineBreaks::default(), taken: 0, page, lines: Vec::new(), finished: 0 }
     }

@@ -3,7 +3,9 @@
 //! The notes are part of the text that the model reads. On the screen they stand apart, so that a folded output ends with what was
 //! printed last.
 
-use tiller_render::{self as render, Breaks, Carriage, Found, Indent, Line, Role, Span, clean, wrap};
+use tiller_render::{
+    self as render, Breaks, ControlChars, Indent, Line, LinkSource, Role, Span, sanitize, wrap,
+};
 
 /// How the note on a cut output begins: in the result of a call, and in the record of a command of the user's own.
 const CUT: [&str; 2] = ["\n[output cut: ", "\noutput cut: "];
@@ -36,8 +38,8 @@ fn is_note(line: &str) -> bool {
 pub(super) fn lines(notes: &str, width: usize) -> Vec<Line> {
     let line = |note: &str| {
         let note = note.trim_start_matches('[').trim_end_matches(']');
-        let span = Span::new(clean(note, Carriage::Shown).as_ref(), Role::Muted);
-        wrap(&render::linked(vec![span], Found::AsItIs), width, &Indent::default(), Breaks::Words)
+        let span = Span::new(sanitize(note, ControlChars::Visible).as_ref(), Role::Muted);
+        wrap(&render::linked(vec![span], LinkSource::AsItIs), width, &Indent::default(), Breaks::Words)
     };
     notes.lines().flat_map(line).collect()
 }

@@ -1,7 +1,7 @@
 //! What is shown beneath a call or a command of the user's own, and how that is to be read.
 
 use tiller_core::ansi::{StyleRun, StyledText};
-use tiller_render::{self as render, Breaks, Found, Indent, Line, Role, wrap};
+use tiller_render::{self as render, Breaks, Indent, Line, LinkSource, Role, wrap};
 
 use super::{MOST_LINES, notes};
 use crate::layout::Ctx;
@@ -59,13 +59,13 @@ impl<'a> Output<'a> {
     /// Its lines, wrapped to stand beneath a call.
     pub(super) fn lines(self, ctx: &Ctx) -> Vec<Line> {
         let lines = match self.trimmed() {
-            output @ Output::Printed(..) => render::printed(&output.printed(), Role::Muted),
+            output @ Output::Printed(..) => render::command_output(&output.printed(), Role::Muted),
             Output::Literal(text) => render::literal(text, Role::Muted),
         };
         let skipped = lines.len().saturating_sub(MOST_LINES);
         let width = ctx.width.saturating_sub(4).max(1);
         let wrapped = |line: Line| {
-            let spans = render::linked(line.spans, Found::AsItIs);
+            let spans = render::linked(line.spans, LinkSource::AsItIs);
             wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
         };
         lines.into_iter().skip(skipped).flat_map(wrapped).collect()

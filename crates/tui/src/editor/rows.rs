@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use tiller_render::{Carriage, clean};
+use tiller_render::{ControlChars, sanitize};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -107,7 +107,7 @@ fn shown(grapheme: &str, column: usize) -> Cow<'_, str> {
         "\t" => Cow::Owned(" ".repeat(TAB - column % TAB)),
         // A lone escape would be taken for the beginning of a sequence.
         "\u{1b}" => Cow::Borrowed("␛"),
-        _ => clean(grapheme, Carriage::Shown),
+        _ => sanitize(grapheme, ControlChars::Visible),
     }
 }
 

@@ -89,8 +89,10 @@ fn way_back(reader: &Reader) -> Option<String> {
 fn farewell(app: &App) -> Vec<String> {
     let width = usize::from(app.place.size.0).max(20);
     let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
-    let mut lines: Vec<String> =
-        prompt.lines().map(|line| format!("> {}", render::clean(line, render::Carriage::Shown))).collect();
+    let mut lines: Vec<String> = prompt
+        .lines()
+        .map(|line| format!("> {}", render::sanitize(line, render::ControlChars::Visible)))
+        .collect();
     if let Some(answer) = answer {
         lines.push(String::new());
         lines.extend(render::markdown(answer, width).iter().map(|line| line.text().trim_end().to_owned()));

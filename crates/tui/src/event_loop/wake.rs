@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nix::sys::signal::Signal;
 use tiller_core::event::Event;
 use tiller_engine::{EventStream, Lagged};
-use tiller_render::theme::Library;
+use tiller_render::theme::ThemeRegistry;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -24,7 +24,7 @@ pub(super) enum Wake {
     /// The terminal has another size.
     Resized,
     Terminal(Option<std::io::Result<Heard>>),
-    Themes(Arc<Library>),
+    Themes(Arc<ThemeRegistry>),
     Frame,
     /// The draft is to be kept.
     Keep,
@@ -82,7 +82,9 @@ pub(super) async fn next_heard(ears: Option<&mut Ears>) -> Option<std::io::Resul
 }
 
 /// The themes when others are known than before; whoever told of them may have gone.
-pub(super) async fn next_themes(news: Option<&mut watch::Receiver<Arc<Library>>>) -> Arc<Library> {
+pub(super) async fn next_themes(
+    news: Option<&mut watch::Receiver<Arc<ThemeRegistry>>>,
+) -> Arc<ThemeRegistry> {
     if let Some(news) = news
         && news.changed().await.is_ok()
     {

@@ -13,7 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tiller_render::{self as render, Here, Piece, SERVICE, Teller, Told};
+use tiller_render::{
+    self as render, HighlightBackend, HighlightRequest, HighlightResponse, InProcess, SERVICE,
+};
 use tokio::sync::mpsc;
 
 use super::trouble;
@@ -89,7 +91,7 @@ struct Clerk {
     /// `None` where words are told in this process.
     program: Option<PathBuf>,
     helper: Option<Helper>,
-    here: Here,
+    here: InProcess,
 }
 
 struct Helper {
@@ -100,7 +102,7 @@ struct Helper {
 
 impl Clerk {
     fn new(program: Option<PathBuf>) -> Self {
-        Self { program, helper: None, here: Here::default() }
+        Self { program, helper: None, here: InProcess::default() }
     }
 
     fn is_at_rest(&self) -> bool {
@@ -111,7 +113,7 @@ impl Clerk {
         self.helper = None;
     }
 
-    fn ask(&mut self, piece: &Piece) -> io::Result<Told> {
+    fn ask(&mut self, piece: &HighlightRequest) -> io::Result<HighlightResponse> {
         let helper = self.helper.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let told = render::ask(piece, &mut helper.input, &mut helper.output);
         if told.is_err() {
@@ -121,8 +123,8 @@ impl Clerk {
     }
 }
 
-impl Teller for Clerk {
-    fn tell(&mut self, piece: &Piece) -> Told {
+impl HighlightBackend for Clerk {
+    fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
         // One that ended while nobody asked it is no fault of this piece's.
         if let Ok(told) = self.ask(piece) {
             return told;
@@ -131,7 +133,7 @@ impl Teller for Clerk {
             return self.here.tell(piece);
         };
         self.helper = Some(helper);
-        self.ask(piece).unwrap_or(Told::Failed)
+        self.ask(piece).unwrap_or(HighlightResponse::Failed)
     }
 }
 
@@ -170,8 +172,8 @@ mod tests {
 
     use super::*;
 
-    fn piece() -> Piece {
-        Piece::of(Language::Named("rust"), "let a;")
+    fn piece() -> HighlightRequest {
+        HighlightRequest::of(Language::Named("rust"), "let a;")
     }
 
     /// A program that does what `script` says for each piece.
@@ -184,8 +186,8 @@ mod tests {
 
     const SAYS: &str = "echo '[[[1,\"Quote\"]]]'";
 
-    fn said() -> Told {
-        Told::Words(vec![vec![(1, Role::Quote)]])
+    fn said() -> HighlightResponse {
+        HighlightResponse::Words(vec![vec![(1, Role::Quote)]])
     }
 
     #[test]
@@ -195,9 +197,9 @@ mod tests {
             (clerk.tell(&piece()), clerk.is_at_rest())
         };
         let (here, at_rest) = told(None);
-        assert!(matches!(&here, Told::Words(words) if words[0].len() > 1) && at_rest);
+        assert!(matches!(&here, HighlightResponse::Words(words) if words[0].len() > 1) && at_rest);
         assert_eq!(told(Some("/nowhere/tiller")), (here, true));
-        assert_eq!(told(Some("/bin/true")), (Told::Failed, true));
+        assert_eq!(told(Some("/bin/true")), (HighlightResponse::Failed, true));
     }
 
     #[test]
@@ -212,7 +214,7 @@ mod tests {
         assert_ne!(clerk.helper.as_ref().expect("at work").child.id(), first);
 
         let mut clerk = Clerk::new(Some(program(&folder, "echo; exit")));
-        assert_eq!(clerk.tell(&piece()), Told::Failed);
+        assert_eq!(clerk.tell(&piece()), HighlightResponse::Failed);
         assert!(clerk.is_at_rest());
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{UnixMs, thousands};
-use tiller_render::{self as render, Carriage, Emphasis, Joint, Line, Role, Span, Style, clean};
+use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, Style, Wrap, sanitize};
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::models::{fact, heading};
@@ -266,7 +266,7 @@ fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
 fn with_found(line: &str, words: &str) -> Vec<Span> {
     let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     // What stands at the ends of a piece belongs to the line: no space is taken away.
-    let shown = |text: &str| clean(text, Carriage::Shown).into_owned();
+    let shown = |text: &str| sanitize(text, ControlChars::Visible).into_owned();
     let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
     let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
         return vec![Span::new(cut(line), Role::Text)];
@@ -325,11 +325,11 @@ fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
     let mut whole: Vec<Line> = Vec::new();
     for line in lines {
         match (line.joint, whole.last_mut()) {
-            (Joint::GoesOn { spaces }, Some(last)) => {
+            (Wrap::Soft { spaces }, Some(last)) => {
                 last.spans.push(Span::new(" ".repeat(spaces), Role::Text));
-                last.spans.extend(line.said().iter().cloned());
+                last.spans.extend(line.content().iter().cloned());
             }
-            (Joint::Begins | Joint::GoesOn { .. }, _) => whole.push(line),
+            (Wrap::Hard | Wrap::Soft { .. }, _) => whole.push(line),
         }
     }
     whole

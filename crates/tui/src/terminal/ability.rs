@@ -1,6 +1,6 @@
 //! What a terminal can do, as far as the environment tells: asking the terminal would delay the first frame.
 
-use tiller_render::{Links, Manner, Telling};
+use tiller_render::{Highlighting, LinkStyle, RenderOptions};
 
 /// Terminals that make links of text (OSC 8), by `TERM_PROGRAM`.
 const LINKING_PROGRAMS: [&str; 7] =
@@ -13,7 +13,7 @@ const LINKING_TERMS: [&str; 6] = ["xterm-kitty", "xterm-ghostty", "wezterm", "fo
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// Whether text can lead somewhere.
-    pub links: Links,
+    pub links: LinkStyle,
     /// What becomes of images.
     pub images: Images,
     /// What becomes of italics.
@@ -51,7 +51,7 @@ impl Abilities {
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = Terminal::of(variable);
         Self {
-            links: if terminal.links() { Links::Live } else { Links::Spelled },
+            links: if terminal.links() { LinkStyle::Live } else { LinkStyle::Spelled },
             images: terminal.images(),
             italics: terminal.italics(),
             has_tmux: terminal.has("TMUX"),
@@ -59,8 +59,8 @@ impl Abilities {
     }
 
     /// In what manner text becomes lines on it.
-    pub(crate) fn manner(self) -> Manner {
-        Manner { links: self.links, code: Telling::Later }
+    pub(crate) fn manner(self) -> RenderOptions {
+        RenderOptions { links: self.links, code: Highlighting::Background }
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
             &[("TERM", "xterm-256color"), ("VTE_VERSION", "7600")],
             &[("TERM", "foot-direct")],
         ] {
-            assert_eq!(abilities(variables).links, Links::Live, "{variables:?}");
+            assert_eq!(abilities(variables).links, LinkStyle::Live, "{variables:?}");
         }
         for variables in [
             &[][..],
@@ -202,7 +202,7 @@ mod tests {
             &[("TERM", "xterm"), ("VTE_VERSION", "4800")],
             &[("TERM", "dumb"), ("WT_SESSION", "x")],
         ] {
-            assert_eq!(abilities(variables).links, Links::Spelled, "{variables:?}");
+            assert_eq!(abilities(variables).links, LinkStyle::Spelled, "{variables:?}");
         }
     }
 }

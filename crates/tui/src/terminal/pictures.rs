@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::Images;
 pub(super) use cells::CellPictures;
 use tiller_core::unit::UnixMs;
-use tiller_render::Picture;
+use tiller_render::RenderedImage;
 
 /// Bytes of data in one sequence: the protocol's limit.
 const CHUNK: usize = 4_096;
@@ -21,7 +21,7 @@ const CHUNK: usize = 4_096;
 /// A picture on the screen, or the part of it that shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    pub(crate) picture: Arc<Picture>,
+    pub(crate) picture: Arc<RenderedImage>,
     pub(crate) column: u16,
     pub(crate) row: u16,
     /// The first of its rows that shows, and how many do.
@@ -147,7 +147,7 @@ impl Pictures {
     }
 }
 
-fn send(out: &mut String, picture: &Picture) {
+fn send(out: &mut String, picture: &RenderedImage) {
     let data = picture.data.as_bytes();
     let mut chunks = data.chunks(CHUNK).peekable();
     let mut head = format!("a=t,f=100,i={},q=2,", picture.key);
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn placement(row: u16, from: u16, rows: u16) -> Placement {
-        let picture = Picture { data: "iVBO".repeat(1_500), key: 7, pixels: (100, 80), cells: (10, 4) };
+        let picture = RenderedImage { data: "iVBO".repeat(1_500), key: 7, pixels: (100, 80), cells: (10, 4) };
         Placement { picture: Arc::new(picture), column: 2, row, from, rows }
     }
 

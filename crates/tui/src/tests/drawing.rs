@@ -12,7 +12,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::json;
 use tiller_core::message::{AssistantBlock, Image, Message, ToolResultMessage, UserBlock, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_render::{Carriage, Links, clean};
+use tiller_render::{ControlChars, LinkStyle, sanitize};
 
 use super::stage::{SIZES, Stage, call, steered, text};
 use crate::app::{Input, Report};
@@ -102,7 +102,7 @@ fn said(stage: &mut Stage, said: &str) {
 #[test]
 fn a_frame_in_which_nothing_changed_writes_no_byte() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = Links::Live;
+    stage.app.place.manner.links = LinkStyle::Live;
     stage.app.place.images = Images::Painted;
     steered(&mut stage);
     said(&mut stage, "see [the docs](https://docs.example/a)");
@@ -112,11 +112,14 @@ fn a_frame_in_which_nothing_changed_writes_no_byte() {
     assert!(first.contains("fixture") && first.contains("\u{1b}]8;") && first.contains("\u{1b}_Ga=p"));
     assert_eq!(paper.written(&mut stage), "");
     stage.type_text("x");
-    assert_eq!(clean(&paper.written(&mut stage), Carriage::Returns), "x");
+    assert_eq!(sanitize(&paper.written(&mut stage), ControlChars::Interpreted), "x");
     assert_eq!(paper.written(&mut stage), "");
     stage.key(KeyCode::Left);
     let moved = paper.written(&mut stage);
-    assert!(moved.len() < 32 && clean(&moved, Carriage::Returns).is_empty(), "only the cursor: {moved:?}");
+    assert!(
+        moved.len() < 32 && sanitize(&moved, ControlChars::Interpreted).is_empty(),
+        "only the cursor: {moved:?}"
+    );
 }
 
 #[test]
@@ -148,10 +151,10 @@ fn a_row_with_an_emoji_of_several_characters_is_written_with_the_whole_screen_an
     let written = paper.written(&mut stage);
     for flag in ["🇨🇭", "🇩🇪"] {
         let behind = written.split(flag).nth(1).and_then(|rest| rest.split_once("\u{1b}[K")).unwrap().0;
-        assert_eq!(clean(behind, Carriage::Returns), "", "erased at once");
+        assert_eq!(sanitize(behind, ControlChars::Interpreted), "", "erased at once");
     }
     stage.type_text("x");
-    assert_eq!(clean(&paper.written(&mut stage), Carriage::Returns), "x", "another row");
+    assert_eq!(sanitize(&paper.written(&mut stage), ControlChars::Interpreted), "x", "another row");
     said(&mut stage, &"- what moves the flags up\n".repeat(30));
     assert!(cells(&mut paper, &mut stage));
 }
@@ -159,7 +162,7 @@ fn a_row_with_an_emoji_of_several_characters_is_written_with_the_whole_screen_an
 #[test]
 fn a_link_is_written_around_its_cells_and_ends_with_them() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = Links::Live;
+    stage.app.place.manner.links = LinkStyle::Live;
     said(
         &mut stage,
         "see [the docs](https://docs.example/a) or https://b.example, not [x](javascript:alert)",
@@ -169,7 +172,10 @@ fn a_link_is_written_around_its_cells_and_ends_with_them() {
     let shown = |link: &str| {
         let (address, rest) = link.split_once("\u{1b}\\").unwrap();
         let text = rest.split_once("\u{1b}]8;;\u{1b}\\").unwrap().0;
-        (address.split_once(';').unwrap().1.to_owned(), clean(text, Carriage::Returns).into_owned())
+        (
+            address.split_once(';').unwrap().1.to_owned(),
+            sanitize(text, ControlChars::Interpreted).into_owned(),
+        )
     };
     assert_eq!(
         links.iter().map(|link| shown(link)).collect::<Vec<_>>(),
@@ -184,11 +190,11 @@ fn a_link_is_written_around_its_cells_and_ends_with_them() {
 #[test]
 fn a_cell_whose_address_alone_changed_is_written_again() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = Links::Live;
+    stage.app.place.manner.links = LinkStyle::Live;
     said(&mut stage, "[here](https://a.example)");
     paper.written(&mut stage);
     let mut other = Stage::new(80, 24);
-    other.app.place.manner.links = Links::Live;
+    other.app.place.manner.links = LinkStyle::Live;
     said(&mut other, "[here](https://b.example)");
     let written = paper.written(&mut other);
     assert!(written.contains("https://b.example") && written.contains("here"), "{written:?}");

@@ -15,8 +15,8 @@ use tiller_core::message::{
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{ContextUse, InFlight, SessionState, Snapshot};
 use tiller_provider::catalog::ImageInput;
-use tiller_render::Manner;
-use tiller_render::theme::Depth;
+use tiller_render::RenderOptions;
+use tiller_render::theme::ColorDepth;
 use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
@@ -48,14 +48,14 @@ impl Stage {
             cwd: "/home/ada/code/conf".into(),
             home: Some("/home/ada".into()),
             zone: TimeZone::UTC,
-            theme: Theme::of(&ThemeOptions { depth: Depth::None, ..ThemeOptions::default() }),
+            theme: Theme::of(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
             banner: vec![
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
             keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
             keymap: Arc::default(),
-            manner: Manner::default(),
+            manner: RenderOptions::default(),
             images: Images::default(),
             size: (80, 24),
             cell: (8, 16),

@@ -8,7 +8,7 @@ use ratatui::style::Color;
 use tiller_core::setting;
 use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use tiller_render::Role;
-use tiller_render::theme::{Depth, Library, Rgb};
+use tiller_render::theme::{ColorDepth, Rgb, ThemeRegistry};
 
 use super::stage::Stage;
 use crate::app::{Action, Beside, InList, Input, ListNews, Report};
@@ -21,7 +21,8 @@ const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
 
 fn painted(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
-    stage.app.place.theme = Theme::of(&ThemeOptions { depth: Depth::Millions, ..ThemeOptions::default() });
+    stage.app.place.theme =
+        Theme::of(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
     stage
 }
 
@@ -148,11 +149,11 @@ fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");
     let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
-    let mut library = Arc::new(Library::built_in());
+    let mut library = Arc::new(ThemeRegistry::built_in());
     let mut stage = painted(120, 40);
     let mut save = |stage: &mut Stage, accent: &str| {
         fs::write(&file, format!(r#"{{"name": "mine", "roles": {{"accent": "{accent}"}}}}"#)).unwrap();
-        library = Arc::new(Library::load(std::slice::from_ref(&place), &library));
+        library = Arc::new(ThemeRegistry::load(std::slice::from_ref(&place), &library));
         stage.input(Input::Themes(Arc::clone(&library)));
     };
     save(&mut stage, "#010203");
@@ -182,6 +183,6 @@ fn a_file_that_comes_while_the_list_is_open_is_in_it() {
     let mut stage = painted(120, 40);
     command(&mut stage, "/theme");
     assert!(!stage.screen().contains("mine"));
-    stage.input(Input::Themes(Arc::new(Library::load(&[place], &Library::built_in()))));
+    stage.input(Input::Themes(Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()))));
     assert!(stage.screen().contains("mine"), "{}", stage.screen());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::setting::{self, Setting};
 use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
-use tiller_render::theme::{Depth, Known, Library, is_path, placed};
+use tiller_render::theme::{ColorDepth, RegisteredTheme, ThemeRegistry, is_path, placed};
 use tiller_render::{Line, Role, Span, diff};
 
 use super::super::app::{Action, App, Beside, List};
@@ -76,7 +76,7 @@ impl App {
     }
 
     /// Takes the themes as they are known now, in a list that offers them too; says what is wrong with their files.
-    pub(crate) fn restock(&mut self, library: Arc<Library>) -> Vec<Action> {
+    pub(crate) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
         let Restocked { new, gone, mended } = self.place.theme.restock(library);
         for problem in gone {
             self.transcript.overcome(&format!("theme {problem}"));
@@ -129,7 +129,7 @@ impl App {
         }
         let name = self.theme_placed(name);
         self.place.theme.wear(&setting::THEME, &name);
-        if self.place.theme.depth == Depth::None {
+        if self.place.theme.depth == ColorDepth::None {
             self.flash(format!("theme {name}; it will show where there are colours"));
         }
         vec![Action::Beside(Beside::Keep { setting: &setting::THEME, value: name })]
@@ -164,7 +164,7 @@ pub(crate) enum Fit {
 }
 
 /// Whether a setting can name that theme, which is [`placed`].
-pub(crate) fn fit(library: &Library, setting: &Setting, name: &str) -> Fit {
+pub(crate) fn fit(library: &ThemeRegistry, setting: &Setting, name: &str) -> Fit {
     if library.find(name).is_some() || name == AUTO && *setting == setting::THEME {
         return Fit::Known;
     }
@@ -182,7 +182,7 @@ pub(crate) fn fit(library: &Library, setting: &Setting, name: &str) -> Fit {
 }
 
 /// What is wrong with the file of that name, or at that path.
-fn problem_of<'a>(library: &'a Library, name: &str) -> Option<&'a ResourceProblem> {
+fn problem_of<'a>(library: &'a ThemeRegistry, name: &str) -> Option<&'a ResourceProblem> {
     let is_it = |problem: &&ResourceProblem| {
         problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
     };
@@ -206,7 +206,7 @@ fn offered(theme: &Theme) -> (Vec<Item>, usize) {
 /// The names that may be worn, without what makes a list of them dear: the samples.
 pub(crate) fn names(theme: &Theme) -> Vec<Item> {
     let auto = Item::new(AUTO, Choice::Theme(AUTO.to_owned())).with_note("follows the terminal's ground");
-    let named = |known: &Known| {
+    let named = |known: &RegisteredTheme| {
         let name = &known.theme.name;
         Item::new(name, Choice::Theme(name.clone())).with_note(note(theme, known))
     };
@@ -220,7 +220,7 @@ fn auto(theme: &Theme) -> Item {
         .with_detail(sample(words))
 }
 
-fn item(theme: &Theme, known: &Known) -> Item {
+fn item(theme: &Theme, known: &RegisteredTheme) -> Item {
     let name = &known.theme.name;
     let about = match &known.path {
         Some(path) => path.display().to_string(),
@@ -230,7 +230,7 @@ fn item(theme: &Theme, known: &Known) -> Item {
 }
 
 /// Whether it is worn, whose it is, and for which ground.
-fn note(theme: &Theme, known: &Known) -> String {
+fn note(theme: &Theme, known: &RegisteredTheme) -> String {
     let whose = match known.origin {
         ResourceOrigin::BuiltIn => String::new(),
         origin => format!("{origin} · "),

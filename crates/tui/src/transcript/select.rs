@@ -4,7 +4,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use tiller_render::{self as render, Joint, Line, Stands};
+use tiller_render::{self as render, CopyAs, Line, Wrap};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::super::layout::Ctx;
@@ -179,8 +179,8 @@ impl Transcript {
             }
             match line.joint {
                 _ if number == first => {}
-                Joint::GoesOn { spaces } => text.extend(std::iter::repeat_n(' ', spaces)),
-                Joint::Begins => end_line(text),
+                Wrap::Soft { spaces } => text.extend(std::iter::repeat_n(' ', spaces)),
+                Wrap::Hard => end_line(text),
             }
             let row = Shown { at, number, inset: 0, line };
             if let Some(columns) = self.selected(&row) {
@@ -205,9 +205,9 @@ fn cut(line: &Line, columns: &Range<usize>) -> String {
             column += render::columns(grapheme);
             match span.style.stands {
                 _ if !is_inside => {}
-                Stands::ForItself => text.push_str(grapheme),
-                Stands::For(c) => text.push(c),
-                Stands::ForNothing => {}
+                CopyAs::ForItself => text.push_str(grapheme),
+                CopyAs::For(c) => text.push(c),
+                CopyAs::ForNothing => {}
             }
         }
     }

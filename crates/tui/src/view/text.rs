@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tiller_render::{Carriage, Emphasis, Line, Role, Span, Style, clean, cut_to};
+use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, cut_to, sanitize};
 
 use super::super::app::App;
 use super::super::keymap::KeyCommand;
@@ -109,7 +109,7 @@ pub(super) fn search(app: &App) -> Option<Line> {
         key(KeyCommand::SearchBack)
     );
     let room = width.saturating_sub(SEARCH.len() + count.len() + 2).max(8);
-    let typed = end_of(&clean(search.typed(), Carriage::Shown), room);
+    let typed = end_of(&sanitize(search.typed(), ControlChars::Visible), room);
     let used = SEARCH.len() + typed.chars().count() + count.chars().count() + 4;
     let keys = if used + keys.chars().count() <= width { keys } else { String::new() };
     let role = if all == 0 && !looking { Role::Warning } else { Role::Text };
@@ -134,7 +134,7 @@ fn end_of(text: &str, width: usize) -> String {
 /// Where the cursor stands while something is searched for.
 pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
     let search = app.moving.search.as_ref().filter(|_| !area.is_empty())?;
-    let typed = Span::new(clean(search.typed(), Carriage::Shown), Role::Text).width();
+    let typed = Span::new(sanitize(search.typed(), ControlChars::Visible), Role::Text).width();
     let column = u16::try_from(SEARCH.len() + typed).unwrap_or(u16::MAX).min(area.width.saturating_sub(1));
     Some((area.x + column, area.y))
 }

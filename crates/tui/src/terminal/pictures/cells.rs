@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use tiller_core::unit::UnixMs;
-use tiller_render::Picture;
+use tiller_render::RenderedImage;
 
 use super::Placement;
 
@@ -80,7 +80,7 @@ fn blank(out: &mut String, placement: &Placement) {
 }
 
 fn write(out: &mut String, Placement { picture, column, row, .. }: &Placement) {
-    let Picture { data, cells: (columns, rows), .. } = &**picture;
+    let RenderedImage { data, cells: (columns, rows), .. } = &**picture;
     let size = data.trim_end_matches('=').len() * 3 / 4;
     let _ = write!(
         out,
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn placement(row: u16, from: u16, rows: u16) -> Placement {
-        let picture = Picture { data: "iVBO".into(), key: 7, pixels: (100, 80), cells: (4, 2) };
+        let picture = RenderedImage { data: "iVBO".into(), key: 7, pixels: (100, 80), cells: (4, 2) };
         Placement { picture: Arc::new(picture), column: 2, row, from, rows }
     }
 

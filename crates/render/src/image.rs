@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::{Carriage, Line, Role, clean, cut_to};
+use super::{ControlChars, Line, Role, cut_to, sanitize};
 
 /// Characters of base64 in which the size of an image is looked for: of all but a few photographs it stands in the first of them.
 const HEAD: usize = 256 * 1024;
@@ -21,7 +21,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// An image that has room on a page.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct RenderedImage {
     /// A PNG in base64.
     pub data: String,
     /// A number made from the data, never 0.
@@ -34,16 +34,16 @@ pub struct Picture {
 
 /// One row of the room that a picture has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PictureRow {
+pub struct ImageRow {
     /// The picture.
-    pub picture: Arc<Picture>,
+    pub picture: Arc<RenderedImage>,
     /// Which row of it, from 0.
     pub row: u16,
 }
 
 /// Room for pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PictureRoom {
+pub struct ImageLimits {
     /// The width and height of a cell in pixels.
     pub cell: (u16, u16),
     /// Most rows of one picture.
@@ -55,7 +55,7 @@ pub struct PictureRoom {
 /// An image as a line, and the rows beneath it that it is painted on, if there is room for pictures and it can be: a PNG that isn't
 /// very large. `data` is base64.
 #[must_use]
-pub fn picture(mime_type: &str, data: &str, width: usize, room: Option<PictureRoom>) -> Vec<Line> {
+pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<ImageLimits>) -> Vec<Line> {
     let size = size(data);
     let mut lines = vec![Line::new(cut_to(&about(mime_type, data, size), width), Role::Muted)];
     let cells = size.zip(room).and_then(|(size, room)| cells(size, width, room));
@@ -64,11 +64,9 @@ pub fn picture(mime_type: &str, data: &str, width: usize, room: Option<PictureRo
         && room.is_some_and(|room| data.len() <= room.most)
         && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
     {
-        let picture = Arc::new(Picture { data: data.to_owned(), key: key(data), pixels, cells });
-        let row = |row| Line {
-            picture: Some(PictureRow { picture: Arc::clone(&picture), row }),
-            ..Line::default()
-        };
+        let picture = Arc::new(RenderedImage { data: data.to_owned(), key: key(data), pixels, cells });
+        let row =
+            |row| Line { picture: Some(ImageRow { picture: Arc::clone(&picture), row }), ..Line::default() };
         lines.extend((0..cells.1).map(row));
     }
     lines
@@ -76,7 +74,7 @@ pub fn picture(mime_type: &str, data: &str, width: usize, room: Option<PictureRo
 
 /// `▣ image/png 640×480, 12 kB`.
 fn about(mime_type: &str, data: &str, size: Option<(u32, u32)>) -> String {
-    let kind = clean(mime_type.trim(), Carriage::Shown).replace('\n', " ");
+    let kind = sanitize(mime_type.trim(), ControlChars::Visible).replace('\n', " ");
     let size = size.map(|(width, height)| format!(" {width}×{height}")).unwrap_or_default();
     format!("▣ {kind}{size}, {}", bytes(data.trim_end_matches('=').len() * 3 / 4))
 }
@@ -103,7 +101,7 @@ fn key(data: &str) -> u32 {
 }
 
 /// The cells that an image takes: no more than its own size, no more than there is room, and as high for its width as it is.
-fn cells((width, height): (u32, u32), columns: usize, room: PictureRoom) -> Option<(u16, u16)> {
+fn cells((width, height): (u32, u32), columns: usize, room: ImageLimits) -> Option<(u16, u16)> {
     let (cell_width, cell_height) = (u64::from(room.cell.0.max(1)), u64::from(room.cell.1.max(1)));
     let (width, height) = (u64::from(width), u64::from(height));
     if width == 0 || height == 0 || room.rows == 0 || columns == 0 {
@@ -126,7 +124,7 @@ mod tests {
     use super::super::texts;
     use super::*;
 
-    const ROOM: PictureRoom = PictureRoom { cell: (10, 20), rows: 8, most: 1_000 };
+    const ROOM: ImageLimits = ImageLimits { cell: (10, 20), rows: 8, most: 1_000 };
 
     /// The beginning of a PNG of a size, and nothing more.
     fn png(width: u32, height: u32) -> String {
@@ -139,16 +137,19 @@ mod tests {
 
     #[test]
     fn an_image_is_a_line_that_says_what_it_is() {
-        assert_eq!(texts(&picture("image/png", &png(640, 480), 80, None)), ["▣ image/png 640×480, 33 bytes"]);
-        assert_eq!(texts(&picture("image/\u{1b}x", "!!", 80, Some(ROOM))), ["▣ image/␛x, 1 bytes"]);
-        assert_eq!(texts(&picture("image/png", "", 12, None)), ["▣ image/png…"]);
+        assert_eq!(
+            texts(&render_image("image/png", &png(640, 480), 80, None)),
+            ["▣ image/png 640×480, 33 bytes"]
+        );
+        assert_eq!(texts(&render_image("image/\u{1b}x", "!!", 80, Some(ROOM))), ["▣ image/␛x, 1 bytes"]);
+        assert_eq!(texts(&render_image("image/png", "", 12, None)), ["▣ image/png…"]);
         assert_eq!([bytes(999), bytes(12_345), bytes(3_456_789)], ["999 bytes", "12 kB", "3.4 MB"]);
     }
 
     #[test]
     fn where_it_can_be_painted_it_has_the_room_that_its_shape_asks_for() {
         let rows = |width, height, columns| {
-            let lines = picture("image/png", &png(width, height), columns, Some(ROOM));
+            let lines = render_image("image/png", &png(width, height), columns, Some(ROOM));
             lines.get(1).map(|line| line.picture.as_ref().unwrap().picture.cells).inspect(|cells| {
                 assert_eq!(lines.len(), usize::from(cells.1) + 1);
             })
@@ -158,12 +159,12 @@ mod tests {
         assert_eq!(rows(4_000, 200, 40), Some((40, 1)), "no wider");
         assert_eq!(rows(0, 10, 40), None);
         assert_eq!(
-            picture("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
+            render_image("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
             1,
             "of other kinds only the line"
         );
         assert_eq!(
-            picture("image/png", &png(100, 40), 80, Some(PictureRoom { most: 10, ..ROOM })).len(),
+            render_image("image/png", &png(100, 40), 80, Some(ImageLimits { most: 10, ..ROOM })).len(),
             1,
             "and of what is too large"
         );

@@ -9,7 +9,7 @@ use tiller_provider::{FailureKind, ProviderError, StreamEvent};
 
 use super::jobs::JobEvent;
 use super::{Driver, now};
-use crate::partial::MessageUpdate;
+use crate::message_builder::MessageUpdate;
 use crate::retry::{self, Tried};
 use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
 

@@ -12,13 +12,13 @@ const END_OF_TAGS: char = '\u{e007f}';
 
 /// Looks at one character after the other, each with the one that follows.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct InvisibleChars {
     before: Option<char>,
     /// How many more tags the flag before may have.
     tags: u8,
 }
 
-impl Watch {
+impl InvisibleChars {
     /// Whether `c` must be made visible.
     pub(super) fn finds(&mut self, c: char, after: Option<char>) -> bool {
         if c < '\u{80}' {
@@ -96,7 +96,7 @@ mod tests {
 
     /// The text with what is found in its place.
     fn shown(text: &str) -> String {
-        let (mut watch, mut out) = (Watch::default(), String::new());
+        let (mut watch, mut out) = (InvisibleChars::default(), String::new());
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             match watch.finds(c, chars.peek().copied()) {

@@ -2,7 +2,7 @@
 
 /// How many colours there are to paint with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Depth {
+pub enum ColorDepth {
     /// None: bold, dim, underline and reverse only.
     None,
     /// The sixteen that the terminal's user chooses.
@@ -38,7 +38,7 @@ const BY_TERM: [&str; 8] = ["kitty", "alacritty", "wezterm", "ghostty", "foot", 
 const BY_PROGRAM: [&str; 8] =
     ["iTerm.app", "WezTerm", "ghostty", "vscode", "Hyper", "rio", "WarpTerminal", "zed"];
 
-impl Depth {
+impl ColorDepth {
     /// Reads the value of the setting `colours`; `auto` and whatever else there isn't is `None`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -75,51 +75,55 @@ impl Depth {
 mod tests {
     use super::*;
 
-    fn of(term: &str, more: TerminalHints<'_>) -> Depth {
-        Depth::choose(&TerminalHints { term: Some(term), ..more })
+    fn of(term: &str, more: TerminalHints<'_>) -> ColorDepth {
+        ColorDepth::choose(&TerminalHints { term: Some(term), ..more })
     }
 
     #[test]
     fn a_terminal_has_what_it_says_and_what_is_known_of_it() {
         let none = TerminalHints::default();
         let truecolor = TerminalHints { colorterm: Some("truecolor"), ..none };
-        assert_eq!(of("xterm-256color", none), Depth::TwoHundredFiftySix);
-        assert_eq!(of("xterm-256color", truecolor), Depth::Millions);
-        assert_eq!(of("xterm", none), Depth::Sixteen);
-        assert_eq!(of("linux", none), Depth::Sixteen);
-        assert_eq!(of("xterm-kitty", none), Depth::Millions);
-        assert_eq!(of("xterm-direct", none), Depth::Millions);
+        assert_eq!(of("xterm-256color", none), ColorDepth::TwoHundredFiftySix);
+        assert_eq!(of("xterm-256color", truecolor), ColorDepth::Millions);
+        assert_eq!(of("xterm", none), ColorDepth::Sixteen);
+        assert_eq!(of("linux", none), ColorDepth::Sixteen);
+        assert_eq!(of("xterm-kitty", none), ColorDepth::Millions);
+        assert_eq!(of("xterm-direct", none), ColorDepth::Millions);
         let program = |name| TerminalHints { term_program: Some(name), ..none };
-        assert_eq!(of("xterm-256color", program("vscode")), Depth::Millions);
-        assert_eq!(of("xterm-256color", program("Apple_Terminal")), Depth::TwoHundredFiftySix);
+        assert_eq!(of("xterm-256color", program("vscode")), ColorDepth::Millions);
+        assert_eq!(of("xterm-256color", program("Apple_Terminal")), ColorDepth::TwoHundredFiftySix);
         assert_eq!(
             of("xterm-256color", TerminalHints { windows_terminal: Some("{}"), ..none }),
-            Depth::Millions
+            ColorDepth::Millions
         );
     }
 
     #[test]
     fn no_color_and_dumb_terminals_get_none_whatever_else_is_said() {
         let truecolor = TerminalHints { colorterm: Some("24bit"), ..TerminalHints::default() };
-        assert_eq!(of("dumb", truecolor), Depth::None);
-        assert_eq!(of("xterm-kitty", TerminalHints { no_color: Some("1"), ..truecolor }), Depth::None);
-        assert_eq!(of("xterm-kitty", TerminalHints { no_color: Some(""), ..truecolor }), Depth::Millions);
+        assert_eq!(of("dumb", truecolor), ColorDepth::None);
+        assert_eq!(of("xterm-kitty", TerminalHints { no_color: Some("1"), ..truecolor }), ColorDepth::None);
+        assert_eq!(
+            of("xterm-kitty", TerminalHints { no_color: Some(""), ..truecolor }),
+            ColorDepth::Millions
+        );
     }
 
     #[test]
     fn screen_does_not_have_what_it_hands_on_and_tmux_has() {
         let handed_on = TerminalHints { colorterm: Some("truecolor"), ..TerminalHints::default() };
-        assert_eq!(of("screen-256color", handed_on), Depth::TwoHundredFiftySix);
+        assert_eq!(of("screen-256color", handed_on), ColorDepth::TwoHundredFiftySix);
         assert_eq!(
             of("screen-256color", TerminalHints { tmux: Some("/tmp/x"), ..handed_on }),
-            Depth::Millions
+            ColorDepth::Millions
         );
     }
 
     #[test]
     fn the_setting_knows_every_depth() {
-        let read = ["24bit", "256", "16", "none", "auto"].map(Depth::parse);
-        let depths = [Depth::Millions, Depth::TwoHundredFiftySix, Depth::Sixteen, Depth::None];
+        let read = ["24bit", "256", "16", "none", "auto"].map(ColorDepth::parse);
+        let depths =
+            [ColorDepth::Millions, ColorDepth::TwoHundredFiftySix, ColorDepth::Sixteen, ColorDepth::None];
         assert_eq!(read[..4], depths.map(Some));
         assert_eq!(read[4], None);
     }

@@ -10,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::Language;
-use super::arriving::Lines;
-use super::extent::Extent;
-use super::teller::{Piece, Teller, Told, Tongue, Words};
+use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, LanguageId, TokenSpans};
+use super::limits::Extent;
+use super::streaming::Lines;
 
 /// Bytes of code whose words are kept: what many screens hold.
 const MOST_KEPT: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ pub(super) struct Key(pub(super) u64);
 #[derive(Debug)]
 struct Waiting {
     key: Key,
-    piece: Piece,
+    piece: HighlightRequest,
     bytes: usize,
 }
 
@@ -36,12 +36,12 @@ struct Waiting {
 enum Task {
     Whole(Waiting),
     /// Some lines of what arrives under this number.
-    Arriving(u64, Piece),
+    Arriving(u64, HighlightRequest),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
-    told: HashMap<Key, Arc<Vec<Words>>>,
+pub(super) struct HighlightCache {
+    told: HashMap<Key, Arc<Vec<TokenSpans>>>,
     /// Oldest first, with the bytes of their code.
     order: VecDeque<(Key, usize)>,
     kept: usize,
@@ -57,14 +57,14 @@ pub(super) struct Shelf {
 /// A shelf for whoever comes.
 #[derive(Debug, Default)]
 struct Shared {
-    shelf: Mutex<Shelf>,
+    shelf: Mutex<HighlightCache>,
     /// Held by whoever tells: two at once would tell the same lines.
     work: Mutex<()>,
 }
 
 static SHELF: LazyLock<Shared> = LazyLock::new(Shared::default);
 
-pub(super) fn shelf() -> MutexGuard<'static, Shelf> {
+pub(super) fn shelf() -> MutexGuard<'static, HighlightCache> {
     SHELF.lock()
 }
 
@@ -87,35 +87,35 @@ pub fn code_told() -> u64 {
 /// # Panics
 ///
 /// When a piece made the teller panic: that piece stays plain, and the panic goes on when all the others are told.
-pub fn tell_waiting(teller: &mut impl Teller, told: impl FnMut() -> ControlFlow<()>) {
+pub fn tell_waiting(teller: &mut impl HighlightBackend, told: impl FnMut() -> ControlFlow<()>) {
     SHELF.tell(teller, told);
 }
 
 /// The words of some clean code; `None` leaves it here to be told.
-pub(super) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
+pub(super) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
     SHELF.told(language, code)
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Shelf> {
+    fn lock(&self) -> MutexGuard<'_, HighlightCache> {
         // Whoever panicked meanwhile left at worst something untold.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The words of some clean code; `None` leaves it here to be told.
-    fn told(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
-        let extent = Extent::of(&Tongue::of(language), code);
+    fn told(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
+        let extent = Extent::of(&LanguageId::of(language), code);
         let key = extent.key();
         let mut shelf = self.lock();
         let known = shelf.told.get(&key).map(Arc::clone);
         if known.is_none() && !shelf.is_asked(key) {
-            shelf.ask(Waiting { key, piece: Piece::of(language, code), bytes: extent.bytes() });
+            shelf.ask(Waiting { key, piece: HighlightRequest::of(language, code), bytes: extent.bytes() });
         }
         known
     }
 
     /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
-    fn tell(&self, teller: &mut impl Teller, mut told: impl FnMut() -> ControlFlow<()>) {
+    fn tell(&self, teller: &mut impl HighlightBackend, mut told: impl FnMut() -> ControlFlow<()>) {
         let _work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fault = None;
         loop {
@@ -126,7 +126,7 @@ impl Shared {
             let came = catch_unwind(AssertUnwindSafe(|| teller.tell(task.piece())));
             let came = came.unwrap_or_else(|panic| {
                 fault = Some(panic);
-                Told::Failed
+                HighlightResponse::Failed
             });
             self.lock().take(task, came);
             if told().is_break() {
@@ -141,7 +141,7 @@ impl Shared {
 }
 
 impl Task {
-    fn piece(&self) -> &Piece {
+    fn piece(&self) -> &HighlightRequest {
         match self {
             Self::Whole(waiting) => &waiting.piece,
             Self::Arriving(_, piece) => piece,
@@ -149,7 +149,7 @@ impl Task {
     }
 }
 
-impl Shelf {
+impl HighlightCache {
     /// Whether something is to be told, and nobody is at it.
     fn waits(&self) -> bool {
         !self.at_work && (!self.waiting.is_empty() || self.arriving.values().any(Lines::waits))
@@ -164,11 +164,11 @@ impl Shelf {
         task
     }
 
-    fn take(&mut self, task: Task, told: Told) {
+    fn take(&mut self, task: Task, told: HighlightResponse) {
         match (task, told) {
             (Task::Whole(Waiting { key, bytes, .. }), told) => {
                 // Without words it is plain, and isn't asked for again.
-                let words = if let Told::Words(words) = told { words } else { Vec::new() };
+                let words = if let HighlightResponse::Words(words) = told { words } else { Vec::new() };
                 self.put(key, words, bytes);
                 self.version += 1;
             }
@@ -228,7 +228,7 @@ impl Shelf {
         self.waiting.push_back(waiting);
     }
 
-    fn put(&mut self, key: Key, words: Vec<Words>, bytes: usize) {
+    fn put(&mut self, key: Key, words: Vec<TokenSpans>, bytes: usize) {
         if self.told.insert(key, Arc::new(words)).is_none() {
             self.order.push_back((key, bytes));
             self.kept += bytes;
@@ -246,25 +246,25 @@ impl Shelf {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::arriving::Arriving;
-    use super::super::teller::{Here, spans};
+    use super::super::backend::{InProcess, spans};
+    use super::super::streaming::Arriving;
     use super::*;
     use crate::Role;
 
     /// Tells words apart, but falls over what is bad.
-    struct Clumsy(Here);
+    struct Clumsy(InProcess);
 
-    impl Teller for Clumsy {
-        fn tell(&mut self, piece: &Piece) -> Told {
+    impl HighlightBackend for Clumsy {
+        fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
             assert!(!piece.lines.iter().any(|line| line.contains("bad")), "a fault of the highlighter's");
             self.0.tell(piece)
         }
     }
 
     fn waiting(at: u64, language: &str, code: &str) -> Waiting {
-        let language = Tongue::Named(language.into());
+        let language = LanguageId::Named(language.into());
         let lines = code.lines().map(str::to_owned).collect();
-        Waiting { key: Key(at), piece: Piece { language, thread: None, lines }, bytes: code.len() }
+        Waiting { key: Key(at), piece: HighlightRequest { language, thread: None, lines }, bytes: code.len() }
     }
 
     fn go_on() -> ControlFlow<()> {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     fn tell(shelf: &Shared) {
-        shelf.tell(&mut Here::default(), go_on);
+        shelf.tell(&mut InProcess::default(), go_on);
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
         let (language, code) = (Language::Named("rust"), "let shelf = 1;\n// told");
         assert!(shelf.told(language, code).is_none() && shelf.lock().waits());
         let mut count = 0;
-        shelf.tell(&mut Here::default(), || {
+        shelf.tell(&mut InProcess::default(), || {
             count += 1;
             ControlFlow::Continue(())
         });
@@ -297,7 +297,7 @@ mod tests {
         let shelf = Shared::default();
         shelf.lock().ask(waiting(0, "c", "int bad = 7;"));
         shelf.lock().ask(waiting(1, "rust", "let good = 7;"));
-        let telling = || shelf.tell(&mut Clumsy(Here::default()), go_on);
+        let telling = || shelf.tell(&mut Clumsy(InProcess::default()), go_on);
         assert!(catch_unwind(AssertUnwindSafe(telling)).is_err(), "the fault is told");
         let shelf = shelf.lock();
         assert!(!shelf.at_work && shelf.waiting.is_empty(), "whoever comes next begins anew");
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn lines_are_told_as_they_arrive_and_the_whole_is_known_when_they_are_all_there() {
         let shelf = Shared::default();
-        shelf.lock().begins(1, Lines::new(Tongue::Named("rust".into())));
+        shelf.lock().begins(1, Lines::new(LanguageId::Named("rust".into())));
         let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
         assert_eq!(line(0, "/* it arrives"), None);
         assert!(shelf.lock().waits());
@@ -334,7 +334,7 @@ mod tests {
         arriving.line(0, "let nobody_watches = 1;");
         drop(arriving);
         // Another test may tell it, too.
-        tell_waiting(&mut Here::default(), go_on);
+        tell_waiting(&mut InProcess::default(), go_on);
         let words = told(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
         assert_eq!(words[0][0].1, Role::Keyword);
         assert!(!shelf().arriving.values().any(Lines::is_done));
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_lost_thread_is_taken_up_from_its_beginning_and_a_failing_one_stays_plain() {
         let shelf = Shared::default();
-        shelf.lock().begins(1, Lines::new(Tongue::Named("rust".into())));
+        shelf.lock().begins(1, Lines::new(LanguageId::Named("rust".into())));
         let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
         line(0, "/* one");
         tell(&shelf);
@@ -353,17 +353,17 @@ mod tests {
         assert_eq!(line(1, "").expect("told")[0].1, Role::Comment);
 
         struct Failing(AtomicUsize);
-        impl Teller for Failing {
-            fn tell(&mut self, _: &Piece) -> Told {
+        impl HighlightBackend for Failing {
+            fn tell(&mut self, _: &HighlightRequest) -> HighlightResponse {
                 self.0.fetch_add(1, Ordering::Relaxed);
-                Told::Failed
+                HighlightResponse::Failed
             }
         }
         line(2, "let");
         let mut failing = Failing(AtomicUsize::new(0));
         shelf.tell(&mut failing, go_on);
-        assert_eq!(line(2, ""), Some(Words::new()));
-        assert_eq!(line(3, "let"), Some(Words::new()), "nor is it tried again");
+        assert_eq!(line(2, ""), Some(TokenSpans::new()));
+        assert_eq!(line(3, "let"), Some(TokenSpans::new()), "nor is it tried again");
         shelf.tell(&mut failing, go_on);
         assert_eq!(failing.0.into_inner(), 1);
         assert_eq!(line(1, "").expect("told before")[0].1, Role::Comment);
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut shelf = Shelf::default();
+        let mut shelf = HighlightCache::default();
         for at in 0..100 {
             shelf.put(Key(at), vec![vec![(1, Role::Text)]], MOST_KEPT / 10);
             shelf.ask(waiting(at, "", ""));

@@ -1,25 +1,25 @@
 //! How one role looks: colours and emphasis.
 
-use super::colour::Colour;
+use super::color::ThemeColor;
 use crate::Emphasis;
 
 /// How a role looks; a colour that is `None` is the terminal's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ThemeStyle {
     /// The colour of the text.
-    pub fg: Option<Colour>,
+    pub fg: Option<ThemeColor>,
     /// The ground.
-    pub bg: Option<Colour>,
+    pub bg: Option<ThemeColor>,
     /// What makes it stand out beside colours.
     pub emphasis: Emphasis,
 }
 
-impl Look {
+impl ThemeStyle {
     /// As the terminal shows text anyway.
     pub(super) const PLAIN: Self = Self { fg: None, bg: None, emphasis: Emphasis::NONE };
 
     /// Text in a colour.
-    pub(super) const fn of(fg: Colour) -> Self {
+    pub(super) const fn of(fg: ThemeColor) -> Self {
         Self { fg: Some(fg), ..Self::PLAIN }
     }
 
@@ -28,7 +28,7 @@ impl Look {
     }
 
     pub(super) fn in_256(self) -> Self {
-        Self { fg: self.fg.map(Colour::in_256), bg: self.bg.map(Colour::ground_in_256), ..self }
+        Self { fg: self.fg.map(ThemeColor::in_256), bg: self.bg.map(ThemeColor::ground_in_256), ..self }
     }
 
     pub(super) const fn without_colours(self) -> Self {

@@ -17,8 +17,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::HookError;
-use super::crew::Warn;
-use super::wire::{Declared, FromProcess, ToProcess};
+use super::host::Warn;
+use super::protocol::{Declared, FromProcess, ToProcess};
 
 /// Longest line of a process: a result with some images in it.
 const LONGEST_LINE: usize = 8 * 1024 * 1024;

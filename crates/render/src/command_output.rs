@@ -4,12 +4,12 @@
 
 use tiller_core::ansi::{SgrState, StyleRun, StyledText, TAB};
 
-use super::clean::spelled;
-use super::{Line, Span, Stands, Style};
+use super::sanitize::spelled;
+use super::{CopyAs, Line, Span, Style};
 
 /// The lines of what a command printed, in `style` where it chose nothing else; not wrapped.
 #[must_use]
-pub fn printed(printed: &StyledText, style: impl Into<Style>) -> Vec<Line> {
+pub fn command_output(printed: &StyledText, style: impl Into<Style>) -> Vec<Line> {
     let ground = style.into();
     let (mut strokes, mut at) = (printed.strokes.as_slice(), 0);
     let mut lines = Vec::new();
@@ -25,7 +25,7 @@ pub fn printed(printed: &StyledText, style: impl Into<Style>) -> Vec<Line> {
 /// The same as one text without styles.
 pub(super) fn bare(text: &str) -> String {
     let lines: Vec<String> =
-        printed(&StyledText::of(text), Style::default()).iter().map(Line::text).collect();
+        command_output(&StyledText::of(text), Style::default()).iter().map(Line::text).collect();
     let mut out = lines.join("\n");
     if text.ends_with('\n') {
         out.push('\n');
@@ -45,8 +45,8 @@ fn coloured(pieces: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span>
         while !rest.is_empty() {
             while strokes.next_if(|stroke| stroke.end() <= at).is_some() {}
             let length = match piece.style.stands {
-                Stands::ForNothing => usize::MAX,
-                Stands::ForItself | Stands::For(_) => match strokes.peek() {
+                CopyAs::ForNothing => usize::MAX,
+                CopyAs::ForItself | CopyAs::For(_) => match strokes.peek() {
                     Some(stroke) if stroke.start <= at => {
                         pen = stroke.pen;
                         stroke.end() - at
@@ -60,9 +60,9 @@ fn coloured(pieces: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span>
             let cut = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
             out.push(Span::new(&rest[..cut], inked(piece.style, pen)));
             at += match piece.style.stands {
-                Stands::ForItself => rest[..cut].chars().count(),
-                Stands::For(_) => 1,
-                Stands::ForNothing => 0,
+                CopyAs::ForItself => rest[..cut].chars().count(),
+                CopyAs::For(_) => 1,
+                CopyAs::ForNothing => 0,
             };
             rest = &rest[cut..];
         }

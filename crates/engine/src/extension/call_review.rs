@@ -7,7 +7,7 @@ use tiller_core::message::ToolCall;
 use tiller_tools::tool::Tool;
 
 use super::CallVerdict;
-use super::crew::{ExtensionHost, Hook, LoadedExtension};
+use super::host::{ExtensionHost, Hook, LoadedExtension};
 
 /// A call that was judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,11 @@ use super::*;
 use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
 
 fn shown(text: &str) -> Vec<String> {
-    texts(&printed(&StyledText::of(text), Role::Muted))
+    texts(&command_output(&StyledText::of(text), Role::Muted))
 }
 
 fn styles(text: &str) -> Vec<(String, Style)> {
-    let lines = printed(&StyledText::of(text), Role::Muted);
+    let lines = command_output(&StyledText::of(text), Role::Muted);
     lines.into_iter().flat_map(|line| line.spans).map(|span| (span.text, span.style)).collect()
 }
 
@@ -53,7 +53,7 @@ fn colours_in_their_other_spellings_are_understood() {
 
 #[test]
 fn a_style_goes_on_over_line_ends() {
-    let lines = printed(&StyledText::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
+    let lines = command_output(&StyledText::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[1].spans[0].style.fg, Some(AnsiColor::Basic(2)));
     assert_eq!(lines[2].spans[0].style.fg, None);
@@ -104,7 +104,7 @@ fn a_stroke_colours_tabs_and_what_is_named_and_no_more_than_its_characters() {
     };
     let text = StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
     let red = |style: Style| style.fg.is_some();
-    let lines = printed(&text, Role::Text);
+    let lines = command_output(&text, Role::Text);
     let pieces = |line: &Line| -> Vec<(String, bool)> {
         let chunks = line.spans.chunk_by(|one, next| red(one.style) == red(next.style));
         chunks
@@ -142,7 +142,7 @@ fn noise() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn whatever_is_printed_no_control_gets_through_and_no_line_is_too_wide(text in noise(), width in 8_usize..40) {
-        for line in printed(&StyledText::of(&text), Role::Text) {
+        for line in command_output(&StyledText::of(&text), Role::Text) {
             prop_assert!(!line.text().contains(char::is_control), "{line:?}");
             prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");
             for row in wrap(&line.spans, width, &Indent::default(), Breaks::Anywhere) {

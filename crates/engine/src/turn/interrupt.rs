@@ -6,9 +6,9 @@ use tiller_core::message::{AssistantMessage, StopReason};
 use tiller_core::unit::UnixMs;
 use tiller_session::entry::DeliveryReceipt;
 
-use super::again::tell_not_compacted;
 use super::effect::Effects;
-use super::step::{ABORT, Interruption, STEER_NOW, ToolPhase};
+use super::retry::tell_not_compacted;
+use super::tool_calls::{ABORT, Interruption, STEER_NOW, ToolPhase};
 use super::{
     AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueFate, RetryState, StoreFailed, Turn,
     TurnPrompt,

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Theme;
-use super::colour::{Colour, Rgb};
+use super::color::{Rgb, ThemeColor};
 use super::error::ThemeError;
 use super::file::{GROUNDS, kind_of, read};
-use super::look::Look;
+use super::parse::{Variables, Written};
 use super::role;
-use super::value::{Variables, Written};
-use super::{Background, Kind};
+use super::style::ThemeStyle;
+use super::{Background, ThemeKind};
 use crate::{Emphasis, Role};
 
 #[derive(Debug, Deserialize)]
@@ -60,22 +60,22 @@ const fn token(role: Role) -> (&'static str, Emphasis) {
 
 pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     let file: File = read(text)?;
-    let mut given: [Option<Look>; role::ALL.len()] = [None; role::ALL.len()];
+    let mut given: [Option<ThemeStyle>; role::ALL.len()] = [None; role::ALL.len()];
     for (look, role) in given.iter_mut().zip(role::ALL) {
         let (token, emphasis) = token(role);
         if let Some(written) = file.colors.get(token) {
             let fg = file.vars.colour(written, &format!("colors.{token}"))?;
-            *look = Some(Look { fg, ..Look::PLAIN }.with(emphasis));
+            *look = Some(ThemeStyle { fg, ..ThemeStyle::PLAIN }.with(emphasis));
         }
     }
     let looks = role::complete(|role| given[role as usize]);
     let page = page(&file)?;
     let kind = match page.map(Background::of) {
-        Some(Background::Light) => Kind::Light,
-        Some(Background::Dark) => Kind::Dark,
+        Some(Background::Light) => ThemeKind::Light,
+        Some(Background::Dark) => ThemeKind::Dark,
         None => kind_of(&looks),
     };
-    let ground = page.unwrap_or(GROUNDS[usize::from(kind == Kind::Light)]);
+    let ground = page.unwrap_or(GROUNDS[usize::from(kind == ThemeKind::Light)]);
     Ok(Theme { name: file.name, kind, ground, looks, sixteen: role::complete(|_| None), ansi: None })
 }
 
@@ -83,13 +83,13 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
 fn page(file: &File) -> Result<Option<Rgb>, ThemeError> {
     let Some(written) = file.export.get("pageBg") else { return Ok(None) };
     let colour = file.vars.colour(written, "export.pageBg")?;
-    Ok(colour.filter(|colour| !matches!(colour, Colour::Indexed(0..=15))).map(Colour::value))
+    Ok(colour.filter(|colour| !matches!(colour, ThemeColor::Indexed(0..=15))).map(ThemeColor::value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::theme::{Depth, ThemeError};
+    use crate::theme::{ColorDepth, ThemeError};
 
     const SMALL: &str = r##"{
         "$schema": "https://example.com/theme-schema.json",
@@ -103,8 +103,8 @@ mod tests {
         "export": {"pageBg": "#18181e"}
     }"##;
 
-    fn look(theme: &Theme, role: Role) -> Look {
-        theme.look(role, Depth::Millions)
+    fn look(theme: &Theme, role: Role) -> ThemeStyle {
+        theme.look(role, ColorDepth::Millions)
     }
 
     #[test]
@@ -112,23 +112,26 @@ mod tests {
         let theme = Theme::parse(SMALL).unwrap();
         assert_eq!(
             (theme.name.as_str(), theme.kind, theme.ground),
-            ("small", Kind::Dark, Rgb(0x18, 0x18, 0x1e))
+            ("small", ThemeKind::Dark, Rgb(0x18, 0x18, 0x1e))
         );
-        assert_eq!(look(&theme, Role::Accent), Look::of(Colour::Rgb(Rgb(0, 0xaa, 0xff))));
-        assert_eq!(look(&theme, Role::Muted), Look::of(Colour::Indexed(242)));
-        assert_eq!(look(&theme, Role::Text), Look::PLAIN);
-        assert_eq!(look(&theme, Role::Thinking), Look::of(Colour::Indexed(242)).with(Emphasis::ITALIC));
-        let added = Look::of(Colour::Rgb(Rgb(0, 0xff, 0)));
+        assert_eq!(look(&theme, Role::Accent), ThemeStyle::of(ThemeColor::Rgb(Rgb(0, 0xaa, 0xff))));
+        assert_eq!(look(&theme, Role::Muted), ThemeStyle::of(ThemeColor::Indexed(242)));
+        assert_eq!(look(&theme, Role::Text), ThemeStyle::PLAIN);
+        assert_eq!(
+            look(&theme, Role::Thinking),
+            ThemeStyle::of(ThemeColor::Indexed(242)).with(Emphasis::ITALIC)
+        );
+        let added = ThemeStyle::of(ThemeColor::Rgb(Rgb(0, 0xff, 0)));
         assert_eq!(look(&theme, Role::DiffAdded), added);
         assert_eq!(look(&theme, Role::DiffAddedWord), added.with(Emphasis::REVERSED));
-        assert_eq!(look(&theme, Role::Name), Look::of(Colour::Rgb(Rgb(0xff, 0xaa, 0))));
+        assert_eq!(look(&theme, Role::Name), ThemeStyle::of(ThemeColor::Rgb(Rgb(0xff, 0xaa, 0))));
     }
 
     #[test]
     fn what_it_does_not_say_is_as_the_role_it_is_like() {
         let theme = Theme::parse(SMALL).unwrap();
         assert_eq!(look(&theme, Role::Heading), look(&theme, Role::Accent));
-        assert_eq!(look(&theme, Role::Error), Look::of(Colour::Indexed(1)));
+        assert_eq!(look(&theme, Role::Error), ThemeStyle::of(ThemeColor::Indexed(1)));
     }
 
     #[test]

@@ -5,25 +5,25 @@ pub const MEASURE: usize = 120;
 
 /// How wide lines may be, and in what manner text becomes lines. A number of columns is a page in the plainest manner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct LayoutOptions {
     /// Columns of a line.
     pub width: usize,
     /// The manner.
-    pub manner: Manner,
+    pub manner: RenderOptions,
 }
 
 /// In what manner text becomes lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct RenderOptions {
     /// What becomes of links.
-    pub links: Links,
+    pub links: LinkStyle,
     /// When the words of code are told apart.
-    pub code: Telling,
+    pub code: Highlighting,
 }
 
 /// What becomes of the address that a link leads to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkStyle {
     /// It stands behind the text.
     #[default]
     Spelled,
@@ -33,17 +33,17 @@ pub enum Links {
 
 /// When the words of code are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Telling {
+pub enum Highlighting {
     /// At once.
     #[default]
-    Now,
+    Sync,
     /// Code stays plain until its words have been told apart beside: see [`code_waits`](super::code_waits).
-    Later,
+    Background,
     /// Never: code stays plain.
-    Never,
+    Off,
 }
 
-impl Page {
+impl LayoutOptions {
     /// The same page, so many columns wide.
     #[must_use]
     pub const fn of_width(self, width: usize) -> Self {
@@ -51,8 +51,8 @@ impl Page {
     }
 }
 
-impl From<usize> for Page {
+impl From<usize> for LayoutOptions {
     fn from(width: usize) -> Self {
-        Self { width, manner: Manner::default() }
+        Self { width, manner: RenderOptions::default() }
     }
 }

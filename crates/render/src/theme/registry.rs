@@ -10,14 +10,14 @@ use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 
 use super::built_in;
 use super::error::ThemeError;
-use super::{Background, Depth, Theme};
+use super::{Background, ColorDepth, Theme};
 
 /// Most bytes of a theme's file: many times what all roles written out take.
 const MOST_BYTES: u64 = 256 * 1024;
 
 /// A theme with where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct RegisteredTheme {
     /// The theme.
     pub theme: Arc<Theme>,
     /// Whose it is.
@@ -28,15 +28,15 @@ pub struct Known {
 
 /// The themes that there are, and what is wrong with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Library {
+pub struct ThemeRegistry {
     /// In the order they are offered; of one name there is one.
-    known: Vec<Known>,
+    known: Vec<RegisteredTheme>,
     problems: Vec<ResourceProblem>,
 }
 
 /// What the user wants to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ThemeChoice {
     /// A theme's name, the path of its file, or `auto`: one of the two others, as the ground is.
     pub theme: String,
     /// The theme for dark grounds.
@@ -68,13 +68,13 @@ pub fn placed(wanted: &str, cwd: &Path, home: Option<&Path>) -> String {
     path.components().collect::<PathBuf>().display().to_string()
 }
 
-impl Default for Wish {
+impl Default for ThemeChoice {
     fn default() -> Self {
         Self { theme: AUTO.to_owned(), dark: built_in::DARK.to_owned(), light: built_in::LIGHT.to_owned() }
     }
 }
 
-impl Wish {
+impl ThemeChoice {
     /// Whether the ground decides.
     #[must_use]
     pub fn is_auto(&self) -> bool {
@@ -98,13 +98,13 @@ impl Wish {
     }
 }
 
-impl Default for Library {
+impl Default for ThemeRegistry {
     fn default() -> Self {
         Self::built_in()
     }
 }
 
-impl Library {
+impl ThemeRegistry {
     /// Tiller's own themes.
     ///
     /// # Panics
@@ -113,7 +113,7 @@ impl Library {
     pub fn built_in() -> Self {
         let known = |text: &&str| {
             let theme = Arc::new(Theme::parse(text).expect("tiller's own themes are sound"));
-            Known { theme, origin: ResourceOrigin::BuiltIn, path: None }
+            RegisteredTheme { theme, origin: ResourceOrigin::BuiltIn, path: None }
         };
         Self { known: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
@@ -146,7 +146,7 @@ impl Library {
                 }
             }
         };
-        let known = Known { theme, origin: place.origin, path: Some(path.to_owned()) };
+        let known = RegisteredTheme { theme, origin: place.origin, path: Some(path.to_owned()) };
         match self.known.iter_mut().find(|other| other.theme.name == known.theme.name) {
             Some(other) => *other = known,
             None => self.known.push(known),
@@ -154,7 +154,7 @@ impl Library {
     }
 
     /// Every theme, in the order they are offered.
-    pub fn known(&self) -> impl ExactSizeIterator<Item = &Known> {
+    pub fn known(&self) -> impl ExactSizeIterator<Item = &RegisteredTheme> {
         self.known.iter()
     }
 
@@ -166,12 +166,12 @@ impl Library {
 
     /// The theme of that name, or of that file.
     #[must_use]
-    pub fn find(&self, wanted: &str) -> Option<&Known> {
+    pub fn find(&self, wanted: &str) -> Option<&RegisteredTheme> {
         let named = self.known.iter().find(|known| known.theme.name == wanted);
         named.or_else(|| self.of_file(Path::new(wanted)))
     }
 
-    fn of_file(&self, path: &Path) -> Option<&Known> {
+    fn of_file(&self, path: &Path) -> Option<&RegisteredTheme> {
         self.known.iter().find(|known| known.path.as_deref() == Some(path))
     }
 
@@ -186,14 +186,16 @@ impl Library {
     /// # Panics
     /// Never: tiller's own themes are always among those that are known.
     #[must_use]
-    pub fn choose(&self, wish: &Wish, background: Background, depth: Depth) -> &Arc<Theme> {
+    pub fn choose(&self, wish: &ThemeChoice, background: Background, depth: ColorDepth) -> &Arc<Theme> {
         let usual = match background {
             Background::Dark => built_in::DARK,
             Background::Light => built_in::LIGHT,
         };
         let wanted = match depth {
-            Depth::None => built_in::COLOURLESS,
-            Depth::Sixteen | Depth::TwoHundredFiftySix | Depth::Millions => wish.on(background),
+            ColorDepth::None => built_in::COLOURLESS,
+            ColorDepth::Sixteen | ColorDepth::TwoHundredFiftySix | ColorDepth::Millions => {
+                wish.on(background)
+            }
         };
         let found = self.find(wanted).or_else(|| self.find(usual)).expect("tiller's own themes are known");
         &found.theme
@@ -248,14 +250,14 @@ mod tests {
         fs::write(project.path().join("notes.md"), "no theme").unwrap();
         let places =
             [place(user.path(), ResourceOrigin::User), place(project.path(), ResourceOrigin::Project)];
-        let library = Library::load(&places, &Library::built_in());
+        let library = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
         assert_eq!(library.problems(), []);
         let origin = |name| library.find(name).unwrap().origin;
         assert_eq!(
             (origin("mine"), origin("dark"), origin("light")),
             (ResourceOrigin::Project, ResourceOrigin::User, ResourceOrigin::BuiltIn)
         );
-        assert_eq!(library.known().len(), Library::built_in().known().len() + 1);
+        assert_eq!(library.known().len(), ThemeRegistry::built_in().known().len() + 1);
     }
 
     #[test]
@@ -264,13 +266,13 @@ mod tests {
         let path = folder.path().join("mine.json");
         fs::write(&path, theme("mine", "red")).unwrap();
         let places = [place(folder.path(), ResourceOrigin::User)];
-        let before = Library::load(&places, &Library::built_in());
+        let before = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
         fs::write(&path, theme("mine", "#ff00zz")).unwrap();
-        let after = Library::load(&places, &before);
+        let after = ThemeRegistry::load(&places, &before);
         assert_eq!(after.find("mine").unwrap().theme, before.find("mine").unwrap().theme);
         let what = "at roles.accent: `#ff00zz` is no colour and no variable (a colour is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
         assert_eq!(after.problems(), [ResourceProblem::new(&path, what)]);
-        assert!(Library::load(&places, &Library::built_in()).find("mine").is_none());
+        assert!(ThemeRegistry::load(&places, &ThemeRegistry::built_in()).find("mine").is_none());
     }
 
     #[test]
@@ -278,7 +280,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let (named, usual) = (folder.path().join("x.json"), folder.path().join("themes"));
         let places = [place(&named, ResourceOrigin::Given), place(&usual, ResourceOrigin::User)];
-        let library = Library::load(&places, &Library::built_in());
+        let library = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
         assert_eq!(library.problems().len(), 1);
         assert!(library.problems()[0].what.starts_with("can't be read: No such file"), "{library:?}");
     }
@@ -291,21 +293,25 @@ mod tests {
         std::os::unix::fs::symlink(&real, project.path().join("x.json")).unwrap();
         let bounds = Some(project.path().to_owned());
         let place = SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };
-        let library = Library::load(&[place], &Library::built_in());
+        let library = ThemeRegistry::load(&[place], &ThemeRegistry::built_in());
         assert!(library.find("x").is_none());
         assert_eq!(library.problems()[0].what, format!("can't be read: {}", files::OUTSIDE));
     }
 
     #[test]
     fn the_ground_decides_where_the_user_does_not() {
-        let library = Library::built_in();
-        let wish = Wish { dark: "gruvbox".into(), ..Wish::default() };
-        let name = |wish: &Wish, background, depth| library.choose(wish, background, depth).name.clone();
-        assert_eq!(name(&wish, Background::Dark, Depth::Millions), "gruvbox");
-        assert_eq!(name(&wish, Background::Light, Depth::Millions), "light");
-        assert_eq!(name(&wish.with("high-contrast"), Background::Light, Depth::Sixteen), "high-contrast");
-        assert_eq!(name(&wish.with("gone"), Background::Light, Depth::Sixteen), "light");
-        assert_eq!(name(&wish.with("gruvbox"), Background::Light, Depth::None), "no-colour");
+        let library = ThemeRegistry::built_in();
+        let wish = ThemeChoice { dark: "gruvbox".into(), ..ThemeChoice::default() };
+        let name =
+            |wish: &ThemeChoice, background, depth| library.choose(wish, background, depth).name.clone();
+        assert_eq!(name(&wish, Background::Dark, ColorDepth::Millions), "gruvbox");
+        assert_eq!(name(&wish, Background::Light, ColorDepth::Millions), "light");
+        assert_eq!(
+            name(&wish.with("high-contrast"), Background::Light, ColorDepth::Sixteen),
+            "high-contrast"
+        );
+        assert_eq!(name(&wish.with("gone"), Background::Light, ColorDepth::Sixteen), "light");
+        assert_eq!(name(&wish.with("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
     }
 
     #[test]
@@ -313,7 +319,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("x.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let library = Library::load(&[place(&path, ResourceOrigin::Given)], &Library::built_in());
+        let library = ThemeRegistry::load(&[place(&path, ResourceOrigin::Given)], &ThemeRegistry::built_in());
         assert_eq!(library.find(path.to_str().unwrap()).unwrap().theme.name, "mine");
         assert_eq!(library.nearest("grubox"), Some("gruvbox"));
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::extent::{Extent, sent};
+use super::limits::{Extent, sent};
 use super::{Highlighter, LARGEST_BLOCK, Language, grammar};
 use crate::{Role, Span};
 
@@ -16,30 +16,30 @@ use crate::{Role, Span};
 const THREADS: usize = 8;
 
 /// The words of a line: so many bytes each, and what they are. What is behind the last of them is nothing in particular.
-pub type Words = Vec<(u32, Role)>;
+pub type TokenSpans = Vec<(u32, Role)>;
 
 /// A language, kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) enum Tongue {
+pub(crate) enum LanguageId {
     Named(String),
     OfFile(String),
 }
 
 /// Lines of code whose words are to be told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    pub(super) language: Tongue,
+pub struct HighlightRequest {
+    pub(super) language: LanguageId,
     /// What they go on from; `None` for code that is all there.
     pub(super) thread: Option<Thread>,
     /// Clean, without newlines.
     pub(super) lines: Vec<String>,
 }
 
-impl Piece {
+impl HighlightRequest {
     /// Some clean code that is all there; of what is too long the beginning.
     #[must_use]
     pub fn of(language: Language<'_>, code: &str) -> Self {
-        let language = Tongue::of(language);
+        let language = LanguageId::of(language);
         let mut extent = Extent::new(&language);
         let lines = code.lines().take_while(|line| extent.takes(line)).map(|line| sent(line).to_owned());
         Self { lines: lines.collect(), language, thread: None }
@@ -57,9 +57,9 @@ pub(super) struct Thread {
 
 /// What came of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum HighlightResponse {
     /// The words of each of its lines.
-    Words(Vec<Words>),
+    Words(Vec<TokenSpans>),
     /// What came before it isn't known any more: it has to be told again from the first line on.
     LostThread,
     /// Nobody can tell.
@@ -67,21 +67,21 @@ pub enum Told {
 }
 
 /// Tells the words of code apart.
-pub trait Teller {
+pub trait HighlightBackend {
     /// Tells those of a piece, which may take half a second when its language first appears.
-    fn tell(&mut self, piece: &Piece) -> Told;
+    fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse;
 }
 
 /// Tells words apart in this process.
 #[derive(Debug, Default)]
-pub struct Here {
+pub struct InProcess {
     /// Where the newest threads are, with the number of lines told of each; the newest last.
     threads: VecDeque<(Thread, Highlighter)>,
 }
 
-impl Teller for Here {
-    fn tell(&mut self, piece: &Piece) -> Told {
-        let Some(mut highlighter) = self.take_up(piece) else { return Told::LostThread };
+impl HighlightBackend for InProcess {
+    fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
+        let Some(mut highlighter) = self.take_up(piece) else { return HighlightResponse::LostThread };
         let told = piece.lines.iter().map(|line| words(&highlighter.line(line))).collect();
         if let Some(Thread { number, from }) = piece.thread {
             self.threads.push_back((Thread { number, from: from + piece.lines.len() }, highlighter));
@@ -89,13 +89,13 @@ impl Teller for Here {
                 self.threads.pop_front();
             }
         }
-        Told::Words(told)
+        HighlightResponse::Words(told)
     }
 }
 
-impl Here {
+impl InProcess {
     /// The highlighter where a piece goes on; `None` when it isn't there any more.
-    fn take_up(&mut self, piece: &Piece) -> Option<Highlighter> {
+    fn take_up(&mut self, piece: &HighlightRequest) -> Option<Highlighter> {
         let begin = || Highlighter::limited(piece.language.known(), LARGEST_BLOCK);
         let Some(wanted) = piece.thread else { return Some(begin()) };
         let at = self.threads.iter().position(|(thread, _)| thread.number == wanted.number);
@@ -109,7 +109,7 @@ impl Here {
 }
 
 /// The words of a line that was told.
-fn words(spans: &[Span]) -> Words {
+fn words(spans: &[Span]) -> TokenSpans {
     let length = |span: &Span| u32::try_from(span.text.len()).unwrap_or(u32::MAX);
     spans.iter().map(|span| (length(span), span.style.role)).collect()
 }
@@ -128,7 +128,7 @@ pub(crate) fn spans(line: &str, words: &[(u32, Role)]) -> Vec<Span> {
     spans
 }
 
-impl Tongue {
+impl LanguageId {
     pub(crate) fn of(language: Language<'_>) -> Self {
         match language {
             Language::Named(name) => Self::Named(grammar::first_word(name).to_lowercase()),
@@ -149,25 +149,25 @@ impl Tongue {
 mod tests {
     use super::*;
 
-    fn piece(lines: &[&str], thread: Option<(u64, usize)>) -> Piece {
-        Piece {
-            language: Tongue::of(Language::Named("c")),
+    fn piece(lines: &[&str], thread: Option<(u64, usize)>) -> HighlightRequest {
+        HighlightRequest {
+            language: LanguageId::of(Language::Named("c")),
             thread: thread.map(|(number, from)| Thread { number, from }),
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         }
     }
 
-    fn first_roles(told: Told) -> Vec<Role> {
-        let Told::Words(words) = told else { panic!("{told:?}") };
+    fn first_roles(told: HighlightResponse) -> Vec<Role> {
+        let HighlightResponse::Words(words) = told else { panic!("{told:?}") };
         words.iter().map(|line| line[0].1).collect()
     }
 
     #[test]
     fn code_that_arrives_bit_by_bit_is_told_as_if_it_were_all_there() {
         let lines = ["int a; /* one", "two", "three */ int b;", "int c;"];
-        let whole = first_roles(Here::default().tell(&piece(&lines, None)));
+        let whole = first_roles(InProcess::default().tell(&piece(&lines, None)));
         assert_eq!(whole[1], Role::Comment);
-        let (mut here, mut bits) = (Here::default(), Vec::new());
+        let (mut here, mut bits) = (InProcess::default(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             bits.extend(first_roles(here.tell(&piece(&[line], Some((7, at))))));
             // Others are told meanwhile.
@@ -179,19 +179,22 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_lost_is_begun_anew_by_whoever_asks() {
-        let mut here = Here::default();
-        assert_eq!(here.tell(&piece(&["int b;"], Some((1, 1)))), Told::LostThread);
-        assert!(matches!(here.tell(&piece(&["int a;", "int b;"], Some((1, 0)))), Told::Words(_)));
-        assert_eq!(here.tell(&piece(&["int d;"], Some((1, 3)))), Told::LostThread);
+        let mut here = InProcess::default();
+        assert_eq!(here.tell(&piece(&["int b;"], Some((1, 1)))), HighlightResponse::LostThread);
+        assert!(matches!(
+            here.tell(&piece(&["int a;", "int b;"], Some((1, 0)))),
+            HighlightResponse::Words(_)
+        ));
+        assert_eq!(here.tell(&piece(&["int d;"], Some((1, 3)))), HighlightResponse::LostThread);
         for number in 2..=THREADS as u64 + 2 {
             here.tell(&piece(&["int a;"], Some((number, 0))));
         }
         assert_eq!(
             here.tell(&piece(&["int b;"], Some((2, 1)))),
-            Told::LostThread,
+            HighlightResponse::LostThread,
             "the oldest are forgotten"
         );
-        assert!(matches!(here.tell(&piece(&["int b;"], Some((3, 1)))), Told::Words(_)));
+        assert!(matches!(here.tell(&piece(&["int b;"], Some((3, 1)))), HighlightResponse::Words(_)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::teller::{Here, Piece, Teller, Told, Words};
+use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
 
 /// The argument that makes our binary tell words apart ([`serve`]) and do nothing else.
 pub const SERVICE: &str = "__words";
@@ -21,14 +21,14 @@ pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> 
     let (tell, told) = channel();
     thread::Builder::new().name("teller".into()).spawn(move || work(&asked, &tell))?;
     for line in input.lines() {
-        let piece: Piece = serde_json::from_str(&line?)?;
+        let piece: HighlightRequest = serde_json::from_str(&line?)?;
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
         ask.send(piece).map_err(|_| gone())?;
         let came = told.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         let words = match came {
-            Told::Words(words) => Some(words),
+            HighlightResponse::Words(words) => Some(words),
             // `Here` never fails.
-            Told::LostThread | Told::Failed => None,
+            HighlightResponse::LostThread | HighlightResponse::Failed => None,
         };
         output.write_all(&serde_json::to_vec(&words)?)?;
         output.write_all(b"\n")?;
@@ -37,8 +37,8 @@ pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> 
     Ok(())
 }
 
-fn work(asked: &Receiver<Piece>, tell: &Sender<Told>) {
-    let mut here = Here::default();
+fn work(asked: &Receiver<HighlightRequest>, tell: &Sender<HighlightResponse>) {
+    let mut here = InProcess::default();
     for piece in asked {
         if tell.send(here.tell(&piece)).is_err() {
             return;
@@ -50,35 +50,39 @@ fn work(asked: &Receiver<Piece>, tell: &Sender<Told>) {
 ///
 /// # Errors
 /// When it has ended, or says something else than words.
-pub fn ask(piece: &Piece, mut input: impl Write, mut output: impl BufRead) -> io::Result<Told> {
+pub fn ask(
+    piece: &HighlightRequest,
+    mut input: impl Write,
+    mut output: impl BufRead,
+) -> io::Result<HighlightResponse> {
     let mut asked = serde_json::to_vec(piece)?;
     asked.push(b'\n');
     input.write_all(&asked)?;
     input.flush()?;
     let mut line = String::new();
     output.read_line(&mut line)?;
-    let words: Option<Vec<Words>> = serde_json::from_str(&line)?;
-    Ok(words.map_or(Told::LostThread, Told::Words))
+    let words: Option<Vec<TokenSpans>> = serde_json::from_str(&line)?;
+    Ok(words.map_or(HighlightResponse::LostThread, HighlightResponse::Words))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::teller::{Thread, Tongue};
+    use super::super::backend::{LanguageId, Thread};
     use super::*;
     use crate::Role;
 
     const LONG: Duration = Duration::from_secs(600);
 
-    fn piece(lines: &[&str], from: usize) -> Piece {
-        Piece {
-            language: Tongue::Named("rust".into()),
+    fn piece(lines: &[&str], from: usize) -> HighlightRequest {
+        HighlightRequest {
+            language: LanguageId::Named("rust".into()),
             thread: Some(Thread { number: 1, from }),
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         }
     }
 
     /// What is answered to some pieces.
-    fn served(pieces: &[Piece]) -> Vec<u8> {
+    fn served(pieces: &[HighlightRequest]) -> Vec<u8> {
         let asked: String =
             pieces.iter().map(|piece| serde_json::to_string(piece).expect("JSON") + "\n").collect();
         let mut answers = Vec::new();
@@ -89,7 +93,7 @@ mod tests {
     #[test]
     fn what_is_asked_of_another_process_is_what_is_told_here() {
         let pieces = [piece(&["let a = \"ü\n\u{1b}\";", ""], 0), piece(&["// b"], 2), piece(&["let"], 9)];
-        let mut here = Here::default();
+        let mut here = InProcess::default();
         let answers = served(&pieces);
         let mut answers = answers.as_slice();
         for piece in &pieces {
@@ -106,7 +110,7 @@ mod tests {
             assert!(ask(&piece(&["let"], 0), io::sink(), said.as_bytes()).is_err(), "{said:?}");
         }
         let told = ask(&piece(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
-        assert_eq!(told.expect("words"), Told::Words(vec![vec![(3, Role::Keyword)]]));
+        assert_eq!(told.expect("words"), HighlightResponse::Words(vec![vec![(3, Role::Keyword)]]));
         assert!(serve("no piece\n".as_bytes(), io::sink(), LONG).is_err());
     }
 

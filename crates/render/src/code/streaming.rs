@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Language;
-use super::extent::{Extent, sent};
-use super::shelf::{Key, shelf};
-use super::teller::{Piece, Thread, Told, Tongue, Words};
+use super::backend::{HighlightRequest, HighlightResponse, LanguageId, Thread, TokenSpans};
+use super::cache::{Key, shelf};
+use super::limits::{Extent, sent};
 
 /// One block of code that arrives. What was told of it is kept for whoever shows the block as a whole when the last of these is
 /// dropped, or before, when it has [ended](Self::end).
@@ -21,19 +21,19 @@ impl Arriving {
     pub(crate) fn begin(language: Language<'_>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        shelf().begins(number, Lines::new(Tongue::of(language)));
+        shelf().begins(number, Lines::new(LanguageId::of(language)));
         Self(Arc::new(Number(number)))
     }
 
     /// Takes the line with this number, from 0, which is clean; its words, if they are told.
-    pub(crate) fn line(&self, at: usize, line: &str) -> Option<Words> {
+    pub(crate) fn line(&self, at: usize, line: &str) -> Option<TokenSpans> {
         shelf().arriving(self.0.0)?.line(at, line)
     }
 
     /// The words of a line that came.
-    pub(crate) fn words(&self, at: usize) -> Option<Words> {
+    pub(crate) fn words(&self, at: usize) -> Option<TokenSpans> {
         // Of one that isn't known any more nothing will be told.
-        shelf().arriving(self.0.0).map_or_else(|| Some(Words::new()), |lines| lines.words(at))
+        shelf().arriving(self.0.0).map_or_else(|| Some(TokenSpans::new()), |lines| lines.words(at))
     }
 
     /// No more lines come.
@@ -53,11 +53,11 @@ impl Drop for Number {
 /// The lines of a block so far.
 #[derive(Debug)]
 pub(super) struct Lines {
-    language: Tongue,
+    language: LanguageId,
     extent: Extent,
     /// As far as their words are told at all.
     lines: Vec<String>,
-    words: Vec<Words>,
+    words: Vec<TokenSpans>,
     has_ended: bool,
     has_failed: bool,
     /// Whether somebody may still ask for a line's words.
@@ -65,7 +65,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(language: Tongue) -> Self {
+    pub(super) fn new(language: LanguageId) -> Self {
         Self {
             extent: Extent::new(&language),
             language,
@@ -77,16 +77,16 @@ impl Lines {
         }
     }
 
-    pub(super) fn line(&mut self, at: usize, line: &str) -> Option<Words> {
+    pub(super) fn line(&mut self, at: usize, line: &str) -> Option<TokenSpans> {
         if at == self.lines.len() && self.extent.takes(line) {
             self.lines.push(sent(line).to_owned());
         }
         self.words(at)
     }
 
-    fn words(&self, at: usize) -> Option<Words> {
+    fn words(&self, at: usize) -> Option<TokenSpans> {
         let stays_plain = self.has_failed || at >= self.lines.len();
-        self.words.get(at).cloned().or_else(|| stays_plain.then(Words::new))
+        self.words.get(at).cloned().or_else(|| stays_plain.then(TokenSpans::new))
     }
 
     /// Whether lines of it are to be told.
@@ -104,19 +104,19 @@ impl Lines {
     }
 
     /// What of it is to be told.
-    pub(super) fn piece(&self, number: u64) -> Piece {
+    pub(super) fn piece(&self, number: u64) -> HighlightRequest {
         let from = self.words.len();
         let thread = Some(Thread { number, from });
-        Piece { language: self.language.clone(), thread, lines: self.lines[from..].to_vec() }
+        HighlightRequest { language: self.language.clone(), thread, lines: self.lines[from..].to_vec() }
     }
 
     /// Takes the words of such a piece.
-    pub(super) fn told(&mut self, told: Told) {
+    pub(super) fn told(&mut self, told: HighlightResponse) {
         match told {
-            Told::Words(words) => self.words.extend(words),
+            HighlightResponse::Words(words) => self.words.extend(words),
             // From the beginning, then: from there on it can't be lost.
-            Told::LostThread if !self.words.is_empty() => self.words.clear(),
-            Told::LostThread | Told::Failed => self.has_failed = true,
+            HighlightResponse::LostThread if !self.words.is_empty() => self.words.clear(),
+            HighlightResponse::LostThread | HighlightResponse::Failed => self.has_failed = true,
         }
     }
 
@@ -131,7 +131,7 @@ impl Lines {
     }
 
     /// How all of it is known again, the words so far, and the bytes of it.
-    pub(super) fn known(&self) -> (Key, Vec<Words>, usize) {
+    pub(super) fn known(&self) -> (Key, Vec<TokenSpans>, usize) {
         (self.extent.key(), self.words.clone(), self.extent.bytes())
     }
 }

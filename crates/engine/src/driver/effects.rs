@@ -13,9 +13,9 @@ use super::external_appends::{self, AppendNotice};
 use super::{Driver, QueuedEffect, ReturnQueued, SyncPolicy, now};
 use crate::approvals::Approver;
 use crate::handle::AgentError;
-use crate::partial::MessageBuilder;
+use crate::message_builder::MessageBuilder;
 use crate::queue::Queue;
-use crate::sight::strip_images;
+use crate::strip_images::strip_images;
 use crate::turn::{CallDecision, Effect, Input, StoreFailed, TurnNumber};
 
 impl Driver {

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::clean::sourced;
-use crate::code::arriving::Arriving;
-use crate::code::{self, teller};
+use crate::code::streaming::Arriving;
+use crate::code::{self, backend};
 use crate::markdown::marked;
-use crate::{Carriage, Language, Line, clean};
+use crate::sanitize::sourced;
+use crate::{ControlChars, Language, Line, sanitize};
 
 /// The blocks of code of one answer whose words are told beside.
 #[derive(Clone, Debug, Default)]
@@ -55,8 +55,8 @@ impl Blocks {
         while let Some(first) = self.plain.front()
             && let Some(words) = first.block.words(first.line)
         {
-            let line = clean(&first.source, Carriage::Shown);
-            let told = sourced(teller::spans(&line, &words), &first.source);
+            let line = sanitize(&first.source, ControlChars::Visible);
+            let told = sourced(backend::spans(&line, &words), &first.source);
             let rows = marked(code::code_line(&told, width));
             // Words don't change where a line breaks; should they, it stays plain.
             if let Some(plain) =

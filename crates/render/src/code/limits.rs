@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::shelf::Key;
-use super::teller::Tongue;
+use super::backend::LanguageId;
+use super::cache::Key;
 use super::{LARGEST_BLOCK, LONGEST_LINE};
 
 /// The lines of a block whose words are told, from the first one on.
@@ -15,14 +15,14 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    pub(super) fn new(language: &Tongue) -> Self {
+    pub(super) fn new(language: &LanguageId) -> Self {
         let mut hasher = DefaultHasher::new();
         language.hash(&mut hasher);
         Self { hasher, bytes: 0, is_full: false }
     }
 
     /// Of clean code that is all there.
-    pub(super) fn of(language: &Tongue, code: &str) -> Self {
+    pub(super) fn of(language: &LanguageId, code: &str) -> Self {
         let mut extent = Self::new(language);
         code.lines().take_while(|line| extent.takes(line)).for_each(drop);
         extent
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_block_is_told_up_to_its_limit_and_known_by_what_is_told_of_it() {
-        let tongue = Tongue::Named("rust".into());
+        let tongue = LanguageId::Named("rust".into());
         let line = "x".repeat(LONGEST_LINE - 1);
         let (mut one, mut other) = (Extent::new(&tongue), Extent::new(&tongue));
         let taken = std::iter::repeat_with(|| one.takes(&line)).take_while(|takes| *takes).count();
@@ -67,7 +67,7 @@ mod tests {
         assert!(!one.takes("") && one.bytes() <= LARGEST_BLOCK);
         assert!((0..taken).all(|_| other.takes(&line)));
         assert_eq!(one.key(), other.key());
-        assert!(Extent::new(&tongue).key() != Extent::new(&Tongue::Named("c".into())).key());
+        assert!(Extent::new(&tongue).key() != Extent::new(&LanguageId::Named("c".into())).key());
     }
 
     #[test]

@@ -8,9 +8,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tiller_core::suggest;
 
-use super::colour::{self, Colour};
+use super::color::{self, ThemeColor};
 use super::error::ThemeError;
-use super::look::Look;
+use super::style::ThemeStyle;
 use crate::Emphasis;
 
 /// A colour as it is written: `"#88c0d0"`, `"blue"`, `"name-of-a-variable"`, `""`, `110`.
@@ -117,12 +117,12 @@ impl Full {
 
 impl Variables {
     /// The colour that is meant; `None` is the terminal's own. `place` is where it stands.
-    pub(super) fn colour(&self, written: &Written, place: &str) -> Result<Option<Colour>, ThemeError> {
+    pub(super) fn colour(&self, written: &Written, place: &str) -> Result<Option<ThemeColor>, ThemeError> {
         let mut written = written;
         // Each variable is passed at most once on a way that leads somewhere.
         for _ in 0..=self.0.len() {
             let text = match written {
-                Written::Index(index) => return Ok(Some(Colour::Indexed(*index))),
+                Written::Index(index) => return Ok(Some(ThemeColor::Indexed(*index))),
                 Written::Text(text) => text,
             };
             if text.is_empty() || text == "default" {
@@ -130,7 +130,7 @@ impl Variables {
             }
             match self.0.get(text) {
                 Some(next) => written = next,
-                None => return Colour::parse(text).map(Some).ok_or_else(|| self.unknown(text, place)),
+                None => return ThemeColor::parse(text).map(Some).ok_or_else(|| self.unknown(text, place)),
             }
         }
         let Written::Text(variable) = written else { return Ok(None) };
@@ -138,21 +138,23 @@ impl Variables {
     }
 
     fn unknown(&self, value: &str, place: &str) -> ThemeError {
-        let names = self.0.keys().map(String::as_str).chain(colour::NAMES);
+        let names = self.0.keys().map(String::as_str).chain(color::NAMES);
         let nearest = suggest::nearest(value, names).filter(|_| !value.starts_with('#')).map(str::to_owned);
         ThemeError::UnknownColour { place: place.to_owned(), value: value.to_owned(), nearest }
     }
 
     /// The look that is meant.
-    pub(super) fn look(&self, written: &WrittenLook, place: &str) -> Result<Look, ThemeError> {
+    pub(super) fn look(&self, written: &WrittenLook, place: &str) -> Result<ThemeStyle, ThemeError> {
         let full = match written {
-            WrittenLook::Fg(fg) => return Ok(Look { fg: self.colour(fg, place)?, ..Look::PLAIN }),
+            WrittenLook::Fg(fg) => {
+                return Ok(ThemeStyle { fg: self.colour(fg, place)?, ..ThemeStyle::PLAIN });
+            }
             WrittenLook::Full(full) => full,
         };
         let part = |written: &Option<Written>, name: &str| match written {
             Some(written) => self.colour(written, &format!("{place}.{name}")),
             None => Ok(None),
         };
-        Ok(Look { fg: part(&full.fg, "fg")?, bg: part(&full.bg, "bg")?, emphasis: full.emphasis() })
+        Ok(ThemeStyle { fg: part(&full.fg, "fg")?, bg: part(&full.bg, "bg")?, emphasis: full.emphasis() })
     }
 }

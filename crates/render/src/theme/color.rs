@@ -16,7 +16,7 @@ pub struct Rgb(
 
 /// A colour as a terminal is told it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Colour {
+pub enum ThemeColor {
     /// Exactly this one.
     Rgb(Rgb),
     /// One of the 256: the first 16 are the terminal user's own choice, the others are the same everywhere.
@@ -177,7 +177,7 @@ impl Point {
     }
 }
 
-impl Colour {
+impl ThemeColor {
     /// Reads a colour that stands for itself: `#rrggbb`, `#rgb`, or the name of one of the sixteen.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(rgb) = Rgb::parse(text) {
@@ -290,40 +290,40 @@ mod tests {
     #[test]
     fn a_colour_that_is_there_stays_what_it_is() {
         for index in 16..=255 {
-            let again = Colour::Rgb(fixed(index)).in_256();
+            let again = ThemeColor::Rgb(fixed(index)).in_256();
             // Some greys are in the cube as well.
             assert_eq!(again.value(), fixed(index), "{index}");
         }
-        assert_eq!(Colour::Indexed(3).in_256(), Colour::Indexed(3));
-        assert_eq!(Colour::Rgb(Rgb(0xd7, 0xaf, 0x5f)).in_256(), Colour::Indexed(179));
+        assert_eq!(ThemeColor::Indexed(3).in_256(), ThemeColor::Indexed(3));
+        assert_eq!(ThemeColor::Rgb(Rgb(0xd7, 0xaf, 0x5f)).in_256(), ThemeColor::Indexed(179));
     }
 
     #[test]
     fn of_256_a_ground_keeps_its_hue_where_the_nearest_is_a_grey() {
-        let dark_green = Colour::Rgb(Rgb(0x1f, 0x4a, 0x2b));
-        assert_eq!(dark_green.in_256(), Colour::Indexed(238));
-        assert_eq!(dark_green.ground_in_256(), Colour::Indexed(22));
-        let kept = [Rgb(0x5c, 0x25, 0x29), Rgb(0x6e, 0x3a, 0x00), Rgb(0x50, 0x52, 0x55)].map(Colour::Rgb);
+        let dark_green = ThemeColor::Rgb(Rgb(0x1f, 0x4a, 0x2b));
+        assert_eq!(dark_green.in_256(), ThemeColor::Indexed(238));
+        assert_eq!(dark_green.ground_in_256(), ThemeColor::Indexed(22));
+        let kept = [Rgb(0x5c, 0x25, 0x29), Rgb(0x6e, 0x3a, 0x00), Rgb(0x50, 0x52, 0x55)].map(ThemeColor::Rgb);
         assert_eq!(
-            kept.map(Colour::ground_in_256),
-            kept.map(Colour::in_256),
+            kept.map(ThemeColor::ground_in_256),
+            kept.map(ThemeColor::in_256),
             "hued already, or a grey itself"
         );
-        assert_eq!(Colour::Indexed(238).ground_in_256(), Colour::Indexed(238));
+        assert_eq!(ThemeColor::Indexed(238).ground_in_256(), ThemeColor::Indexed(238));
     }
 
     #[test]
     fn among_sixteen_the_most_alike_is_taken() {
-        assert_eq!(Colour::Rgb(Rgb(0xf0, 0x10, 0x08)).in_16(), Colour::Indexed(9));
-        assert_eq!(Colour::Indexed(231).in_16(), Colour::Indexed(15));
-        assert_eq!(Colour::Indexed(12).in_16(), Colour::Indexed(12));
+        assert_eq!(ThemeColor::Rgb(Rgb(0xf0, 0x10, 0x08)).in_16(), ThemeColor::Indexed(9));
+        assert_eq!(ThemeColor::Indexed(231).in_16(), ThemeColor::Indexed(15));
+        assert_eq!(ThemeColor::Indexed(12).in_16(), ThemeColor::Indexed(12));
     }
 
     #[test]
     fn names_are_the_terminals_own_colours() {
-        assert_eq!(Colour::parse("bright-cyan"), Some(Colour::Indexed(14)));
-        assert_eq!(Colour::parse("grey"), Some(Colour::Indexed(8)));
-        assert_eq!(Colour::parse("#fff"), Some(Colour::Rgb(Rgb::WHITE)));
-        assert_eq!(Colour::parse("mauve"), None);
+        assert_eq!(ThemeColor::parse("bright-cyan"), Some(ThemeColor::Indexed(14)));
+        assert_eq!(ThemeColor::parse("grey"), Some(ThemeColor::Indexed(8)));
+        assert_eq!(ThemeColor::parse("#fff"), Some(ThemeColor::Rgb(Rgb::WHITE)));
+        assert_eq!(ThemeColor::parse("mauve"), None);
     }
 }

@@ -7,36 +7,36 @@ use std::borrow::Cow;
 
 use tiller_core::ansi::columns;
 
-use super::hidden::{Watch, name};
-use super::printed::bare;
-use super::{Span, Stands, Style};
+use super::command_output::bare;
+use super::invisible::{InvisibleChars, name};
+use super::{CopyAs, Span, Style};
 
 /// Columns from one tab stop to the next.
 pub(super) const TAB: usize = 4;
 
 /// What a carriage return inside a line does, and with it every other control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
+pub enum ControlChars {
     /// It is shown: in files and diffs it is something to see, as an escape sequence is.
-    Shown,
+    Visible,
     /// It begins the line again, as on a terminal: of a progress bar the last state stays, and escape sequences go.
-    Returns,
+    Interpreted,
 }
 
 /// Expands tabs, and shows control characters as glyphs and what nobody would see by its number. Newlines stay.
 #[must_use]
-pub fn clean(text: &str, carriage: Carriage) -> Cow<'_, str> {
+pub fn sanitize(text: &str, carriage: ControlChars) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)) {
         return Cow::Borrowed(text);
     }
     match carriage {
-        Carriage::Shown => show(text),
-        Carriage::Returns => Cow::Owned(bare(text)),
+        ControlChars::Visible => show(text),
+        ControlChars::Interpreted => Cow::Owned(bare(text)),
     }
 }
 
 fn show(text: &str) -> Cow<'_, str> {
-    let mut watch = Watch::default();
+    let mut watch = InvisibleChars::default();
     let mut chars = text.char_indices().peekable();
     let mut out = String::new();
     // Up to `copied` the text is in `out`; from `from` on its columns aren't in `column` yet.
@@ -67,7 +67,7 @@ pub(super) fn spelled(line: &str, style: Style, tab: usize) -> Vec<Span> {
     if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return vec![Span::new(line, style)];
     }
-    let (mut watch, mut column, mut from) = (Watch::default(), 0, 0);
+    let (mut watch, mut column, mut from) = (InvisibleChars::default(), 0, 0);
     let (mut spans, mut chars) = (Vec::new(), line.char_indices().peekable());
     let mut push = |text: &str, stands| {
         if !text.is_empty() {
@@ -79,36 +79,36 @@ pub(super) fn spelled(line: &str, style: Style, tab: usize) -> Vec<Span> {
         if !(watch.finds(c, after) || c.is_ascii_control()) {
             continue;
         }
-        push(&line[from..at], Stands::ForItself);
+        push(&line[from..at], CopyAs::ForItself);
         column += columns(&line[from..at]);
         from = at + c.len_utf8();
         let seen = seen(c, column, tab);
         column += columns(&seen);
         if c == '\r' && after.is_none() {
-            push(&seen, Stands::ForNothing);
+            push(&seen, CopyAs::ForNothing);
         } else if c == '\t' || !c.is_control() {
             // All that is seen of it begins with one column of ASCII.
-            push(&seen[..1], Stands::For(c));
-            push(&seen[1..], Stands::ForNothing);
+            push(&seen[..1], CopyAs::For(c));
+            push(&seen[1..], CopyAs::ForNothing);
         } else {
-            push(&seen, Stands::ForItself);
+            push(&seen, CopyAs::ForItself);
         }
     }
-    push(&line[from..], Stands::ForItself);
+    push(&line[from..], CopyAs::ForItself);
     spans
 }
 
 /// The same of a text whose columns are reckoned from its beginning on; one of several lines is only cleaned.
 pub(super) fn shown(text: &str, style: Style) -> Vec<Span> {
     if text.contains('\n') {
-        return vec![Span::new(clean(text, Carriage::Shown), style)];
+        return vec![Span::new(sanitize(text, ControlChars::Visible), style)];
     }
     spelled(text, style, TAB)
 }
 
 /// The pieces of a line that was cleaned, knowing what stands in their place in the source: its `line` before it was.
 pub(super) fn sourced(spans: Vec<Span>, line: &str) -> Vec<Span> {
-    let spelled = match clean(line, Carriage::Shown) {
+    let spelled = match sanitize(line, ControlChars::Visible) {
         Cow::Borrowed(_) => return spans,
         Cow::Owned(_) => spelled(line, Style::default(), TAB),
     };
@@ -117,7 +117,7 @@ pub(super) fn sourced(spans: Vec<Span>, line: &str) -> Vec<Span> {
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            let (length, stands) = left.unwrap_or((rest.len(), Stands::ForItself));
+            let (length, stands) = left.unwrap_or((rest.len(), CopyAs::ForItself));
             let cut = rest.floor_char_boundary(length);
             if cut == 0 {
                 left = pieces.next();
@@ -178,39 +178,39 @@ mod tests {
     #[test]
     fn escape_sequences_are_shown_in_a_text_and_go_from_what_a_command_printed() {
         let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\ \u{1b}(Bend";
-        assert_eq!(clean(text, Carriage::Returns), "red link end");
-        assert_eq!(clean("\u{1b}[31mred\u{1b}]0;x\u{7}", Carriage::Shown), "␛[31mred␛]0;x␇");
+        assert_eq!(sanitize(text, ControlChars::Interpreted), "red link end");
+        assert_eq!(sanitize("\u{1b}[31mred\u{1b}]0;x\u{7}", ControlChars::Visible), "␛[31mred␛]0;x␇");
     }
 
     #[test]
     fn control_characters_become_pictures() {
-        assert_eq!(clean("a\r\u{8}\u{7f}\u{0}\u{85}b", Carriage::Shown), "a␍␈␡␀<U+0085>b");
+        assert_eq!(sanitize("a\r\u{8}\u{7f}\u{0}\u{85}b", ControlChars::Visible), "a␍␈␡␀<U+0085>b");
     }
 
     #[test]
     fn text_that_would_be_drawn_in_another_order_is_marked() {
-        for carriage in [Carriage::Shown, Carriage::Returns] {
-            assert_eq!(clean("rm \u{202e}txt.a", carriage), "rm <U+202E>txt.a");
+        for carriage in [ControlChars::Visible, ControlChars::Interpreted] {
+            assert_eq!(sanitize("rm \u{202e}txt.a", carriage), "rm <U+202E>txt.a");
         }
     }
 
     #[test]
     fn tabs_go_to_the_next_stop_by_columns() {
-        assert_eq!(clean("\ta\tb\n日\tc\t", Carriage::Shown), "    a   b\n日  c   ");
+        assert_eq!(sanitize("\ta\tb\n日\tc\t", ControlChars::Visible), "    a   b\n日  c   ");
     }
 
     #[test]
     fn of_a_progress_bar_the_last_state_stays() {
-        assert_eq!(clean("10%\r50%\r100%\r\ndone\r\n", Carriage::Returns), "100%\ndone\n");
+        assert_eq!(sanitize("10%\r50%\r100%\r\ndone\r\n", ControlChars::Interpreted), "100%\ndone\n");
     }
 
-    fn pieces(spans: &[Span]) -> Vec<(&str, Stands)> {
+    fn pieces(spans: &[Span]) -> Vec<(&str, CopyAs)> {
         spans.iter().map(|span| (span.text.as_str(), span.style.stands)).collect()
     }
 
     #[test]
     fn what_is_shown_in_anothers_place_knows_it_unless_that_would_do_harm() {
-        use Stands::{For, ForItself, ForNothing};
+        use CopyAs::{For, ForItself, ForNothing};
         assert_eq!(
             pieces(&spelled("a\tb\u{202e}\u{1b}c\u{85}\r", Style::default(), TAB)),
             [
@@ -242,6 +242,6 @@ mod tests {
 
     #[test]
     fn harmless_text_is_not_copied() {
-        assert!(matches!(clean("日本 é 👍🏽\nplain", Carriage::Shown), Cow::Borrowed(_)));
+        assert!(matches!(sanitize("日本 é 👍🏽\nplain", ControlChars::Visible), Cow::Borrowed(_)));
     }
 }

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Inside, LARGEST_LINE, MarkdownStream};
-use crate::clean::shown;
-use crate::{Breaks, Carriage, Indent, Joint, Line, MEASURE, Role, clean, wrap};
+use crate::sanitize::shown;
+use crate::{Breaks, ControlChars, Indent, Line, MEASURE, Role, Wrap, sanitize, wrap};
 
 impl MarkdownStream {
     /// Finishes the rows of a word that goes on beyond `end`, but for the last of them.
@@ -48,7 +48,7 @@ impl MarkdownStream {
     fn rows_going_on(&self, rest: &str) -> Vec<Line> {
         let mut rows = self.rows(rest);
         if let Some(first) = rows.first_mut() {
-            first.joint = Joint::GoesOn { spaces: 0 };
+            first.joint = Wrap::Soft { spaces: 0 };
         }
         rows
     }
@@ -61,11 +61,13 @@ impl MarkdownStream {
         if self.inside == Inside::Word
             && let Some(first) = rows.first_mut()
         {
-            first.joint = Joint::GoesOn { spaces: 0 };
+            first.joint = Wrap::Soft { spaces: 0 };
         }
         let mut cut = end;
         // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
-        if rows.len() > 1 && matches!(clean(&self.text[self.from..end], Carriage::Shown), Cow::Borrowed(_)) {
+        if rows.len() > 1
+            && matches!(sanitize(&self.text[self.from..end], ControlChars::Visible), Cow::Borrowed(_))
+        {
             cut -= rows.pop().map_or(0, |row| row.text().len());
         }
         self.finished.extend(rows);

@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::crew::{ExtensionHost, Hook, LoadedExtension};
+use super::host::{ExtensionHost, Hook, LoadedExtension};
 
 /// Time that the last events have to be told when the session is closed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
