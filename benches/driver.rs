@@ -20,7 +20,7 @@ use tiller::message::{
     Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,
     UserBlock, UserMessage,
 };
-use tiller::print::{self, Output};
+use tiller::print::{self, PrintOutput};
 use tiller::provider::catalog::assumed;
 use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
@@ -38,7 +38,7 @@ fn main() {
     for length in [10, 1_000, 10_000] {
         println!("a turn after {length} messages: {:?} of CPU", cost_of_a_turn(length));
     }
-    for (name, output) in [("text", Output::Text), ("json", Output::Json)] {
+    for (name, output) in [("text", PrintOutput::Text), ("json", PrintOutput::Json)] {
         println!("{DELTAS} deltas printed as {name}: {:?} of CPU", cost_of_printing(output));
     }
     divan::main();
@@ -183,7 +183,7 @@ fn talkative(folder: &TempDir) -> AgentSession {
 }
 
 /// CPU time of a long answer from the provider to the end of printing.
-fn cost_of_printing(output: Output) -> Duration {
+fn cost_of_printing(output: PrintOutput) -> Duration {
     let folder = TempDir::new().unwrap();
     runtime().block_on(async {
         let session = talkative(&folder);

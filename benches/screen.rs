@@ -32,7 +32,7 @@ const PIECE_EVERY: Duration = Duration::from_millis(1);
 const TEXTS: [&str; 3] = [
     include_str!("../README.md"),
     include_str!("../docs/session-format.md"),
-    concat!("\n```rust\n", include_str!("../crates/tui/src/pace.rs"), "```\n"),
+    concat!("\n```rust\n", include_str!("../crates/tui/src/frame_pacer.rs"), "```\n"),
 ];
 
 /// Code in as many languages as a day's work has.

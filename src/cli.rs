@@ -2,37 +2,37 @@
 //!
 //! Here and in `main` errors are told to people: what happened, why, and what to do about it, on stderr, with an exit code.
 
-mod added;
+mod add_dir;
 mod args;
-mod assemble;
-mod choose;
 mod console;
 mod extensions;
-mod front;
-mod held;
+mod first_prompt;
+mod frontend;
+mod git_remote;
 mod import;
-mod input;
+mod locked;
 mod log;
 mod login;
 mod manual;
 mod models;
-mod out;
 mod plain;
 mod print;
 mod progress;
-mod remote;
+mod resource_paths;
+mod resume;
 mod rpc;
 mod run;
-mod screen;
 mod sessions;
 mod settings;
 mod signals;
-mod slip;
-mod sources;
+mod stdout;
 mod themes;
 mod trace;
 mod transcript;
 mod trust;
+mod tui;
+mod typo;
+mod wiring;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use self::console::{stderr_line, stderr_text};
-use args::{Arguments, Command};
+use args::{CliArgs, CliCommand};
 
 /// The run ended as it should.
 const DONE: u8 = 0;
@@ -53,13 +53,13 @@ const INTERRUPTED: u8 = 130;
 
 /// An error with advice and an exit code.
 #[derive(Debug)]
-struct Failure {
+struct CliFailure {
     error: anyhow::Error,
     hint: Option<String>,
     code: u8,
 }
 
-impl Failure {
+impl CliFailure {
     fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { error: error.into(), hint: None, code: USAGE }
     }
@@ -74,14 +74,14 @@ impl Failure {
     }
 }
 
-impl From<crate::session::SessionError> for Failure {
+impl From<crate::session::SessionError> for CliFailure {
     fn from(error: crate::session::SessionError) -> Self {
         let hint = error.hint().map(str::to_owned);
         Self { hint, ..Self::usage(error) }
     }
 }
 
-impl From<crate::config::ConfigError> for Failure {
+impl From<crate::config::ConfigError> for CliFailure {
     fn from(error: crate::config::ConfigError) -> Self {
         let hint = error.hint().map(str::to_owned);
         Self { hint, ..Self::usage(error) }
@@ -95,7 +95,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let typed: Vec<OsString> = arguments.into_iter().collect();
     // What stands behind it is a prompt, whatever it looks like.
     let is_plainly_said = typed.iter().any(|argument| argument == "--");
-    let arguments = match Arguments::try_parse_from(typed) {
+    let arguments = match CliArgs::try_parse_from(typed) {
         Ok(arguments) => arguments,
         Err(error) => {
             // clap's own words; --help and --version come this way too, and are no failure.
@@ -108,7 +108,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let words = if is_plainly_said { &[][..] } else { &arguments.message };
-    match slip::refuse(words).and_then(|()| dispatch(arguments)) {
+    match typo::refuse(words).and_then(|()| dispatch(arguments)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             report(&failure);
@@ -117,20 +117,20 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
+fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
     match &arguments.command {
-        Some(Command::Sessions(what)) => sessions::run(&arguments, what),
-        Some(Command::Settings { json }) => settings::run(&arguments, *json),
-        Some(Command::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
-        Some(Command::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),
-        Some(Command::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
-        Some(Command::Completions { shell }) => manual::completions(*shell),
-        Some(Command::Man) => manual::man_page(),
+        Some(CliCommand::Sessions(what)) => sessions::run(&arguments, what),
+        Some(CliCommand::Settings { json }) => settings::run(&arguments, *json),
+        Some(CliCommand::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
+        Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),
+        Some(CliCommand::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
+        Some(CliCommand::Completions { shell }) => manual::completions(*shell),
+        Some(CliCommand::Man) => manual::man_page(),
         None => run::run(arguments),
     }
 }
 
-fn report(failure: &Failure) {
+fn report(failure: &CliFailure) {
     stderr_line!("error: {:#}", failure.error);
     if let Some(hint) = &failure.hint {
         stderr_line!("  hint: {hint}");

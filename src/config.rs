@@ -5,12 +5,12 @@
 //! project's, then from `auth.json`; they are never settings, and never printed.
 
 mod auth;
+mod dirs;
 mod dotenv;
-mod folders;
-mod foreign;
+mod edit;
+mod import_dirs;
+mod invalid;
 mod trust;
-mod write;
-mod wrong;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -26,12 +26,12 @@ use crate::setting::{
 };
 use crate::suggest;
 
-pub use auth::{Removed, remove_key, store_key};
-pub use folders::Folders;
-pub use foreign::ForeignLogs;
-pub use trust::{Project, TrustStore, Word};
-pub use write::store_setting;
-pub use wrong::WrongSetting;
+pub use auth::{KeyRemoval, remove_key, store_key};
+pub use dirs::Folders;
+pub use edit::store_setting;
+pub use import_dirs::ImportDirs;
+pub use invalid::WrongSetting;
+pub use trust::{Project, TrustAnswer, TrustStore};
 
 /// Environment variables: the process's own, or a test's.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ pub struct FlagValue {
 
 /// Where a provider is and what lets tiller in.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct ConfigAccess {
     /// The key; a server of one's own may need none.
     pub key: Option<SecretString>,
     /// The server, if it isn't the provider's own.
@@ -108,7 +108,7 @@ pub enum KeySource {
 
 /// What is said of the configuration from outside of its usual places.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Given<'a> {
+pub struct GivenValues<'a> {
     /// Settings on the command line.
     pub flags: &'a [FlagValue],
     /// The file of keys to read instead of the user's `.env`.
@@ -194,7 +194,7 @@ impl Config {
     ///
     /// # Errors
     /// When a file is there and can't be read, or a variable or a flag has a value that its setting doesn't take.
-    pub fn load(mut environment: Environment, given: Given<'_>) -> Result<Self, ConfigError> {
+    pub fn load(mut environment: Environment, given: GivenValues<'_>) -> Result<Self, ConfigError> {
         let folders = Folders::find(&environment)?;
         let dotenv = folders.config.join(".env");
         let mut warnings = Vec::new();
@@ -213,7 +213,7 @@ impl Config {
             let variables = variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect();
             environment.fill(variables, &path);
         }
-        let auth::Keys { keys, warnings: of_keys } = auth::keys(&folders.auth())?;
+        let auth::StoredKeys { keys, warnings: of_keys } = auth::keys(&folders.auth())?;
         warnings.extend(of_keys);
         let mut settings = Settings::default();
         let own = folders.config.join("settings.json");
@@ -262,11 +262,11 @@ impl Config {
     /// The key and server of a provider, by the names it uses itself (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`), else the key
     /// in `auth.json`. One of them is enough.
     #[must_use]
-    pub fn access(&self, provider: &str) -> Option<Access> {
+    pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
         let key = self.environment.value(&key_name(provider)).map(|key| SecretString::from(key.to_owned()));
         let key = key.or_else(|| self.keys.get(provider).cloned());
         let base_url = self.base_url(provider);
-        (key.is_some() || base_url.is_some()).then_some(Access { key, base_url })
+        (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
     }
 
     /// Where the key of a provider comes from; `None` where there is none.
@@ -290,14 +290,14 @@ impl Config {
     ///
     /// # Errors
     /// When there is no home directory.
-    pub fn foreign_logs(&self) -> Result<ForeignLogs, ConfigError> {
-        ForeignLogs::find(&self.environment)
+    pub fn foreign_logs(&self) -> Result<ImportDirs, ConfigError> {
+        ImportDirs::find(&self.environment)
     }
 
     /// The names of the home directory, absolute: as `HOME` says, and with links resolved if that is another one.
     #[must_use]
     pub fn home_folders(&self) -> Vec<PathBuf> {
-        let named = self.environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
+        let named = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
         let named = named.filter(|home| home.is_absolute());
         let real = named.as_ref().and_then(|home| home.canonicalize().ok());
         let real = real.filter(|real| Some(real) != named.as_ref());
@@ -444,7 +444,7 @@ fn take_file(
         Ok(object) => object,
         Err(error) => {
             complaints.wrong.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
-            wrong::be_strict(settings, source);
+            invalid::be_strict(settings, source);
             return;
         }
     };
@@ -463,7 +463,7 @@ fn take_file(
                 Err(error) => {
                     complaints.wrong.push(WrongSetting::value(setting, path, &error));
                     if **setting == setting::APPROVAL {
-                        wrong::be_strict(settings, source.clone());
+                        invalid::be_strict(settings, source.clone());
                     }
                 }
             },
@@ -539,7 +539,7 @@ mod tests {
         environment
             .variables
             .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Config::load(environment, Given { flags, ..Given::default() })
+        Config::load(environment, GivenValues { flags, ..GivenValues::default() })
     }
 
     #[test]
@@ -582,7 +582,8 @@ mod tests {
         std::fs::write(root.join(".env"), env).unwrap();
         let project = Project::find(&root, home.path()).unwrap();
         let environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
-        let config = Config::load(environment, Given { trusted: Some(&project), ..Given::default() });
+        let config =
+            Config::load(environment, GivenValues { trusted: Some(&project), ..GivenValues::default() });
         (home, config)
     }
 

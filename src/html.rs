@@ -4,13 +4,13 @@
 //! draws until the page's script moves them in. What comes from the log goes through `markup`, where only tags of this
 //! program's own are tags; a Content-Security-Policy says the same to the browser. The page depends on nothing but the log.
 
-mod article;
+mod chrome;
+mod entry;
+mod markdown;
 mod markup;
 mod outline;
-mod prose;
-mod result;
-mod service;
-mod side;
+mod tool_call;
+mod worker;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,11 +18,11 @@ use sha2::{Digest, Sha256};
 
 use crate::id::EntryId;
 use crate::session::{Reader, SessionError};
-use article::{article, parting};
+use entry::{article, parting};
 use markup::Markup;
 use outline::Outline;
 
-pub use service::{SERVICE, serve};
+pub use worker::{SERVICE, serve};
 
 /// The style sheet.
 const STYLE: &str = include_str!("html/page.css");
@@ -43,11 +43,11 @@ pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     let mut out = Markup::default();
     let title = title(reader);
     head(&mut out, &title);
-    side::top(&mut out, reader, &outline, &title);
+    chrome::top(&mut out, reader, &outline, &title);
     out.tags("<div class=\"columns\">\n");
-    side::tree(&mut out, &outline);
+    chrome::tree(&mut out, &outline);
     out.tags("<main>\n");
-    side::warnings(&mut out, &outline.findings);
+    chrome::warnings(&mut out, &outline.findings);
     parting(&mut out, &outline, &outline.roots);
     out.markup(&open);
     if outline.items.iter().flatten().next().is_none() {

@@ -5,14 +5,14 @@
 //! next one is read; from a terminal lines are heard at any time, and those typed while the agent works steer it.
 
 mod commands;
-mod conversation;
 mod help;
+mod input;
 mod lines;
 mod login;
+mod printer;
 mod question;
-mod teller;
+mod repl;
 mod tree;
-mod typed;
 
 use std::io::{self, Read, Write};
 
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::{AgentError, AgentSession, CredentialStore};
 
-pub use login::Hush;
+pub use login::EchoGuard;
 
 /// How the front end begins.
 #[derive(Clone, Debug)]
@@ -30,18 +30,18 @@ pub struct PlainOptions {
     /// Blocks of text that go to the model with it.
     pub attached: String,
     /// Who gives the lines.
-    pub manner: Manner,
+    pub manner: InputMode,
     /// What `/login` and `/logout` do; `None` says that they can't.
     pub keys: Option<CredentialStore>,
     /// Keeps the terminal from showing a key that is typed; `None` where the lines are nobody's typing.
-    pub hush: Option<Hush>,
+    pub hush: Option<EchoGuard>,
     /// What is told first, a line each.
     pub banner: Vec<String>,
 }
 
 /// Who gives the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum InputMode {
     /// A person at a terminal: heard at any time, and asked.
     Conversation,
     /// A pipe: one line after the other.
@@ -102,12 +102,12 @@ pub async fn run(
     let Outputs { out, mut err } = outputs;
     let manner = options.manner;
     let outputs = Outputs { out, err: &mut err };
-    let ended = conversation::run(&agent, lines::read(input), outputs, interrupts, options).await;
+    let ended = repl::run(&agent, lines::read(input), outputs, interrupts, options).await;
     let reader = agent.reader();
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
     }
-    if manner == Manner::Conversation && reader.is_kept() {
+    if manner == InputMode::Conversation && reader.is_kept() {
         // A closed output is nobody to tell.
         let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }

@@ -12,7 +12,7 @@ use crate::session::entry::Header;
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum PrintOutput {
     /// The final answer.
     Text,
     /// The session's header, then every event, a JSON line each.
@@ -42,7 +42,7 @@ pub enum PrintError {
 pub async fn run(
     agent: &AgentSession,
     (prompt, options): (String, PromptOptions),
-    output: Output,
+    output: PrintOutput,
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> Result<RunOutcome, PrintError> {
@@ -67,7 +67,7 @@ pub async fn run(
 }
 
 struct Printer<'a, Out, Err> {
-    output: Output,
+    output: PrintOutput,
     out: &'a mut Out,
     err: &'a mut Err,
     answer: Option<AssistantMessage>,
@@ -78,7 +78,7 @@ struct Printer<'a, Out, Err> {
 }
 
 impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
-    fn new(output: Output, out: &'a mut Out, err: &'a mut Err) -> Self {
+    fn new(output: PrintOutput, out: &'a mut Out, err: &'a mut Err) -> Self {
         Self {
             output,
             out,
@@ -91,7 +91,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
     }
 
     fn begin(&mut self, header: &Header) -> io::Result<()> {
-        if self.output == Output::Json {
+        if self.output == PrintOutput::Json {
             serde_json::to_writer(&mut *self.out, header)?;
             self.out.write_all(b"\n")?;
         }
@@ -106,7 +106,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 messages.iter().for_each(|message| self.note(message));
             }
         }
-        if self.output == Output::Json { heard.write_lines(self.out) } else { Ok(()) }
+        if self.output == PrintOutput::Json { heard.write_lines(self.out) } else { Ok(()) }
     }
 
     fn event(&mut self, event: &EventKind) -> io::Result<()> {
@@ -128,7 +128,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 error_message: Some(error),
                 ..
             } => writeln!(self.err, "warning: {error}")?,
-            EventKind::Notice { message } if self.output == Output::Text => {
+            EventKind::Notice { message } if self.output == PrintOutput::Text => {
                 writeln!(self.out, "{}", message.trim_end())?;
             }
             EventKind::MessageEnd { message } => self.note(message),
@@ -147,14 +147,15 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
 
     fn end(self) -> Result<RunOutcome, PrintError> {
         let answer = self.answer.unwrap_or_default();
-        if self.lost > 0 && self.output == Output::Json {
+        if self.lost > 0 && self.output == PrintOutput::Json {
             let lost = self.lost;
             writeln!(
                 self.err,
                 "warning: {lost} events were passed over because stdout is slow; the log has everything"
             )?;
         }
-        if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
+        if self.output == PrintOutput::Text
+            && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
         {
             writeln!(self.out, "{}", answer.joined_text())?;
         }

@@ -4,16 +4,16 @@
 //! read on one thread and written on another; between them one task carries commands out in the order in which they
 //! came. One that takes its time steps aside, so that it holds up no other.
 
-mod answer;
 mod command;
-mod data;
-mod fields;
+mod framing;
+mod handler;
 mod id;
-mod lines;
 mod outbox;
-mod perform;
-mod scribe;
+mod params;
+mod response;
 mod serve;
+mod views;
+mod writer;
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -30,17 +30,17 @@ pub struct RpcOptions {
     /// What `get_settings` answers with: every setting, its value and where that comes from.
     pub settings: Value,
     /// What `export_html` does; `None` says that it can't.
-    pub exporter: Option<Exporter>,
+    pub exporter: Option<RpcExporter>,
 }
 
 /// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
 #[derive(Clone)]
-pub struct Exporter(Arc<Export>);
+pub struct RpcExporter(Arc<Export>);
 
 /// From a session, the working directory and a file's name, perhaps none, to the file that was made, or what went wrong.
 type Export = dyn Fn(&Reader, &Path, Option<&str>) -> Result<PathBuf, String> + Send + Sync;
 
-impl Exporter {
+impl RpcExporter {
     /// Exports by this function.
     pub fn new(
         export: impl Fn(&Reader, &Path, Option<&str>) -> Result<PathBuf, String> + Send + Sync + 'static,
@@ -74,5 +74,5 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     options: RpcOptions,
 ) -> Result<(), RpcError> {
-    serve::serve(agent, lines::read(input), output, stop, options).await
+    serve::serve(agent, framing::read(input), output, stop, options).await
 }

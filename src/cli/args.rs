@@ -15,9 +15,9 @@ pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 /// The agent session that never loses, never lags, and never has to be abandoned.
 #[derive(Debug, Parser)]
 #[command(name = "tiller", version, about, max_term_width = 100)]
-pub(super) struct Arguments {
+pub(super) struct CliArgs {
     #[command(subcommand)]
-    pub(super) command: Option<Command>,
+    pub(super) command: Option<CliCommand>,
     /// What to say first; @FILE puts a file's text in
     #[arg(value_name = "MESSAGE|@FILE")]
     pub(super) message: Vec<String>,
@@ -190,7 +190,7 @@ pub(super) struct PlaceArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     /// Look at sessions; check, name, label, hide, move, export, import and remove them
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -234,7 +234,7 @@ impl PlaceArgs {
     }
 }
 
-impl Arguments {
+impl CliArgs {
     /// The flags that are settings.
     pub(super) fn settings(&self) -> Vec<FlagValue> {
         let texts = [
@@ -276,19 +276,19 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 
     #[test]
     fn two_ways_to_choose_a_session_exclude_each_other() {
-        assert!(Arguments::try_parse_from(["tiller", "-c", "--session", "x"]).is_err());
-        assert!(Arguments::try_parse_from(["tiller", "-c", "-r"]).is_err());
-        assert!(Arguments::try_parse_from(["tiller", "-c", "go on"]).is_ok());
+        assert!(CliArgs::try_parse_from(["tiller", "-c", "--session", "x"]).is_err());
+        assert!(CliArgs::try_parse_from(["tiller", "-c", "-r"]).is_err());
+        assert!(CliArgs::try_parse_from(["tiller", "-c", "go on"]).is_ok());
     }
 
     #[test]
     fn a_query_may_follow_the_wish_to_resume() {
-        let resume = |line: &[&str]| Arguments::try_parse_from(line).unwrap().session.resume;
+        let resume = |line: &[&str]| CliArgs::try_parse_from(line).unwrap().session.resume;
         assert_eq!(resume(&["tiller", "-r"]).as_deref(), Some(""));
         assert_eq!(resume(&["tiller", "-p", "-r", "parser", "go on"]).as_deref(), Some("parser"));
         assert_eq!(resume(&["tiller", "--resume=parser"]).as_deref(), Some("parser"));
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_command_may_follow_flags_but_not_the_words_of_a_message() {
         let message = |line: &[&str]| {
-            let arguments = Arguments::try_parse_from(line).unwrap();
+            let arguments = CliArgs::try_parse_from(line).unwrap();
             (arguments.command.is_some(), arguments.message)
         };
         assert_eq!(message(&["tiller", "--model", "opus", "settings"]), (true, Vec::new()));
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn verbose_raises_the_log_level_unless_it_is_named() {
         let level = |line: &[&str]| {
-            let flags = Arguments::try_parse_from(line).unwrap().settings();
+            let flags = CliArgs::try_parse_from(line).unwrap().settings();
             flags.into_iter().map(|flag| (flag.flag, flag.value)).collect::<Vec<_>>()
         };
         assert_eq!(level(&["tiller", "-v"]), [("--verbose", "debug".to_owned())]);
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn flags_that_are_settings_reach_the_table() {
         let line = ["tiller", "--max-turns", "3", "--approval", "read-only", "--no-skills"];
-        let arguments = Arguments::try_parse_from(line).unwrap();
+        let arguments = CliArgs::try_parse_from(line).unwrap();
         let flags: Vec<_> =
             arguments.settings().into_iter().map(|flag| (flag.setting.name, flag.value)).collect();
         let expected = [("max_turns", "3"), ("approval", "read-only"), ("skills", "off")];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Failure;
-use super::assemble::{self, Opened};
+use super::CliFailure;
+use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
 use crate::agent::extension::process::{Launch, Permit, Surroundings};
 use crate::config::{Config, Project};
@@ -14,8 +14,8 @@ use crate::setting;
 pub(super) async fn start(
     config: &Config,
     project: Option<&Project>,
-    opened: &Opened,
-) -> Result<Extensions, Failure> {
+    opened: &OpenedLog,
+) -> Result<Extensions, CliFailure> {
     let timeout = config.settings.count(&setting::EXTENSIONS_TIMEOUT_MS).unwrap_or_default();
     let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
     let always: Permit = Arc::new(|| true);
@@ -34,11 +34,11 @@ pub(super) async fn start(
     });
     if !launches.is_empty() {
         let surroundings = Surroundings {
-            runner: assemble::runner()?,
+            runner: wiring::runner()?,
             session: opened.session(),
             cwd: opened.cwd().to_owned(),
             withheld: config.secret_names(),
-            limits: assemble::output_limits(config),
+            limits: wiring::output_limits(config),
         };
         extensions.start(launches, &surroundings).await;
     }

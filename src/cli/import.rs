@@ -6,30 +6,30 @@ use std::time::SystemTime;
 
 use anyhow::anyhow;
 
-use super::assemble;
-use super::run::Given;
+use super::run::RunInput;
 use super::sessions::import::{everywhere, named, places};
-use super::{Failure, args::Arguments};
+use super::wiring;
+use super::{CliFailure, args::CliArgs};
 use crate::config::Config;
 use crate::session::import::{ImportMode, Imported, Importer, glance};
-use crate::tui::{ForeignLog, ForeignLogs, ImportDesk};
+use crate::tui::{ForeignLog, ForeignLogs, ImportService};
 use crate::unit::UnixMs;
 
 /// Most logs that are offered: the newest.
 const OFFERED: usize = 100;
 
-pub(super) fn desk(given: &Given) -> ImportDesk {
-    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+pub(super) fn desk(given: &RunInput) -> ImportService {
+    let told = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let (config, arguments) = (Arc::clone(&given.config), Arc::clone(&given.arguments));
     let found = Arc::clone(&given.config);
-    ImportDesk::new(
+    ImportService::new(
         move || find(&found).map_err(told),
         move |cwd, typed| take(&arguments, &config, cwd, typed).map_err(told),
     )
 }
 
 /// The newest logs of other programs.
-fn find(config: &Config) -> Result<ForeignLogs, Failure> {
+fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     let dated = |path: PathBuf| -> Option<(UnixMs, PathBuf)> {
         let modified = path.metadata().and_then(|facts| facts.modified()).ok()?;
         (!is_of_a_helper(&path)).then(|| (modified.into(), path))
@@ -48,16 +48,16 @@ fn is_of_a_helper(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }
 
-fn take(arguments: &Arguments, config: &Config, cwd: &Path, typed: &str) -> Result<Vec<Imported>, Failure> {
+fn take(arguments: &CliArgs, config: &Config, cwd: &Path, typed: &str) -> Result<Vec<Imported>, CliFailure> {
     if arguments.session.no_session {
         let refused = anyhow!("nothing is kept on disk here, so nothing can be imported");
-        return Err(Failure::usage(refused).hint("start tiller without --no-session"));
+        return Err(CliFailure::usage(refused).hint("start tiller without --no-session"));
     }
     // On the screen there is no --all; the list of what there is takes its place.
     let logs = named(&[place(config, cwd, typed)])
         .map_err(|failure| failure.hint("/import alone lists the logs that there are"))?
         .logs;
-    let manager = assemble::manager(arguments, config, cwd.to_owned());
+    let manager = wiring::manager(arguments, config, cwd.to_owned());
     let now = SystemTime::now().into();
     let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now };
     Ok(logs.iter().map(|log| importer.file(log)).collect())

@@ -10,9 +10,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::args::Arguments;
+use super::args::CliArgs;
 use super::console;
-use super::front::Front;
+use super::frontend::FrontEnd;
 use crate::config::Config;
 use crate::files;
 use crate::setting;
@@ -36,12 +36,15 @@ pub(super) struct Targets {
 
 impl Targets {
     /// Without a session nothing is kept on disk, the log file included. The screen leaves no room for stderr.
-    pub(super) fn choose(arguments: &Arguments, front: Front) -> Self {
-        Self { file: !arguments.session.no_session, stderr: arguments.place.verbose && front != Front::Tui }
+    pub(super) fn choose(arguments: &CliArgs, front: FrontEnd) -> Self {
+        Self {
+            file: !arguments.session.no_session,
+            stderr: arguments.place.verbose && front != FrontEnd::Tui,
+        }
     }
 
     /// The places for a command that runs no session, such as `tiller sessions`.
-    pub(super) fn of_command(arguments: &Arguments) -> Self {
+    pub(super) fn of_command(arguments: &CliArgs) -> Self {
         Self { file: true, stderr: arguments.place.verbose }
     }
 }

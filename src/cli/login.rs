@@ -1,6 +1,6 @@
 //! `tiller login` and `tiller logout`, and what `/login` and `/logout` do on the screen: keys of providers in `auth.json`.
 
-mod ask;
+mod password;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::args::Arguments;
-use super::assemble::{self, PUBLIC};
-use super::out::say;
-use super::run::Given;
-use super::trust::{self, Asking};
-use super::{DONE, Failure, INTERRUPTED};
+use super::args::CliArgs;
+use super::run::RunInput;
+use super::stdout::say;
+use super::trust::{self, TrustPrompt};
+use super::wiring::{self, PUBLIC};
+use super::{CliFailure, DONE, INTERRUPTED};
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
-use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
-use crate::plain::Hush;
+use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key, store_key};
+use crate::plain::EchoGuard;
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
 use crate::setting;
@@ -25,13 +25,13 @@ use crate::tui::ProviderKey;
 
 /// What a key is looked up by and kept with: the arguments and the project of a call.
 struct Keyring<'a> {
-    arguments: &'a Arguments,
+    arguments: &'a CliArgs,
     project: Option<&'a Project>,
 }
 
 /// `tiller login`.
-pub(super) fn log_in(arguments: &Arguments, provider: Option<&str>) -> Result<u8, Failure> {
-    let (config, project) = trust::config(arguments, Asking::Nobody)?;
+pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, CliFailure> {
+    let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
     let keyring = Keyring { arguments, project: project.as_ref() };
     let name = match provider {
         Some(typed) => known(typed)?,
@@ -47,21 +47,21 @@ pub(super) fn log_in(arguments: &Arguments, provider: Option<&str>) -> Result<u8
 }
 
 /// `tiller logout`.
-pub(super) fn log_out(arguments: &Arguments, provider: Option<&str>) -> Result<u8, Failure> {
-    let (config, project) = trust::config(arguments, Asking::Nobody)?;
+pub(super) fn log_out(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, CliFailure> {
+    let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
     let keyring = Keyring { arguments, project: project.as_ref() };
     match provider {
         Some(typed) => tell(&keyring.forget(typed)?),
         None => {
             say(&keyring.holders(&config).iter().map(row).collect::<String>())?;
-            Err(Failure::usage(anyhow!("whose key?")).hint("`tiller logout PROVIDER` takes it away"))
+            Err(CliFailure::usage(anyhow!("whose key?")).hint("`tiller logout PROVIDER` takes it away"))
         }
     }
 }
 
 /// What front ends do with keys. When nobody else can be asked any more, the demo can.
-pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> CredentialStore {
-    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+pub(super) fn desk(arguments: &Arc<CliArgs>, project: Option<&Project>) -> CredentialStore {
+    let told = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let desk = CredentialStore::new(
@@ -82,7 +82,7 @@ pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> Cre
 }
 
 /// Returns the sources of providers' keys in words, for the first screen of a session whose model is of one of them.
-pub(super) fn key_sources(given: &Given, in_use: &str) -> Vec<ProviderKey> {
+pub(super) fn key_sources(given: &RunInput, in_use: &str) -> Vec<ProviderKey> {
     let keyring = Keyring { arguments: &given.arguments, project: given.project.as_ref() };
     let mut providers = PUBLIC.to_vec();
     if !providers.contains(&in_use) {
@@ -97,17 +97,17 @@ pub(super) fn key_sources(given: &Given, in_use: &str) -> Vec<ProviderKey> {
 
 /// Keeps the terminal from showing what is typed until this is dropped.
 pub(super) fn unechoed() -> std::io::Result<impl Drop> {
-    ask::Unechoed::begin()
+    password::EchoOffGuard::begin()
 }
 
 /// How a terminal is kept from showing a line that is typed.
-pub(super) fn hush() -> Hush {
-    Hush::new(|| Ok(Box::new(ask::Unechoed::begin()?)))
+pub(super) fn hush() -> EchoGuard {
+    EchoGuard::new(|| Ok(Box::new(password::EchoOffGuard::begin()?)))
 }
 
 impl Keyring<'_> {
     /// The configuration as it is now. A project that was changed has no say in where keys go.
-    fn config(&self) -> Result<Config, Failure> {
+    fn config(&self) -> Result<Config, CliFailure> {
         Ok(trust::anew(self.arguments, self.project)?.0)
     }
 
@@ -149,11 +149,11 @@ impl Keyring<'_> {
         })
     }
 
-    fn keep(&self, typed: &str, key: &SecretString) -> Result<CredentialChange, Failure> {
+    fn keep(&self, typed: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
         let name = known(typed)?;
         // What can't stand in a header is no key, and was pasted by mistake.
         if key.expose_secret().chars().any(|c| c.is_control() || c.is_whitespace() || !c.is_ascii()) {
-            return Err(Failure::usage(anyhow!(
+            return Err(CliFailure::usage(anyhow!(
                 "that is no key: it holds spaces or characters beyond ASCII"
             )));
         }
@@ -170,20 +170,20 @@ impl Keyring<'_> {
                 (format!("{name} can be asked now; its key is kept in {path}"), None)
             }
         };
-        Ok(CredentialChange { change: assemble::public(self.arguments, &config, name)?, said, hint })
+        Ok(CredentialChange { change: wiring::public(self.arguments, &config, name)?, said, hint })
     }
 
-    fn forget(&self, typed: &str) -> Result<CredentialChange, Failure> {
+    fn forget(&self, typed: &str) -> Result<CredentialChange, CliFailure> {
         let name = known(typed)?;
         let path = self.config()?.folders.auth();
         let removed = remove_key(&path, name)?;
         let config = self.config()?;
         let path = path.display();
         let origin = self.origin(&config, name);
-        if removed == Removed::NotThere {
+        if removed == KeyRemoval::NotThere {
             return Err(not_kept(name, origin, &path.to_string()));
         }
-        let change = assemble::public(self.arguments, &config, name)?;
+        let change = wiring::public(self.arguments, &config, name)?;
         let gone = format!("the key of {name} is no longer in {path}");
         let (said, hint) = match (origin, &change) {
             (CredentialOrigin::Elsewhere(place), _) => {
@@ -197,14 +197,14 @@ impl Keyring<'_> {
 }
 
 /// There was no key to take away.
-fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> Failure {
+fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
         CredentialOrigin::Elsewhere(place) => {
-            Failure::usage(anyhow!("the key of {name} isn't in {path}; it comes from {place}"))
+            CliFailure::usage(anyhow!("the key of {name} isn't in {path}; it comes from {place}"))
                 .hint(without(&place))
         }
         CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
-            Failure::usage(anyhow!("there is no key of {name} in {path}"))
+            CliFailure::usage(anyhow!("there is no key of {name} in {path}"))
         }
     }
 }
@@ -219,10 +219,10 @@ fn without(place: &str) -> String {
 }
 
 /// The provider that is meant.
-fn known(typed: &str) -> Result<&'static str, Failure> {
+fn known(typed: &str) -> Result<&'static str, CliFailure> {
     let found = PUBLIC.into_iter().find(|name| *name == typed);
     found.ok_or_else(|| {
-        Failure::usage(anyhow!("there is no provider `{typed}` that takes a key"))
+        CliFailure::usage(anyhow!("there is no provider `{typed}` that takes a key"))
             .hint(format!("these do: {}", PUBLIC.join(", ")))
     })
 }
@@ -236,7 +236,7 @@ fn row(holder: &ProviderCredential) -> String {
     format!("{:<12}{from}\n", holder.provider)
 }
 
-fn tell(change: &CredentialChange) -> Result<u8, Failure> {
+fn tell(change: &CredentialChange) -> Result<u8, CliFailure> {
     say(&format!("{}\n", change.said))?;
     if let Some(hint) = &change.hint {
         stderr_line!("  hint: {hint}");
@@ -245,23 +245,23 @@ fn tell(change: &CredentialChange) -> Result<u8, Failure> {
 }
 
 /// The key, from the keyboard without showing it, else the first line of stdin; `None` when the user left.
-fn typed_key(name: &str) -> Result<Option<SecretString>, Failure> {
+fn typed_key(name: &str) -> Result<Option<SecretString>, CliFailure> {
     let cant = "can't read the key";
     let typed = if io::stdin().is_terminal() {
-        match ask::unseen(&format!("Key of {name} (it is not shown): "))
+        match password::unseen(&format!("Key of {name} (it is not shown): "))
             .context(cant)
-            .map_err(Failure::run)?
+            .map_err(CliFailure::run)?
         {
             Some(typed) => typed,
             None => return Ok(None),
         }
     } else {
         let mut line = String::new();
-        io::stdin().lock().read_line(&mut line).context(cant).map_err(Failure::run)?;
+        io::stdin().lock().read_line(&mut line).context(cant).map_err(CliFailure::run)?;
         line
     };
     match typed.trim() {
-        "" => Err(Failure::usage(anyhow!("there was no key")).hint("nothing was changed")),
+        "" => Err(CliFailure::usage(anyhow!("there was no key")).hint("nothing was changed")),
         key => Ok(Some(key.to_owned().into())),
     }
 }

@@ -4,21 +4,21 @@ use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::args::Arguments;
-use super::out::write;
-use super::{DONE, Failure};
+use super::args::CliArgs;
+use super::stdout::write;
+use super::{CliFailure, DONE};
 
-pub(super) fn completions(shell: Shell) -> Result<u8, Failure> {
+pub(super) fn completions(shell: Shell) -> Result<u8, CliFailure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "tiller", &mut script);
+    clap_complete::generate(shell, &mut CliArgs::command(), "tiller", &mut script);
     write(&script)?;
     Ok(DONE)
 }
 
-pub(super) fn man_page() -> Result<u8, Failure> {
+pub(super) fn man_page() -> Result<u8, CliFailure> {
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
-    rendered.context("can't render the manual page").map_err(Failure::run)?;
+    let rendered = clap_mangen::Man::new(CliArgs::command()).render(&mut page);
+    rendered.context("can't render the manual page").map_err(CliFailure::run)?;
     write(&page)?;
     Ok(DONE)
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
-use super::args::Arguments;
-use super::assemble::{self, ModelList};
+use super::args::CliArgs;
 use super::console::stderr_line;
-use super::out::say;
-use super::trust::{self, Asking};
-use super::{DONE, Failure};
+use super::stdout::say;
+use super::trust::{self, TrustPrompt};
+use super::wiring::{self, ModelList};
+use super::{CliFailure, DONE};
 use crate::config::Config;
 use crate::message::ThinkingLevel;
 use crate::provider::ImageInput;
@@ -25,9 +25,9 @@ struct Row {
     is_usable: bool,
 }
 
-pub(super) fn run(arguments: &Arguments, query: Option<&str>, json: bool) -> Result<u8, Failure> {
-    let (config, _) = trust::config(arguments, Asking::Nobody)?;
-    let ModelList { providers, configured } = assemble::named_models(arguments, &config)?;
+pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Result<u8, CliFailure> {
+    let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
+    let ModelList { providers, configured } = wiring::named_models(arguments, &config)?;
     for (provider, reason) in providers.misconfigured() {
         stderr_line!("warning: {provider} can't be used: {reason}");
     }
@@ -38,19 +38,19 @@ pub(super) fn run(arguments: &Arguments, query: Option<&str>, json: bool) -> Res
     let mut rows: Vec<Row> = usable.chain(locked).filter(|row| row.matches(query)).collect();
     rows.retain(|row| listed.insert(row.name()));
     if let (Some(query), []) = (query, &rows[..]) {
-        return Err(Failure::run(anyhow!("no model matches `{query}`"))
+        return Err(CliFailure::run(anyhow!("no model matches `{query}`"))
             .hint("--model PROVIDER/ID takes ids that are not listed, too"));
     }
     if json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-        say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
+        say(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
     } else {
         say(&table(&rows))?;
     }
     Ok(DONE)
 }
 
-fn row(config: &Config, arguments: &Arguments, facts: ModelFacts, is_usable: bool) -> Row {
+fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> Row {
     let is_named = config.settings.text(&setting::PROVIDER) == Some(&facts.provider);
     let has_flag = is_named && arguments.model.api_key.is_some();
     let has_key = has_flag || config.key_source(&facts.provider).is_some();

@@ -2,27 +2,27 @@
 
 use std::io;
 
-use super::assemble::output_limits;
-use super::front::Front;
-use super::input::{self, Stdin};
-use super::run::{Given, assembled, start, tell_first};
+use super::first_prompt::{self, Stdin};
+use super::frontend::FrontEnd;
+use super::run::{RunInput, assembled, start, tell_first};
 use super::signals;
-use super::{DONE, FAILED, Failure, INTERRUPTED, login};
+use super::wiring::output_limits;
+use super::{CliFailure, DONE, FAILED, INTERRUPTED, login};
 use crate::agent::Approver;
 use crate::cli::console;
-use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
+use crate::plain::{self, InputMode, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
 
-pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
+pub(super) async fn run(given: &RunInput, front: FrontEnd) -> Result<u8, CliFailure> {
     let arguments = &given.arguments;
     let assembled = assembled(given, front).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let limits = output_limits(&given.config);
-    let first = input::first_prompt(&arguments.message, &cwd, limits, Stdin::Leave)?;
+    let first = first_prompt::first_prompt(&arguments.message, &cwd, limits, Stdin::Leave)?;
     let prompt = first.text();
     let manner = match front.audience() {
-        Approver::Present => Manner::Conversation,
-        Approver::Absent => Manner::Batch,
+        Approver::Present => InputMode::Conversation,
+        Approver::Absent => InputMode::Batch,
     };
     let model = &assembled.parts.first.model;
     let options = PlainOptions {
@@ -30,7 +30,7 @@ pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
         attached: first.attached(),
         manner,
         keys: Some(login::desk(arguments, given.project.as_ref())),
-        hush: (manner == Manner::Conversation).then(login::hush),
+        hush: (manner == InputMode::Conversation).then(login::hush),
         banner: banner(manner, &model.reference().to_string(), model.facts.provider == demo::NAME),
     };
     let _scratch = assembled.scratch;
@@ -44,12 +44,12 @@ pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
         Ok(PlainExit::Interrupted) => Ok(INTERRUPTED),
         // Whoever reads our output has seen enough.
         Err(PlainError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
-        Err(error) => Err(Failure::run(error)),
+        Err(error) => Err(CliFailure::run(error)),
     }
 }
 
-fn banner(manner: Manner, model: &str, is_demo: bool) -> Vec<String> {
-    if manner == Manner::Batch {
+fn banner(manner: InputMode, model: &str, is_demo: bool) -> Vec<String> {
+    if manner == InputMode::Batch {
         return Vec::new();
     }
     let mut lines =

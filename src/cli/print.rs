@@ -5,54 +5,55 @@ use std::io::{self, Write};
 use anyhow::{Context, anyhow};
 
 use super::args::PrintMode;
-use super::assemble::output_limits;
-use super::front::Front;
-use super::input::{self, Stdin};
-use super::run::{Given, assembled, start, tell_first};
+use super::first_prompt::{self, Stdin};
+use super::frontend::FrontEnd;
+use super::run::{RunInput, assembled, start, tell_first};
 use super::signals::Interruption;
-use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
+use super::wiring::output_limits;
+use super::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use crate::agent::AgentError;
 use crate::cli::console;
 use crate::event::RunOutcome;
-use crate::print::{self, Output, PrintError};
+use crate::print::{self, PrintError, PrintOutput};
 
-pub(super) async fn run(given: &Given) -> Result<u8, Failure> {
+pub(super) async fn run(given: &RunInput) -> Result<u8, CliFailure> {
     let arguments = &given.arguments;
-    let assembled = assembled(given, Front::Print).await?;
+    let assembled = assembled(given, FrontEnd::Print).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, output_limits(&given.config), Stdin::Read)?;
+    let prompt =
+        first_prompt::first_prompt(&arguments.message, &cwd, output_limits(&given.config), Stdin::Read)?;
     if prompt.is_empty() {
-        return Err(Failure::usage(anyhow!("there is nothing to ask"))
+        return Err(CliFailure::usage(anyhow!("there is nothing to ask"))
             .hint("give a message, or pipe one in: tiller -p \"what does this project do?\""));
     }
     let output = match arguments.print.mode {
-        Some(PrintMode::Json) => Output::Json,
-        Some(PrintMode::Text | PrintMode::Rpc) | None => Output::Text,
+        Some(PrintMode::Json) => PrintOutput::Json,
+        Some(PrintMode::Text | PrintMode::Rpc) | None => PrintOutput::Text,
     };
     let _scratch = assembled.scratch;
     let agent = start(given, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
     let (mut out, mut err) = (io::BufWriter::new(console::stdout()), console::stderr());
-    let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
+    let wrong = |error| CliFailure { code: USAGE, ..CliFailure::run(error) };
     let prompt = prompt.prompt_for(&agent).await.map_err(wrong)?;
     let interruption = Interruption::watch(agent.clone());
     let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
     let _ = agent.close().await;
-    out.flush().or_else(ignore_closed_pipe).context("can't write to stdout").map_err(Failure::run)?;
+    out.flush().or_else(ignore_closed_pipe).context("can't write to stdout").map_err(CliFailure::run)?;
     if interruption.happened() { Ok(INTERRUPTED) } else { code(outcome) }
 }
 
-fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
+fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, CliFailure> {
     match outcome {
         Ok(RunOutcome::Completed) => Ok(DONE),
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
         // The disk said no, not the caller.
         Err(error @ PrintError::Agent(AgentError::Store(_) | AgentError::Extension(_))) => {
-            Err(Failure::run(error))
+            Err(CliFailure::run(error))
         }
-        Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
-        Err(error) => Err(Failure::run(error)),
+        Err(error @ PrintError::Agent(_)) => Err(CliFailure { code: USAGE, ..CliFailure::run(error) }),
+        Err(error) => Err(CliFailure::run(error)),
     }
 }
 

@@ -5,39 +5,39 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::args::Arguments;
-use super::assemble::{self, Assembled, Which};
-use super::front::{Ends, Front};
+use super::args::CliArgs;
+use super::frontend::{FrontEnd, Stdio};
 use super::trace::EventTrace;
-use super::trust::{self, Asking};
-use super::{Failure, extensions, log, plain, print, rpc, screen};
+use super::trust::{self, TrustPrompt};
+use super::wiring::{self, SessionChoice, Wired};
+use super::{CliFailure, extensions, log, plain, print, rpc, tui};
 use crate::agent::{AgentSession, SessionParts};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, Project, WrongSetting};
 
 /// The arguments and configuration that a session is started with. Shared, because the TUI opens sessions on other threads.
 #[derive(Clone)]
-pub(super) struct Given {
-    pub(super) arguments: Arc<Arguments>,
+pub(super) struct RunInput {
+    pub(super) arguments: Arc<CliArgs>,
     pub(super) config: Arc<Config>,
     pub(super) project: Option<Project>,
     pub(super) trace: Option<Arc<EventTrace>>,
 }
 
-impl Given {
+impl RunInput {
     /// Has the events of this agent written to the file of `--trace`, if there is one.
     pub(super) fn trace(&self, agent: &AgentSession) {
         self.trace.iter().for_each(|trace| trace.attach(agent));
     }
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
-    let ends = Ends::of_process();
-    let front = Front::choose(&arguments, ends);
+pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
+    let ends = Stdio::of_process();
+    let front = FrontEnd::choose(&arguments, ends);
     if let Some(excuse) = ends.excuse(&arguments) {
         stderr_line!("{excuse}");
     }
-    let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
+    let asking = if front.has_person() { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
     let (config, project) = trust::config(&arguments, asking)?;
     heed(&config, front)?;
     let trace = arguments.place.trace.as_deref().map(EventTrace::create).transpose()?.map(Arc::new);
@@ -45,16 +45,16 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         stderr_line!("warning: {warning}");
     }
     let given =
-        Given { arguments: Arc::new(arguments), config: Arc::new(config), project, trace: trace.clone() };
+        RunInput { arguments: Arc::new(arguments), config: Arc::new(config), project, trace: trace.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
+    let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
     let done = runtime.block_on(async {
         outlive_file_limit();
         let done = match front {
-            Front::Tui => screen::run(given).await,
-            Front::Print => print::run(&given).await,
-            Front::Rpc(_) => rpc::run(&given, front).await,
-            Front::Plain(_) => plain::run(&given, front).await,
+            FrontEnd::Tui => tui::run(given).await,
+            FrontEnd::Print => print::run(&given).await,
+            FrontEnd::Rpc(_) => rpc::run(&given, front).await,
+            FrontEnd::Plain(_) => plain::run(&given, front).await,
         };
         if let Some(trace) = trace {
             trace.finish().await;
@@ -68,13 +68,13 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
 
 /// What is wrong in settings files is told where somebody can mend it while they go on. Where nobody watches nothing runs with other
 /// settings than those that were meant.
-fn heed(config: &Config, front: Front) -> Result<(), Failure> {
+fn heed(config: &Config, front: FrontEnd) -> Result<(), CliFailure> {
     match &*config.wrong {
         _ if front.has_person() => Ok(()),
         [] => Ok(()),
         wrong => {
             let each: Vec<String> = wrong.iter().map(|wrong| wrong.what.clone()).collect();
-            Err(Failure::usage(anyhow!(each.join("\n       "))).hint(WrongSetting::ADVICE))
+            Err(CliFailure::usage(anyhow!(each.join("\n       "))).hint(WrongSetting::ADVICE))
         }
     }
 }
@@ -88,15 +88,15 @@ fn outlive_file_limit() {
 }
 
 /// Opens the session that the arguments name, starts the extensions, and puts everything together.
-pub(super) async fn assembled(given: &Given, front: Front) -> Result<Assembled, Failure> {
-    let Given { arguments, config, project, .. } = given;
-    let opened = assemble::open(arguments, config, front, Which::Named)?;
+pub(super) async fn assembled(given: &RunInput, front: FrontEnd) -> Result<Wired, CliFailure> {
+    let RunInput { arguments, config, project, .. } = given;
+    let opened = wiring::open(arguments, config, front, SessionChoice::Named)?;
     let extensions = extensions::start(config, project.as_ref(), &opened).await?;
-    assemble::assemble_around(opened, arguments, config, front, extensions)
+    wiring::assemble_around(opened, arguments, config, front, extensions)
 }
 
 /// Starts the session, named if a name was given.
-pub(super) async fn start(given: &Given, parts: SessionParts) -> Result<AgentSession, Failure> {
+pub(super) async fn start(given: &RunInput, parts: SessionParts) -> Result<AgentSession, CliFailure> {
     let agent = AgentSession::start(parts)?;
     given.trace(&agent);
     name(&given.arguments, &agent).await?;
@@ -104,9 +104,9 @@ pub(super) async fn start(given: &Given, parts: SessionParts) -> Result<AgentSes
 }
 
 /// Names the session, if a name was given.
-pub(super) async fn name(arguments: &Arguments, agent: &AgentSession) -> Result<(), Failure> {
+pub(super) async fn name(arguments: &CliArgs, agent: &AgentSession) -> Result<(), CliFailure> {
     match &arguments.session.name {
-        Some(name) => agent.rename(name.clone()).await.map_err(Failure::run),
+        Some(name) => agent.rename(name.clone()).await.map_err(CliFailure::run),
         None => Ok(()),
     }
 }

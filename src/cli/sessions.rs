@@ -1,11 +1,11 @@
 //! `tiller sessions`: looking at logs, bringing in those of other programs, and what is done to them besides going on.
 
-mod change;
+mod edit;
 pub(super) mod export;
+mod html_worker;
 pub(super) mod import;
 mod list;
-mod page;
-mod relocate;
+mod move_dir;
 mod rm;
 mod search;
 mod show;
@@ -15,9 +15,9 @@ mod verify;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::args::{Arguments, SessionsCommand};
-use super::out::{columns, fit, heard, say};
-use super::{DONE, Failure, assemble, log};
+use super::args::{CliArgs, SessionsCommand};
+use super::stdout::{columns, fit, heard, say};
+use super::{CliFailure, DONE, log, wiring};
 use crate::cli::console::{self, stderr_line};
 use crate::config::WrongSetting;
 use crate::render::{ControlChars, sanitize};
@@ -29,15 +29,15 @@ use crate::unit::UnixMs;
 /// Longest line of a list or tree that shows a text, in characters.
 const SHOWN: usize = 72;
 
-pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
     // No setting that a project may have has a word on sessions.
-    let config = assemble::config(arguments, None)?;
+    let config = wiring::config(arguments, None)?;
     let wrong = config.wrong.iter().map(WrongSetting::warning);
     for warning in wrong.chain(log::begin(&config, log::Targets::of_command(arguments))) {
         stderr_line!("warning: {warning}");
     }
-    let manager = assemble::manager(arguments, &config, assemble::cwd(arguments)?);
-    let open = |words: &str| -> Result<Reader, Failure> { Ok(Reader::open(&manager.find(words)?)?) };
+    let manager = wiring::manager(arguments, &config, wiring::cwd(arguments)?);
+    let open = |words: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(words)?)?) };
     match command {
         SessionsCommand::List { all, json, limit, offset } => {
             let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
@@ -51,27 +51,27 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         SessionsCommand::Show { session, json, .. } => show::show(&open(session)?, *json)?,
         SessionsCommand::Tree { session, all, json } => tree::tree(&open(session)?, *all, *json)?,
         SessionsCommand::Verify { sessions, json, .. } => return verify::verify(&manager, sessions, *json),
-        SessionsCommand::Rename { session, name, json } => change::rename(&manager, session, name, *json)?,
+        SessionsCommand::Rename { session, name, json } => edit::rename(&manager, session, name, *json)?,
         SessionsCommand::Label { session, entry, label, json } => {
-            change::label(&manager, (session, entry), label.as_deref(), *json)?;
+            edit::label(&manager, (session, entry), label.as_deref(), *json)?;
         }
         SessionsCommand::Hide { session, entry, undo, json } => {
             let visibility = if *undo { Visibility::Shown } else { Visibility::Hidden };
-            change::hide(&manager, (session, entry), visibility, *json)?;
+            edit::hide(&manager, (session, entry), visibility, *json)?;
         }
         SessionsCommand::Branch { session, entry, summary, json } => {
-            change::branch(&manager, (session, entry), summary.as_deref(), *json)?;
+            edit::branch(&manager, (session, entry), summary.as_deref(), *json)?;
         }
-        SessionsCommand::Move { from, json } => return relocate::relocate(&manager, from, *json),
+        SessionsCommand::Move { from, json } => return move_dir::relocate(&manager, from, *json),
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
             let farewell = if *permanently { DeleteMode::ForGood } else { DeleteMode::ToTrash };
-            let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };
+            let asking = if *yes { rm::Confirmation::No } else { rm::Confirmation::Yes };
             rm::rm(&manager, sessions, (farewell, asking), *json)?;
         }
         SessionsCommand::Export { session, format, all_branches, entry, output, force, json } => {
-            let asked = export::Asked {
+            let asked = export::ExportRequest {
                 format: *format,
-                part: export::Part::of(*all_branches, entry.as_deref()),
+                part: export::ExportPart::of(*all_branches, entry.as_deref()),
                 output: output.as_deref(),
                 force: *force,
                 pages: None,
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
             export::export(&open(session)?, manager.cwd(), &asked, *json)?;
         }
         SessionsCommand::Import { paths, all, from, dry_run, json } => {
-            let wanted = import::Wanted { paths, all: *all, from: *from, dry_run: *dry_run };
+            let wanted = import::ImportSelection { paths, all: *all, from: *from, dry_run: *dry_run };
             return import::import(&manager, &config, &wanted, *json);
         }
     }
@@ -92,7 +92,7 @@ fn scope(all: bool) -> SessionScope {
 
 /// Whether a list says where its sessions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum SessionsScope {
     /// They may be anywhere.
     Shown,
     /// They are all in one place.
@@ -100,9 +100,10 @@ pub(super) enum Where {
 }
 
 /// A session on one line: id, date, title, and perhaps its directory.
-pub(super) fn row(session: &SessionSummary, place: Where) -> String {
+pub(super) fn row(session: &SessionSummary, place: SessionsScope) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
-    let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
+    let cwd =
+        if place == SessionsScope::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
     fit(&format!("{}  {}  {title}{cwd}", one_line(session.id.short()), moment(session.modified)), columns())
 }
 
@@ -117,7 +118,7 @@ fn print_raw(
     reader: &Reader,
     positions: impl IntoIterator<Item = usize>,
     (begin, end): (&str, &str),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let mut out = io::BufWriter::new(console::stdout());
     let (mut separator, mut written) = ("\n", write!(out, "{begin}["));
     let mut unreadable = 0;
@@ -145,7 +146,7 @@ fn warn(reader: &Reader, findings: &[Finding]) {
 }
 
 /// The current branch; what is wrong with it goes to stderr.
-pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
+pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
     warn(reader, &reader.findings());
@@ -161,7 +162,7 @@ pub(super) fn one_line(text: &str) -> String {
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {
+    let text = serde_json::to_string_pretty(value).map_err(CliFailure::run)?;
     say(&(text + "\n"))
 }

@@ -2,22 +2,22 @@
 
 use std::fmt::Write;
 
-use super::args::Arguments;
-use super::out::say;
-use super::trust::{self, Asking};
-use super::{DONE, Failure};
+use super::args::CliArgs;
+use super::stdout::say;
+use super::trust::{self, TrustPrompt};
+use super::{CliFailure, DONE};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 use crate::setting::{Setting, TABLE};
 
-pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
-    let (config, _) = trust::config(arguments, Asking::Nobody)?;
+pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
+    let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
     for warning in config.notices() {
         stderr_line!("warning: {warning}");
     }
     if json {
         let rows = rows(&config);
-        say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
+        say(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
         return Ok(DONE);
     }
     let mut text = String::new();

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::INTERRUPTED;
 use crate::agent::AgentSession;
-use crate::plain::{Interrupt, Manner};
+use crate::plain::{InputMode, Interrupt};
 
 /// Time that a stopped run has to end and its last lines have to reach stdout.
 const GRACE: Duration = Duration::from_secs(3);
@@ -90,7 +90,7 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
 ///
 /// One that ends the front end, and one that nobody takes because the task that prints is blocked, ends the process after
 /// [`GRACE`].
-pub(super) fn pass_on(agent: AgentSession, manner: Manner) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
+pub(super) fn pass_on(agent: AgentSession, manner: InputMode) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
     let (sender, received) = mpsc::channel(INTERRUPTS);
     let mut watcher = JoinSet::new();
     if let Some(signals) = signals() {
@@ -101,7 +101,7 @@ pub(super) fn pass_on(agent: AgentSession, manner: Manner) -> (mpsc::Receiver<In
 
 async fn pass(
     agent: AgentSession,
-    manner: Manner,
+    manner: InputMode,
     [mut interrupt, mut terminate]: [Signal; 2],
     sender: mpsc::Sender<Interrupt>,
 ) {
@@ -112,7 +112,7 @@ async fn pass(
         };
         // One that finds no room, or nobody, is of those that end the process below.
         let _ = sender.try_send(what);
-        let is_last = what == Interrupt::Termination || manner == Manner::Batch || sender.is_closed();
+        let is_last = what == Interrupt::Termination || manner == InputMode::Batch || sender.is_closed();
         let is_taken = async { !is_last && timeout(GRACE, sender.reserve_many(INTERRUPTS)).await.is_ok() };
         if !is_taken.await {
             let grace = if is_last { GRACE } else { Duration::ZERO };

@@ -8,12 +8,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
-use super::args::Arguments;
+use super::args::CliArgs;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 use crate::setting;
 use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, placed};
-use crate::tui::{Asking, ThemeOptions};
+use crate::tui::{ThemeOptions, ThemeQuery};
 use crate::watch::FileWatcher;
 
 /// How long it has to be quiet before files are read: editors write in several steps.
@@ -34,7 +34,7 @@ pub(super) struct Themes {
 impl Themes {
     /// Reads the themes of all places. The directory is where paths of flags begin.
     pub(super) fn load(
-        arguments: &Arguments,
+        arguments: &CliArgs,
         config: &Config,
         (cwd, project): (&Path, Option<&Project>),
     ) -> Self {
@@ -70,7 +70,7 @@ fn wish(config: &Config, cwd: &Path) -> ThemeChoice {
 
 /// Where themes are looked for. A project's only if it is trusted: a theme can make invisible what a call is about to do.
 fn places(
-    arguments: &Arguments,
+    arguments: &CliArgs,
     config: &Config,
     wish: &ThemeChoice,
     (cwd, project): (&Path, Option<&Project>),
@@ -132,10 +132,10 @@ fn background(config: &Config) -> Background {
 }
 
 /// The console of Linux writes the question on the screen; and where there are no colours the ground doesn't matter.
-fn asking(config: &Config, depth: ColorDepth) -> Asking {
+fn asking(config: &Config, depth: ColorDepth) -> ThemeQuery {
     match (config.variable("TERM"), depth) {
-        (Some("linux") | None, _) | (_, ColorDepth::None) => Asking::Never,
-        _ => Asking::AfterFirstFrame,
+        (Some("linux") | None, _) | (_, ColorDepth::None) => ThemeQuery::Never,
+        _ => ThemeQuery::AfterFirstFrame,
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::Failure;
+use super::CliFailure;
 use super::console::stderr_line;
 use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
@@ -21,10 +21,10 @@ const FINISH: Duration = Duration::from_secs(5);
 /// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to [`EventTrace::finish`].
 pub(super) struct EventTrace {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<TraceState>,
 }
 
-enum State {
+enum TraceState {
     Open(std::fs::File),
     Writing(JoinHandle<io::Result<()>>),
     Finished,
@@ -32,30 +32,30 @@ enum State {
 
 impl EventTrace {
     /// Creates the file, for the user alone.
-    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn create(path: &Path) -> Result<Self, CliFailure> {
         let file = files::create_private(path);
         let file = file.with_context(|| format!("--trace {}: can't be created", path.display()));
-        let state = Mutex::new(State::Open(file.map_err(Failure::usage)?));
+        let state = Mutex::new(TraceState::Open(file.map_err(CliFailure::usage)?));
         Ok(Self { path: path.to_owned(), state })
     }
 
     /// Writes the events of this agent from now on, in a task.
     pub(super) fn attach(&self, agent: &AgentSession) {
-        if let State::Open(file) = self.take() {
+        if let TraceState::Open(file) = self.take() {
             let (events, header) = (Subscription::new(agent).buffered(), agent.reader().header().clone());
             let task = tokio::spawn(write(events, header, BufWriter::new(file)));
-            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Writing(task);
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = TraceState::Writing(task);
         }
     }
 
-    fn take(&self) -> State {
+    fn take(&self) -> TraceState {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut state, State::Finished)
+        std::mem::replace(&mut state, TraceState::Finished)
     }
 
     /// Waits until the events of a closed session are written, and reports a failure on stderr.
     pub(super) async fn finish(&self) {
-        let State::Writing(task) = self.take() else { return };
+        let TraceState::Writing(task) = self.take() else { return };
         let error = match timeout(FINISH, task).await {
             Ok(Ok(Ok(()))) => return,
             Ok(Ok(Err(error))) => error,

@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
-use super::Failure;
-use super::args::Arguments;
-use super::assemble;
+use super::CliFailure;
+use super::args::CliArgs;
 use super::console;
-use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
+use super::wiring;
+use crate::config::{Config, Environment, Folders, Project, TrustAnswer, TrustStore};
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
 
 /// Whether the user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum TrustPrompt {
     /// In this terminal.
     Terminal,
     /// Not now.
@@ -28,18 +28,21 @@ pub(super) enum Asking {
 
 /// Reads the configuration, a trusted project's own part included, and that project. What was passed over is among the
 /// warnings.
-pub(super) fn config(arguments: &Arguments, asking: Asking) -> Result<(Config, Option<Project>), Failure> {
-    let cwd = assemble::cwd(arguments)?;
+pub(super) fn config(
+    arguments: &CliArgs,
+    asking: TrustPrompt,
+) -> Result<(Config, Option<Project>), CliFailure> {
+    let cwd = wiring::cwd(arguments)?;
     let environment = Environment::of_process();
     let folders = Folders::find(&environment)?;
     let Some(project) = Project::find(&cwd, &folders.config) else {
-        return Ok((assemble::config(arguments, None)?, None));
+        return Ok((wiring::config(arguments, None)?, None));
     };
     let store = TrustStore::at(folders.state.join("trust.json"));
     let word = decide(&project, &store, arguments, asking)?;
-    let load = |trusted: Option<&Project>| assemble::config(arguments, trusted);
+    let load = |trusted: Option<&Project>| wiring::config(arguments, trusted);
     let (mut config, word) = held(&project, word, load)?;
-    if word == Word::Trusted {
+    if word == TrustAnswer::Trusted {
         return Ok((config, Some(project)));
     }
     config.passed_over = Some(passed_over(&project, word));
@@ -49,18 +52,18 @@ pub(super) fn config(arguments: &Arguments, asking: Asking) -> Result<(Config, O
 /// Loads with a trusted project's files, or without them when they are no longer what was trusted once they were read.
 fn held<T>(
     project: &Project,
-    word: Word,
-    load: impl Fn(Option<&Project>) -> Result<T, Failure>,
-) -> Result<(T, Word), Failure> {
-    if word != Word::Trusted {
+    word: TrustAnswer,
+    load: impl Fn(Option<&Project>) -> Result<T, CliFailure>,
+) -> Result<(T, TrustAnswer), CliFailure> {
+    if word != TrustAnswer::Trusted {
         return Ok((load(None)?, word));
     }
     let loaded = load(Some(project));
-    if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, Word::Changed)) }
+    if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, TrustAnswer::Changed)) }
 }
 
 /// Builds the service of `/trust`: it finds the project as it is now, whatever was decided before, and trusts it as found.
-pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project>>>) -> TrustService {
+pub(super) fn desk(arguments: &Arc<CliArgs>, trusted: Arc<Mutex<Option<Project>>>) -> TrustService {
     let found = Arc::new(Mutex::new(None));
     let (asked, answered) = (Arc::clone(&found), found);
     let (finds, keeps, known) = (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
@@ -87,9 +90,9 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find_untrusted(arguments: &Arguments, trusted: Option<&Project>) -> Result<Project, String> {
-    let told = |failure: Failure| format!("{:#}", failure.error);
-    let cwd = assemble::cwd(arguments).map_err(told)?;
+fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Project, String> {
+    let told = |failure: CliFailure| format!("{:#}", failure.error);
+    let cwd = wiring::cwd(arguments).map_err(told)?;
     let folders = Folders::find(&Environment::of_process()).map_err(|error| error.to_string())?;
     let project = Project::find(&cwd, &folders.config);
     let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
@@ -100,33 +103,33 @@ fn find_untrusted(arguments: &Arguments, trusted: Option<&Project>) -> Result<Pr
     }
 }
 
-fn remember(project: &Project, arguments: &Arguments) -> Result<(), Failure> {
+fn remember(project: &Project, arguments: &CliArgs) -> Result<(), CliFailure> {
     // Without a session nothing is kept on disk, and that goes for this too.
     if arguments.session.no_session {
         return Ok(());
     }
     let folders = Folders::find(&Environment::of_process())?;
     let store = TrustStore::at(folders.state.join("trust.json"));
-    Ok(store.remember(project, Word::Trusted, assemble::now())?)
+    Ok(store.remember(project, TrustAnswer::Trusted, wiring::now())?)
 }
 
 /// Reads the configuration anew while tiller runs: with a trusted project's files only as long as they are what was trusted, or
 /// without them, and with a sentence that says so.
 pub(super) fn anew(
-    arguments: &Arguments,
+    arguments: &CliArgs,
     trusted: Option<&Project>,
-) -> Result<(Config, Option<String>), Failure> {
-    still(trusted, |project| assemble::config(arguments, project))
+) -> Result<(Config, Option<String>), CliFailure> {
+    still(trusted, |project| wiring::config(arguments, project))
 }
 
 fn still<T>(
     trusted: Option<&Project>,
-    load: impl Fn(Option<&Project>) -> Result<T, Failure>,
-) -> Result<(T, Option<String>), Failure> {
+    load: impl Fn(Option<&Project>) -> Result<T, CliFailure>,
+) -> Result<(T, Option<String>), CliFailure> {
     let Some(project) = trusted else { return Ok((load(None)?, None)) };
-    let (loaded, word) = held(project, Word::Trusted, load)?;
+    let (loaded, word) = held(project, TrustAnswer::Trusted, load)?;
     let root = shown(project.root());
-    let notice = (word != Word::Trusted).then(|| {
+    let notice = (word != TrustAnswer::Trusted).then(|| {
         format!("the project {root} has changed since it was trusted, so nothing of it counts before you are asked at the next start")
     });
     Ok((loaded, notice))
@@ -135,27 +138,27 @@ fn still<T>(
 fn decide(
     project: &Project,
     store: &TrustStore,
-    arguments: &Arguments,
-    asking: Asking,
-) -> Result<Word, Failure> {
+    arguments: &CliArgs,
+    asking: TrustPrompt,
+) -> Result<TrustAnswer, CliFailure> {
     if project.hindrance().is_some() {
-        return Ok(Word::Unasked);
+        return Ok(TrustAnswer::Unasked);
     }
     let before = store.word(project);
     let word = match (before, asking) {
-        _ if arguments.place.trust_project => Word::Trusted,
-        (Word::Unasked | Word::Changed, Asking::Terminal)
+        _ if arguments.place.trust_project => TrustAnswer::Trusted,
+        (TrustAnswer::Unasked | TrustAnswer::Changed, TrustPrompt::Terminal)
             if io::stdin().is_terminal() && io::stderr().is_terminal() =>
         {
             ask(project, before, (&mut io::stdin().lock(), &mut console::stderr()))
                 .context("can't ask about the project")
-                .map_err(Failure::run)?
+                .map_err(CliFailure::run)?
         }
         _ => before,
     };
     // Without a session nothing is kept on disk, and that goes for this too.
     if word != before && !arguments.session.no_session {
-        store.remember(project, word, assemble::now())?;
+        store.remember(project, word, wiring::now())?;
     }
     Ok(word)
 }
@@ -163,10 +166,10 @@ fn decide(
 /// Asks until the answer is one. Enter is no; the end of the input is no answer, and leaves things as they were before.
 fn ask(
     project: &Project,
-    before: Word,
+    before: TrustAnswer,
     (input, output): (&mut impl BufRead, &mut impl Write),
-) -> io::Result<Word> {
-    if before == Word::Changed {
+) -> io::Result<TrustAnswer> {
+    if before == TrustAnswer::Changed {
         writeln!(output, "Files of this project have changed since you trusted them.\n")?;
     }
     writeln!(output, "Files of this project change how tiller works, or run programs of their own:\n")?;
@@ -182,8 +185,8 @@ fn ask(
             return Ok(before);
         }
         match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Ok(Word::Trusted),
-            "" | "n" | "no" => return Ok(Word::Refused),
+            "y" | "yes" => return Ok(TrustAnswer::Trusted),
+            "" | "n" | "no" => return Ok(TrustAnswer::Refused),
             _ => writeln!(output, "Please type y or n, and Enter.")?,
         }
     }
@@ -194,7 +197,7 @@ fn shown(path: &Path) -> String {
     sanitize(&path.display().to_string(), ControlChars::Visible).replace('\n', "␊")
 }
 
-fn passed_over(project: &Project, word: Word) -> String {
+fn passed_over(project: &Project, word: TrustAnswer) -> String {
     /// More names than these say nothing more.
     const NAMED: usize = 4;
 
@@ -213,8 +216,8 @@ fn passed_over(project: &Project, word: Word) -> String {
         }
         None => {
             let why = match word {
-                Word::Changed => "has changed since it was trusted",
-                Word::Trusted | Word::Refused | Word::Unasked => "is not trusted",
+                TrustAnswer::Changed => "has changed since it was trusted",
+                TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Unasked => "is not trusted",
             };
             format!("ignored, because the project {root} {why}: {names}; --trust-project trusts it")
         }
@@ -225,7 +228,7 @@ fn passed_over(project: &Project, word: Word) -> String {
 mod tests {
     use super::*;
 
-    fn answered(answers: &str) -> (Word, String) {
+    fn answered(answers: &str) -> (TrustAnswer, String) {
         let folder = tempfile::TempDir::new().unwrap();
         let extensions = folder.path().join(".tiller/extensions");
         std::fs::create_dir_all(&extensions).unwrap();
@@ -234,8 +237,8 @@ mod tests {
         }
         let project = Project::find(folder.path(), folder.path()).unwrap();
         let mut output = Vec::new();
-        let word = ask(&project, Word::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
-        let notice = passed_over(&project, Word::Unasked);
+        let word = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
+        let notice = passed_over(&project, TrustAnswer::Unasked);
         assert!(notice.contains("4␛[2J, 2 more; --trust-project trusts it"), "{notice}");
         (word, String::from_utf8(output).unwrap())
     }
@@ -249,14 +252,14 @@ mod tests {
         let project = Project::find(folder.path(), folder.path()).unwrap();
         let read =
             |trusted: Option<&Project>| Ok(trusted.map(|_| std::fs::read_to_string(&settings).unwrap()));
-        let (read_in_peace, word) = held(&project, Word::Trusted, read).unwrap();
-        assert_eq!((read_in_peace.as_deref(), word), (Some("1"), Word::Trusted));
+        let (read_in_peace, word) = held(&project, TrustAnswer::Trusted, read).unwrap();
+        assert_eq!((read_in_peace.as_deref(), word), (Some("1"), TrustAnswer::Trusted));
         let disturbed = |trusted: Option<&Project>| {
             std::fs::write(&settings, "2").unwrap();
             read(trusted)
         };
-        let (read_then, word) = held(&project, Word::Trusted, disturbed).unwrap();
-        assert_eq!((read_then, word), (None, Word::Changed));
+        let (read_then, word) = held(&project, TrustAnswer::Trusted, disturbed).unwrap();
+        assert_eq!((read_then, word), (None, TrustAnswer::Changed));
         let notice = passed_over(&project, word);
         assert!(notice.contains(" has changed since it was trusted: .tiller/settings.json;"), "{notice}");
     }
@@ -280,11 +283,11 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_is_a_yes() {
-        assert_eq!(answered("\n").0, Word::Refused);
-        assert_eq!(answered("no\n").0, Word::Refused);
-        assert_eq!(answered("").0, Word::Unasked);
+        assert_eq!(answered("\n").0, TrustAnswer::Refused);
+        assert_eq!(answered("no\n").0, TrustAnswer::Refused);
+        assert_eq!(answered("").0, TrustAnswer::Unasked);
         let (word, asked) = answered("yeah\n Y \n");
-        assert_eq!((word, asked.matches("Trust them?").count()), (Word::Trusted, 2));
+        assert_eq!((word, asked.matches("Trust them?").count()), (TrustAnswer::Trusted, 2));
         assert!(asked.contains("/.tiller/extensions/6␛[2J\n") && !asked.contains('\u{1b}'), "{asked}");
     }
 }

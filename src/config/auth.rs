@@ -11,7 +11,7 @@ use std::path::Path;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::write::{Rights, replace};
+use super::edit::{Rights, replace};
 use super::{ConfigError, read};
 
 /// Bits of a mode that let others in.
@@ -19,7 +19,7 @@ const OTHERS: u32 = 0o077;
 
 /// What the file says.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct StoredKeys {
     pub(super) keys: BTreeMap<String, SecretString>,
     /// What the user should know of the file.
     pub(super) warnings: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Keys {
 
 /// Whether a key was there to be taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removed {
+pub enum KeyRemoval {
     /// It was, and is no more.
     Gone,
     /// It wasn't; the file is as it was.
@@ -35,8 +35,8 @@ pub enum Removed {
 }
 
 /// Reads the keys; a file that isn't there has none.
-pub(super) fn keys(path: &Path) -> Result<Keys, ConfigError> {
-    let mut found = Keys::default();
+pub(super) fn keys(path: &Path) -> Result<StoredKeys, ConfigError> {
+    let mut found = StoredKeys::default();
     for (provider, entry) in object(path)? {
         match entry.get("key").and_then(Value::as_str).map(str::trim) {
             Some(key) if !key.is_empty() => _ = found.keys.insert(provider, key.to_owned().into()),
@@ -75,13 +75,13 @@ pub fn store_key(path: &Path, provider: &str, key: &SecretString) -> Result<(), 
 ///
 /// # Errors
 /// When the file isn't a JSON object, or can't be written; it is then as it was.
-pub fn remove_key(path: &Path, provider: &str) -> Result<Removed, ConfigError> {
+pub fn remove_key(path: &Path, provider: &str) -> Result<KeyRemoval, ConfigError> {
     let mut object = object(path)?;
     if object.shift_remove(provider).is_none() {
-        return Ok(Removed::NotThere);
+        return Ok(KeyRemoval::NotThere);
     }
     store(path, &object)?;
-    Ok(Removed::Gone)
+    Ok(KeyRemoval::Gone)
 }
 
 fn store(path: &Path, object: &Map<String, Value>) -> Result<(), ConfigError> {
@@ -112,7 +112,7 @@ mod tests {
         path.metadata().unwrap().permissions().mode() & 0o777
     }
 
-    fn key(found: &Keys, provider: &str) -> Option<String> {
+    fn key(found: &StoredKeys, provider: &str) -> Option<String> {
         found.keys.get(provider).map(|key| key.expose_secret().to_owned())
     }
 
@@ -140,11 +140,11 @@ mod tests {
     fn a_key_that_is_taken_away_leaves_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
-        assert_eq!(remove_key(&path, "anthropic").unwrap(), Removed::NotThere);
+        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::NotThere);
         assert!(!path.exists());
         store_key(&path, "anthropic", &"one".into()).unwrap();
         store_key(&path, "openai", &"two".into()).unwrap();
-        assert_eq!(remove_key(&path, "anthropic").unwrap(), Removed::Gone);
+        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::Gone);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"openai\": {\n    \"key\": \"two\"\n  }\n}\n");
     }
 

@@ -8,7 +8,7 @@ const DOLLAR: char = '\0';
 
 /// The variables of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
+pub(super) struct ParsedDotenv {
     pub(super) variables: Vec<(String, String)>,
     /// The first lines of entries that can't be parsed, from 1. Their text may hold a key, so it isn't kept.
     pub(super) invalid: Vec<usize>,
@@ -16,14 +16,14 @@ pub(super) struct Parsed {
 
 /// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell, but `$` is
 /// an ordinary character. dotenvy would replace `$NAME` by a variable of the process, which may be a key.
-pub(super) fn parse(text: &str) -> Parsed {
+pub(super) fn parse(text: &str) -> ParsedDotenv {
     let text = text.trim_start_matches('\u{feff}');
     // dotenvy takes a blank before the end of the file for an open quote.
     let hidden = hide_dollars(text) + "\n";
     let lines: Vec<&str> = text.lines().collect();
     let read = Cell::new(0);
     let mut entries = dotenvy::from_read_iter(LineReader { rest: hidden.as_bytes(), read: &read });
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedDotenv::default();
     loop {
         let first = first_entry(&lines, read.get());
         match entries.next() {

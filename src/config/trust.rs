@@ -42,7 +42,7 @@ pub struct Project {
 
 /// The user's word on a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum TrustAnswer {
     /// Its files take effect.
     Trusted,
     /// They don't, and the user need not be asked again.
@@ -261,13 +261,13 @@ pub struct TrustStore {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Words {
+struct TrustRecords {
     #[serde(default)]
-    projects: BTreeMap<String, Kept>,
+    projects: BTreeMap<String, StoredTrust>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredTrust {
     sha256: String,
     trusted: bool,
     /// When it was said, ISO-8601.
@@ -283,17 +283,17 @@ impl TrustStore {
 
     /// What the user said of a project as it is now. A store that can't be read knows nothing.
     #[must_use]
-    pub fn word(&self, project: &Project) -> Word {
+    pub fn word(&self, project: &Project) -> TrustAnswer {
         let words = self.load();
         let kept = project.root.to_str().and_then(|root| words.projects.get(root));
         match (kept, &project.fingerprint) {
             (Some(kept), Ok(fingerprint)) => match (kept.trusted, kept.sha256 == *fingerprint) {
-                (true, true) => Word::Trusted,
-                (false, true) => Word::Refused,
-                (true, false) => Word::Changed,
-                (false, false) => Word::Unasked,
+                (true, true) => TrustAnswer::Trusted,
+                (false, true) => TrustAnswer::Refused,
+                (true, false) => TrustAnswer::Changed,
+                (false, false) => TrustAnswer::Unasked,
             },
-            _ => Word::Unasked,
+            _ => TrustAnswer::Unasked,
         }
     }
 
@@ -301,36 +301,36 @@ impl TrustStore {
     ///
     /// # Errors
     /// When the store can't be written.
-    pub fn remember(&self, project: &Project, word: Word, now: UnixMs) -> Result<(), ConfigError> {
+    pub fn remember(&self, project: &Project, word: TrustAnswer, now: UnixMs) -> Result<(), ConfigError> {
         let (Some(root), Ok(sha256)) = (project.root.to_str(), &project.fingerprint) else { return Ok(()) };
         let mut words = self.load();
         let trusted = match word {
-            Word::Trusted => true,
-            Word::Refused => false,
-            Word::Changed | Word::Unasked => return Ok(()),
+            TrustAnswer::Trusted => true,
+            TrustAnswer::Refused => false,
+            TrustAnswer::Changed | TrustAnswer::Unasked => return Ok(()),
         };
-        let kept = Kept { sha256: sha256.clone(), trusted, said: now.to_iso() };
+        let kept = StoredTrust { sha256: sha256.clone(), trusted, said: now.to_iso() };
         words.projects.insert(root.to_owned(), kept);
         self.store(&words).map_err(|source| ConfigError::Io { path: self.path.clone(), source })
     }
 
-    fn load(&self) -> Words {
+    fn load(&self) -> TrustRecords {
         let text = match files::read(&self.path, STORE_LIMIT) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Words::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return TrustRecords::default(),
             Err(error) => {
                 tracing::warn!(path = %self.path.display(), %error, "can't be read: no project is trusted");
-                return Words::default();
+                return TrustRecords::default();
             }
         };
         serde_json::from_slice(&text).unwrap_or_else(|error| {
             tracing::warn!(path = %self.path.display(), %error, "can't be understood: no project is trusted");
-            Words::default()
+            TrustRecords::default()
         })
     }
 
     /// A new file, for the user's eyes only, takes the old one's place.
-    fn store(&self, words: &Words) -> io::Result<()> {
+    fn store(&self, words: &TrustRecords) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         files::make_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -410,11 +410,11 @@ mod tests {
         let store = TrustStore::at(folder.path().join("state/trust.json"));
         let trust = |word| store.remember(&find(folder.path()).unwrap(), word, UnixMs(0)).unwrap();
         let word = || store.word(&find(folder.path()).unwrap());
-        assert_eq!(word(), Word::Unasked);
-        trust(Word::Refused);
-        assert_eq!(word(), Word::Refused);
-        trust(Word::Trusted);
-        assert_eq!(word(), Word::Trusted);
+        assert_eq!(word(), TrustAnswer::Unasked);
+        trust(TrustAnswer::Refused);
+        assert_eq!(word(), TrustAnswer::Refused);
+        trust(TrustAnswer::Trusted);
+        assert_eq!(word(), TrustAnswer::Trusted);
         let mode = store.path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
@@ -427,9 +427,9 @@ mod tests {
         for change in changes {
             let before = find(folder.path()).unwrap();
             change();
-            assert_eq!((word(), before.is_unchanged()), (Word::Changed, false));
-            trust(Word::Trusted);
-            assert_eq!(word(), Word::Trusted);
+            assert_eq!((word(), before.is_unchanged()), (TrustAnswer::Changed, false));
+            trust(TrustAnswer::Trusted);
+            assert_eq!(word(), TrustAnswer::Trusted);
         }
     }
 
@@ -476,8 +476,8 @@ mod tests {
         let project = find(folder.path()).unwrap();
         assert!(project.hindrance().unwrap().starts_with("more than 2000 files in "));
         let store = TrustStore::at(folder.path().join("trust.json"));
-        store.remember(&project, Word::Trusted, UnixMs(0)).unwrap();
-        assert_eq!(store.word(&project), Word::Unasked);
+        store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
+        assert_eq!(store.word(&project), TrustAnswer::Unasked);
     }
 
     #[test]
@@ -486,8 +486,8 @@ mod tests {
         write(folder.path(), ".tiller/settings.json", "{}");
         let store = TrustStore::at(write(folder.path(), "trust.json", "{\"projects\": 3}"));
         let project = find(folder.path()).unwrap();
-        assert_eq!(store.word(&project), Word::Unasked);
-        store.remember(&project, Word::Trusted, UnixMs(0)).unwrap();
-        assert_eq!(store.word(&project), Word::Trusted);
+        assert_eq!(store.word(&project), TrustAnswer::Unasked);
+        store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
+        assert_eq!(store.word(&project), TrustAnswer::Trusted);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::result;
+use super::tool_call;
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
 use crate::session::annotations::Annotations;
@@ -17,7 +17,7 @@ pub(super) struct Outline {
     /// All entries as the log has them.
     pub(super) tree: Tree,
     /// What is on the page of each, by position; `None` for those that don't show.
-    pub(super) items: Vec<Option<Item>>,
+    pub(super) items: Vec<Option<OutlineItem>>,
     /// For each entry the nearest one above it that shows.
     pub(super) above: Vec<Option<usize>>,
     /// Entries directly below one that shows, of those that show.
@@ -39,7 +39,7 @@ pub(super) struct Outline {
 }
 
 /// An entry that shows.
-pub(super) struct Item {
+pub(super) struct OutlineItem {
     /// Its name on the page, which no other entry has.
     pub(super) anchor: String,
     /// What the tree says of it; `None` for those that it passes over.
@@ -131,7 +131,13 @@ impl Outline {
         self.above.push(above);
     }
 
-    fn entry(&mut self, at: usize, above: Option<usize>, entry: &Entry, anchors: &[String]) -> Option<Item> {
+    fn entry(
+        &mut self,
+        at: usize,
+        above: Option<usize>,
+        entry: &Entry,
+        anchors: &[String],
+    ) -> Option<OutlineItem> {
         self.spend(&entry.body);
         let (kind, headline) = match &entry.body {
             EntryBody::Message(said) => self.message(at, above, &said.message)?,
@@ -156,7 +162,7 @@ impl Outline {
             | EntryBody::Usage { .. }
             | EntryBody::Unknown => return None,
         };
-        Some(Item { anchor: anchors[at].clone(), headline, kind })
+        Some(OutlineItem { anchor: anchors[at].clone(), headline, kind })
     }
 
     fn message(
@@ -190,7 +196,7 @@ impl Outline {
     /// The call that a result below `above` answers, and where it stands.
     pub(super) fn find_call(&self, above: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
         std::iter::successors(above, |&at| self.above[at])
-            .take(result::FARTHEST)
+            .take(tool_call::FARTHEST)
             .find_map(|at| Some((at, self.calls.get(&at)?.iter().find(|call| call.id == *id)?)))
     }
 
@@ -218,7 +224,7 @@ impl Outline {
     pub(super) fn called(&self, at: usize) -> &str {
         let first = |&at: &usize| self.below[at].first().copied();
         std::iter::successors(Some(at), first)
-            .take(result::FARTHEST)
+            .take(tool_call::FARTHEST)
             .find_map(|at| self.items[at].as_ref()?.headline.as_deref())
             .unwrap_or("…")
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tokio::task::spawn_blocking;
 
+use super::input::ReplCommand;
 use super::tree;
-use super::typed::Command;
 use crate::agent::{
     AgentError, AgentSession, BranchSummary, ContextBreakdown, Permission, SessionStats, Status,
 };
@@ -19,57 +19,59 @@ use crate::unit::Tokens;
 const LISTED: usize = 20;
 
 /// What a command came to: a text, or why it came to nothing.
-pub(super) type Told = Result<String, String>;
+pub(super) type CommandResult = Result<String, String>;
 
 /// Carries one out; leaving and stopping are the conversation's business.
-pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
+pub(super) async fn perform(agent: &AgentSession, command: ReplCommand) -> CommandResult {
     let told = match command {
-        Command::Help => Ok(super::help::text()),
+        ReplCommand::Help => Ok(super::help::text()),
         // The conversation's own.
-        Command::Quit | Command::Login(_) | Command::Logout(_) => Ok(String::new()),
-        Command::New => moved(agent.new_session().await, "a fresh session"),
-        Command::Resume(None) => sessions(agent).await,
-        Command::Resume(Some(words)) => return resume(agent, &words).await,
-        Command::Name(name) => agent.rename(&*name).await.map(|()| format!("this session is named {name}\n")),
-        Command::Model(None) => models(agent).await,
+        ReplCommand::Quit | ReplCommand::Login(_) | ReplCommand::Logout(_) => Ok(String::new()),
+        ReplCommand::New => moved(agent.new_session().await, "a fresh session"),
+        ReplCommand::Resume(None) => sessions(agent).await,
+        ReplCommand::Resume(Some(words)) => return resume(agent, &words).await,
+        ReplCommand::Name(name) => {
+            agent.rename(&*name).await.map(|()| format!("this session is named {name}\n"))
+        }
+        ReplCommand::Model(None) => models(agent).await,
         // An event tells what was chosen.
-        Command::Model(Some(words)) => agent.set_model(words).await.map(|_| String::new()),
-        Command::Thinking(None) => levels(agent).await,
-        Command::Thinking(Some(level)) => {
+        ReplCommand::Model(Some(words)) => agent.set_model(words).await.map(|_| String::new()),
+        ReplCommand::Thinking(None) => levels(agent).await,
+        ReplCommand::Thinking(Some(level)) => {
             agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
         }
-        Command::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
-        Command::Truncate => agent.truncate().await.map(|_| String::new()),
-        Command::Session => facts(agent).await,
-        Command::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
-        Command::Tree => Ok(tree::text(&agent.reader())),
-        Command::Go(fragment) => {
+        ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
+        ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
+        ReplCommand::Session => facts(agent).await,
+        ReplCommand::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
+        ReplCommand::Tree => Ok(tree::text(&agent.reader())),
+        ReplCommand::Go(fragment) => {
             let entry = find(agent, &fragment)?;
             moved(agent.navigate(entry, BranchSummary::None).await, "going on from there")
         }
-        Command::Fork(None) => Ok(tree::said(&agent.reader())),
-        Command::Fork(Some(fragment)) => {
+        ReplCommand::Fork(None) => Ok(tree::said(&agent.reader())),
+        ReplCommand::Fork(Some(fragment)) => {
             let entry = find(agent, &fragment)?;
             moved(agent.fork(entry).await, "a new session")
         }
-        Command::Clone => moved(agent.clone_session().await, "a copy of the session"),
-        Command::Label(label) => return relabel(agent, label).await,
-        Command::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
-        Command::Permissions(Some(number)) => return revoke(agent, &number).await,
-        Command::AddDir(folder) => {
+        ReplCommand::Clone => moved(agent.clone_session().await, "a copy of the session"),
+        ReplCommand::Label(label) => return relabel(agent, label).await,
+        ReplCommand::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
+        ReplCommand::Permissions(Some(number)) => return revoke(agent, &number).await,
+        ReplCommand::AddDir(folder) => {
             agent.add_folder(folder).await.map(|allowed| format!("allowed in this session: {allowed}\n"))
         }
-        Command::Queue => agent.state().await.map(|status| waiting(&status.queue.items)),
-        Command::Send(number) => {
+        ReplCommand::Queue => agent.state().await.map(|status| waiting(&status.queue.items)),
+        ReplCommand::Send(number) => {
             let id = numbered(agent, &number).await?;
             agent.release_queued(id).await.map(|()| String::new())
         }
-        Command::Drop(number) => {
+        ReplCommand::Drop(number) => {
             let id = numbered(agent, &number).await?;
             agent.remove_queued(id).await.map(|item| format!("no longer waits: {}\n", item.text))
         }
-        Command::Stop => agent.abort().await.map(|items| handed_back(&items)),
-        Command::Reload => agent.reload().await.map(|_| "read again\n".to_owned()),
+        ReplCommand::Stop => agent.abort().await.map(|items| handed_back(&items)),
+        ReplCommand::Reload => agent.reload().await.map(|_| "read again\n".to_owned()),
     };
     told.map_err(|error| why(&error))
 }
@@ -115,7 +117,7 @@ async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(if lines.is_empty() { "there are no sessions here yet\n".to_owned() } else { lines })
 }
 
-async fn resume(agent: &AgentSession, words: &str) -> Told {
+async fn resume(agent: &AgentSession, words: &str) -> CommandResult {
     let listing = agent.sessions(SessionScope::ThisDirectory).await.map_err(|error| why(&error))?;
     let named =
         |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
@@ -158,7 +160,7 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(format!("thinking: {}; it can be {}\n", current.name(), names.join(", ")))
 }
 
-async fn relabel(agent: &AgentSession, label: Option<String>) -> Told {
+async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
     let reader = agent.reader();
     let entry = tree::newest_message(&reader).ok_or("there is nothing to label yet")?;
     if label.is_none() && !Annotations::has_label(&reader, &entry) {
@@ -179,7 +181,7 @@ fn permissions(permissions: &[Permission]) -> String {
     if text.is_empty() { "nothing is allowed for the session\n".to_owned() } else { text }
 }
 
-async fn revoke(agent: &AgentSession, number: &str) -> Told {
+async fn revoke(agent: &AgentSession, number: &str) -> CommandResult {
     let permissions = agent.permissions().await.map_err(|error| why(&error))?;
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let permission = at.and_then(|at| permissions.get(at)).cloned();

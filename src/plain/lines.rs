@@ -11,7 +11,7 @@ const WAITING: usize = 64;
 const LONGEST: usize = 16 * 1024 * 1024;
 
 /// A line, or that it was longer than is taken and passed over.
-pub(super) type Line = Result<String, TooLong>;
+pub(super) type LineResult = Result<String, TooLong>;
 
 /// Why a line isn't taken.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub(super) type Line = Result<String, TooLong>;
 pub(super) struct TooLong;
 
 /// Reads on a thread of its own, for a read of stdin can't be called off.
-pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<Line> {
+pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<LineResult> {
     let (sender, lines) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
         let mut input = BufReader::new(input);
@@ -33,8 +33,8 @@ pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<Line> {
 }
 
 /// The next line without its end; `None` when there is none. What can't be read is an end.
-fn next(input: &mut impl BufRead, longest: usize) -> Option<Line> {
-    let mut whole: Option<Line> = None;
+fn next(input: &mut impl BufRead, longest: usize) -> Option<LineResult> {
+    let mut whole: Option<LineResult> = None;
     loop {
         let Some(piece) = piece(input, longest) else { return whole };
         let goes_on = piece.goes_on;
@@ -51,13 +51,13 @@ fn next(input: &mut impl BufRead, longest: usize) -> Option<Line> {
 }
 
 /// What stands before a line feed, without the backslash at its end.
-struct Piece {
-    text: Line,
+struct LinePiece {
+    text: LineResult,
     goes_on: bool,
 }
 
 /// Reads up to a line feed. Of what is too long only the end is kept, which says whether it goes on.
-fn piece(input: &mut impl BufRead, longest: usize) -> Option<Piece> {
+fn piece(input: &mut impl BufRead, longest: usize) -> Option<LinePiece> {
     let (mut bytes, mut is_too_long) = (Vec::new(), false);
     loop {
         let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
@@ -78,7 +78,7 @@ fn piece(input: &mut impl BufRead, longest: usize) -> Option<Piece> {
     let text = text.strip_suffix('\r').unwrap_or(text);
     let (text, goes_on) = text.strip_suffix('\\').map_or((text, false), |text| (text, true));
     let text = if is_too_long || text.len() > longest { Err(TooLong) } else { Ok(text.to_owned()) };
-    Some(Piece { text, goes_on })
+    Some(LinePiece { text, goes_on })
 }
 
 #[cfg(test)]
@@ -88,14 +88,14 @@ mod tests {
     #[test]
     fn a_line_that_ends_in_a_backslash_goes_on_in_the_next() {
         let mut input = "one\r\ntwo \\\nand more\n\nlast\\".as_bytes();
-        let lines: Vec<Line> = std::iter::from_fn(|| next(&mut input, 100)).collect();
+        let lines: Vec<LineResult> = std::iter::from_fn(|| next(&mut input, 100)).collect();
         assert_eq!(lines, ["one", "two \nand more", "", "last\n"].map(|line| Ok(line.to_owned())));
     }
 
     #[test]
     fn a_line_that_is_too_long_costs_only_itself_and_what_it_goes_on_in() {
         let mut input = "1234567890\n12345678901\nabc\\\n123456789\n12345678901\\\nmore\nend".as_bytes();
-        let lines: Vec<Line> = std::iter::from_fn(|| next(&mut input, 10)).collect();
+        let lines: Vec<LineResult> = std::iter::from_fn(|| next(&mut input, 10)).collect();
         let whole = |text: &str| Ok(text.to_owned());
         assert_eq!(lines, [whole("1234567890"), Err(TooLong), Err(TooLong), Err(TooLong), whole("end")]);
     }

@@ -5,45 +5,45 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::commands::{Told, why};
+use super::commands::{CommandResult, why};
 use crate::agent::{
     AgentSession, CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
 };
 
-type Silence = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
+type EchoOff = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
 
 /// Keeps a terminal from showing what is typed; handed in, for this front end knows no terminal.
 #[derive(Clone)]
-pub struct Hush(Arc<Silence>);
+pub struct EchoGuard(Arc<EchoOff>);
 
-impl Hush {
+impl EchoGuard {
     /// Hushes by this function, for as long as what it gives isn't dropped.
     pub fn new(hush: impl Fn() -> io::Result<Box<dyn Send>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(hush))
     }
 }
 
-impl std::fmt::Debug for Hush {
+impl std::fmt::Debug for EchoGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Hush")
     }
 }
 
 /// A key that is waited for: the next line is it.
-pub(super) struct Wanted {
+pub(super) struct WantedKey {
     provider: String,
     /// The terminal shows again what is typed when this is dropped.
     _silence: Option<Box<dyn Send>>,
 }
 
 /// What gives and takes keys, where there is such a thing.
-pub(super) struct Keys {
+pub(super) struct KeyPrompt {
     desk: Option<CredentialStore>,
-    hush: Option<Hush>,
+    hush: Option<EchoGuard>,
 }
 
-impl Keys {
-    pub(super) fn new(desk: Option<CredentialStore>, hush: Option<Hush>) -> Self {
+impl KeyPrompt {
+    pub(super) fn new(desk: Option<CredentialStore>, hush: Option<EchoGuard>) -> Self {
         Self { desk, hush }
     }
 
@@ -52,12 +52,12 @@ impl Keys {
     }
 
     /// The providers, and where their keys come from.
-    pub(super) async fn list(&self) -> Told {
+    pub(super) async fn list(&self) -> CommandResult {
         Ok(holders(self.desk()?).await?.iter().map(row).collect())
     }
 
     /// Waits for the key of a provider; answers with what to say about that.
-    pub(super) async fn want(&self, provider: &str) -> Result<(Wanted, String), String> {
+    pub(super) async fn want(&self, provider: &str) -> Result<(WantedKey, String), String> {
         let holders = holders(self.desk()?).await?;
         if !holders.iter().any(|holder| holder.provider == provider) {
             let names: Vec<&str> = holders.iter().map(|holder| holder.provider.as_str()).collect();
@@ -71,16 +71,16 @@ impl Keys {
         let say = format!(
             "the key of {provider} is the next line; it is not shown, and an empty one leaves everything as it is"
         );
-        Ok((Wanted { provider: provider.to_owned(), _silence: silence }, say))
+        Ok((WantedKey { provider: provider.to_owned(), _silence: silence }, say))
     }
 
     /// What becomes of the line that was waited for.
     pub(super) fn keep(
         &self,
         agent: &AgentSession,
-        wanted: Wanted,
+        wanted: WantedKey,
         line: &str,
-    ) -> impl Future<Output = Told> + 'static {
+    ) -> impl Future<Output = CommandResult> + 'static {
         let (desk, agent, key) = (self.desk(), agent.clone(), line.trim().to_owned());
         async move {
             if key.is_empty() {
@@ -98,7 +98,7 @@ impl Keys {
         &self,
         agent: &AgentSession,
         provider: String,
-    ) -> impl Future<Output = Told> + 'static {
+    ) -> impl Future<Output = CommandResult> + 'static {
         let (desk, agent) = (self.desk(), agent.clone());
         async move {
             let desk = desk?;
@@ -121,7 +121,7 @@ fn hinted((what, hint): (String, Option<String>)) -> String {
 }
 
 /// Tells the session of a key, and the user what came of it.
-async fn told(agent: &AgentSession, desk: &CredentialStore, change: CredentialChange) -> Told {
+async fn told(agent: &AgentSession, desk: &CredentialStore, change: CredentialChange) -> CommandResult {
     let CredentialChange { change, said, hint } = change;
     let answers = agent.change_key(desk, change).await.map_err(|error| why(&error))?;
     let next = match answers {

@@ -5,14 +5,14 @@ use crate::message::ToolCall;
 
 /// Something that waits for the user's word.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Question {
+pub(super) enum ReplQuestion {
     /// Whether a call may run.
     Approval(Box<ApprovalRequest>),
     /// What to do without a summary, and why there is none.
     Compaction(String),
 }
 
-impl Question {
+impl ReplQuestion {
     /// The question in words.
     pub(super) fn text(&self) -> String {
         match self {
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn a_question_shows_all_of_a_command() {
         let request = request("rm");
-        let text = Question::Approval(Box::new(request.clone())).text();
+        let text = ReplQuestion::Approval(Box::new(request.clone())).text();
         assert!(
             text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
             "{text}"
         );
         assert!(text.contains("this once; a or 2 = always in this session (rm); n or"), "{text}");
         let every_time = ApprovalRequest { rule: String::new(), ..request };
-        assert!(Question::Approval(Box::new(every_time)).text().contains("this once; n or"));
+        assert!(ReplQuestion::Approval(Box::new(every_time)).text().contains("this once; n or"));
     }
 }

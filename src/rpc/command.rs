@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::fields::{FieldError, Fields};
+use super::params::{FieldError, Fields};
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::{BashContext, BranchSummary, StreamingBehavior};
 use crate::event::{CompactionChoice, Decision, QueueKind};
@@ -14,9 +14,9 @@ use crate::session::{SessionScope, Visibility};
 
 /// What a client asks for.
 #[derive(Debug, PartialEq)]
-pub(super) enum Command {
-    Say(Say),
-    Ask(Ask),
+pub(super) enum RpcCommand {
+    Say(PromptCommand),
+    Ask(Query),
     Set(Set),
     Queue(QueueCommand),
     Session(SessionCommand),
@@ -44,15 +44,15 @@ pub(super) enum Command {
 
 /// Something for the agent to hear.
 #[derive(Debug, PartialEq)]
-pub(super) struct Say {
+pub(super) struct PromptCommand {
     pub(super) text: String,
     pub(super) images: Vec<Image>,
-    pub(super) how: How,
+    pub(super) how: Delivery,
 }
 
 /// When it is to be heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Delivery {
     Prompt(Option<StreamingBehavior>),
     Steer,
     FollowUp,
@@ -61,7 +61,7 @@ pub(super) enum How {
 
 /// A question that changes nothing.
 #[derive(Debug, PartialEq)]
-pub(super) enum Ask {
+pub(super) enum Query {
     State,
     Snapshot,
     Settings,
@@ -147,7 +147,7 @@ impl SessionCommand {
     }
 }
 
-impl Command {
+impl RpcCommand {
     /// Reads the command of this name.
     pub(super) fn parse(name: &str, mut fields: Fields) -> Result<Self, CommandError> {
         let fields = &mut fields;
@@ -190,7 +190,7 @@ impl Command {
             }
             Self::Session(command) => matches!(command, SessionCommand::ExportHtml { .. }),
             Self::Ask(ask) => {
-                matches!(ask, Ask::Entries { .. } | Ask::Tree | Ask::Sessions { .. } | Ask::Stats)
+                matches!(ask, Query::Entries { .. } | Query::Tree | Query::Sessions { .. } | Query::Stats)
             }
             Self::Say(_) | Self::Set(_) | Self::Queue(_) => false,
             Self::Approve { .. } | Self::AbortCompaction | Self::ResolveCompaction(_) => false,
@@ -199,22 +199,22 @@ impl Command {
     }
 }
 
-type Parsed = Result<Option<Command>, FieldError>;
+type ParseResult = Result<Option<RpcCommand>, FieldError>;
 
-fn say(name: &str, fields: &mut Fields) -> Parsed {
+fn say(name: &str, fields: &mut Fields) -> ParseResult {
     let how = match name {
-        "prompt" => How::Prompt(fields.maybe_word(
-            "streamingBehavior",
-            "\"steer\" or \"followUp\"",
-            |word| match word {
-                "steer" => Some(StreamingBehavior::Steer),
-                "followUp" => Some(StreamingBehavior::FollowUp),
-                _ => None,
-            },
-        )?),
-        "steer" => How::Steer,
-        "follow_up" => How::FollowUp,
-        "steer_now" => How::SteerNow,
+        "prompt" => {
+            Delivery::Prompt(fields.maybe_word("streamingBehavior", "\"steer\" or \"followUp\"", |word| {
+                match word {
+                    "steer" => Some(StreamingBehavior::Steer),
+                    "followUp" => Some(StreamingBehavior::FollowUp),
+                    _ => None,
+                }
+            })?)
+        }
+        "steer" => Delivery::Steer,
+        "follow_up" => Delivery::FollowUp,
+        "steer_now" => Delivery::SteerNow,
         _ => return Ok(None),
     };
     let images = fields.images()?;
@@ -223,43 +223,43 @@ fn say(name: &str, fields: &mut Fields) -> Parsed {
         return Err(FieldError::Wrong { field: "message", expected: "a text that isn't empty" });
     }
     match (how, text) {
-        (_, Some(text)) => Ok(Some(Command::Say(Say { text, images, how }))),
-        (How::SteerNow, None) if images.is_empty() => Ok(Some(Command::Hurry)),
+        (_, Some(text)) => Ok(Some(RpcCommand::Say(PromptCommand { text, images, how }))),
+        (Delivery::SteerNow, None) if images.is_empty() => Ok(Some(RpcCommand::Hurry)),
         (_, None) => Err(FieldError::Missing("message")),
     }
 }
 
-fn ask(name: &str, fields: &mut Fields) -> Parsed {
+fn ask(name: &str, fields: &mut Fields) -> ParseResult {
     let ask = match name {
-        "get_state" => Ask::State,
-        "get_snapshot" => Ask::Snapshot,
-        "get_settings" => Ask::Settings,
-        "get_messages" => Ask::Messages,
-        "get_entries" => Ask::Entries { since: fields.maybe_text("since")?.map(EntryId::new) },
-        "get_tree" => Ask::Tree,
-        "get_available_models" => Ask::Models,
-        "get_available_thinking_levels" => Ask::ThinkingLevels,
-        "get_session_stats" => Ask::Stats,
-        "get_fork_messages" => Ask::ForkMessages,
-        "get_last_assistant_text" => Ask::LastAssistantText,
-        "get_commands" => Ask::Commands,
+        "get_state" => Query::State,
+        "get_snapshot" => Query::Snapshot,
+        "get_settings" => Query::Settings,
+        "get_messages" => Query::Messages,
+        "get_entries" => Query::Entries { since: fields.maybe_text("since")?.map(EntryId::new) },
+        "get_tree" => Query::Tree,
+        "get_available_models" => Query::Models,
+        "get_available_thinking_levels" => Query::ThinkingLevels,
+        "get_session_stats" => Query::Stats,
+        "get_fork_messages" => Query::ForkMessages,
+        "get_last_assistant_text" => Query::LastAssistantText,
+        "get_commands" => Query::Commands,
         "list_sessions" => {
             let scope = fields.maybe_word("scope", "\"current\" or \"all\"", |word| match word {
                 "current" => Some(SessionScope::ThisDirectory),
                 "all" => Some(SessionScope::Everywhere),
                 _ => None,
             })?;
-            Ask::Sessions {
+            Query::Sessions {
                 scope: scope.unwrap_or(SessionScope::ThisDirectory),
                 query: fields.maybe_text("query")?,
             }
         }
         _ => return Ok(None),
     };
-    Ok(Some(Command::Ask(ask)))
+    Ok(Some(RpcCommand::Ask(ask)))
 }
 
-fn set(name: &str, fields: &mut Fields) -> Parsed {
+fn set(name: &str, fields: &mut Fields) -> ParseResult {
     let set = match name {
         "set_model" => Set::Model { provider: fields.text("provider")?, model: fields.text("modelId")? },
         "cycle_model" => Set::NextModel,
@@ -277,7 +277,7 @@ fn set(name: &str, fields: &mut Fields) -> Parsed {
         "set_deltas" => Set::Deltas(enabled(fields)?),
         _ => return Ok(None),
     };
-    Ok(Some(Command::Set(set)))
+    Ok(Some(RpcCommand::Set(set)))
 }
 
 fn mode(fields: &mut Fields) -> Result<DeliveryMode, FieldError> {
@@ -292,7 +292,7 @@ fn enabled(fields: &mut Fields) -> Result<Switch, FieldError> {
     Ok(if fields.switch("enabled")? { Switch::On } else { Switch::Off })
 }
 
-fn queue(name: &str, fields: &mut Fields) -> Parsed {
+fn queue(name: &str, fields: &mut Fields) -> ParseResult {
     let command = match name {
         "get_queue" => QueueCommand::List,
         "edit_queued" => {
@@ -309,7 +309,7 @@ fn queue(name: &str, fields: &mut Fields) -> Parsed {
         "clear_queue" => QueueCommand::Clear(kind(fields)?),
         _ => return Ok(None),
     };
-    Ok(Some(Command::Queue(command)))
+    Ok(Some(RpcCommand::Queue(command)))
 }
 
 fn queue_id(fields: &mut Fields) -> Result<QueueId, FieldError> {
@@ -324,7 +324,7 @@ fn kind(fields: &mut Fields) -> Result<Option<QueueKind>, FieldError> {
     })
 }
 
-fn session(name: &str, fields: &mut Fields) -> Parsed {
+fn session(name: &str, fields: &mut Fields) -> ParseResult {
     let command = match name {
         "new_session" => {
             SessionCommand::New { parent: fields.maybe_text("parentSession")?.map(PathBuf::from) }
@@ -350,7 +350,7 @@ fn session(name: &str, fields: &mut Fields) -> Parsed {
         "export_html" => SessionCommand::ExportHtml { output: fields.maybe_text("outputPath")? },
         _ => return Ok(None),
     };
-    Ok(Some(Command::Session(command)))
+    Ok(Some(RpcCommand::Session(command)))
 }
 
 fn entry(fields: &mut Fields) -> Result<EntryId, FieldError> {
@@ -369,27 +369,27 @@ fn summary(fields: &mut Fields) -> Result<BranchSummary, FieldError> {
     }
 }
 
-fn work(name: &str, fields: &mut Fields) -> Parsed {
+fn work(name: &str, fields: &mut Fields) -> ParseResult {
     Ok(Some(match name {
-        "abort" => Command::Abort,
-        "abort_retry" => Command::AbortRetry,
-        "abort_bash" => Command::AbortBash,
+        "abort" => RpcCommand::Abort,
+        "abort_retry" => RpcCommand::AbortRetry,
+        "abort_bash" => RpcCommand::AbortBash,
         "bash" => {
             let exclude = fields.maybe_switch("excludeFromContext")?.unwrap_or_default();
             let context = if exclude { BashContext::Exclude } else { BashContext::Include };
             let line = fields.word("command", "a command that isn't empty", |line| {
                 Some(line.to_owned()).filter(|line| !line.trim().is_empty())
             })?;
-            Command::Bash { line, context }
+            RpcCommand::Bash { line, context }
         }
-        "truncate" => Command::Truncate,
-        "compact" => Command::Compact { instructions: fields.maybe_text("customInstructions")? },
-        "abort_compaction" => Command::AbortCompaction,
-        "resolve_compaction" => Command::ResolveCompaction(choice(fields)?),
+        "truncate" => RpcCommand::Truncate,
+        "compact" => RpcCommand::Compact { instructions: fields.maybe_text("customInstructions")? },
+        "abort_compaction" => RpcCommand::AbortCompaction,
+        "resolve_compaction" => RpcCommand::ResolveCompaction(choice(fields)?),
         "approve" => {
-            Command::Approve { call: CallId::new(fields.text("callId")?), decision: decision(fields)? }
+            RpcCommand::Approve { call: CallId::new(fields.text("callId")?), decision: decision(fields)? }
         }
-        "reload" => Command::Reload,
+        "reload" => RpcCommand::Reload,
         _ => return Ok(None),
     }))
 }
@@ -419,9 +419,9 @@ mod tests {
 
     use super::*;
 
-    fn parse(name: &str, fields: Value) -> Result<Command, String> {
+    fn parse(name: &str, fields: Value) -> Result<RpcCommand, String> {
         let Value::Object(fields) = fields else { panic!("{fields}") };
-        Command::parse(name, Fields::new(fields)).map_err(|error| error.to_string())
+        RpcCommand::parse(name, Fields::new(fields)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -430,41 +430,44 @@ mod tests {
         let cases = [
             (
                 ("prompt", json!({"message": "hi", "streamingBehavior": "followUp", "images": [image]})),
-                Command::Say(Say {
+                RpcCommand::Say(PromptCommand {
                     text: "hi".into(),
                     images: vec![image.clone()],
-                    how: How::Prompt(Some(StreamingBehavior::FollowUp)),
+                    how: Delivery::Prompt(Some(StreamingBehavior::FollowUp)),
                 }),
             ),
             (
                 ("set_thinking_level", json!({"level": "high"})),
-                Command::Set(Set::Thinking(ThinkingLevel::High)),
+                RpcCommand::Set(Set::Thinking(ThinkingLevel::High)),
             ),
             (
                 ("edit_queued", json!({"queueId": "q", "place": 2, "kind": "steer", "message": null})),
-                Command::Queue(QueueCommand::Edit {
+                RpcCommand::Queue(QueueCommand::Edit {
                     id: "q".into(),
                     edit: QueueEdit { place: Some(2), kind: Some(QueueKind::Steer), ..QueueEdit::default() },
                 }),
             ),
             (
                 ("navigate", json!({"entryId": "e", "summary": true, "instructions": "short"})),
-                Command::Session(SessionCommand::Navigate {
+                RpcCommand::Session(SessionCommand::Navigate {
                     entry: "e".into(),
                     summary: BranchSummary::Made { instructions: Some("short".into()) },
                 }),
             ),
             (
                 ("bash", json!({"command": "ls", "excludeFromContext": true})),
-                Command::Bash { line: "ls".into(), context: BashContext::Exclude },
+                RpcCommand::Bash { line: "ls".into(), context: BashContext::Exclude },
             ),
             (
                 ("approve", json!({"callId": "c", "decision": "deny", "reason": "not here"})),
-                Command::Approve { call: "c".into(), decision: Decision::Deny { reason: "not here".into() } },
+                RpcCommand::Approve {
+                    call: "c".into(),
+                    decision: Decision::Deny { reason: "not here".into() },
+                },
             ),
             (
                 ("set_label", json!({"entryId": "e", "label": ""})),
-                Command::Session(SessionCommand::Label { entry: "e".into(), label: None }),
+                RpcCommand::Session(SessionCommand::Label { entry: "e".into(), label: None }),
             ),
         ];
         for ((name, fields), expected) in cases {

@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::answer::Answer;
 use super::id::Id;
-use super::scribe::Scribe;
+use super::response::ResponseBody;
+use super::writer::LineWriter;
 use crate::agent::{Received, Subscription};
 
 /// Notes that may wait for the pump; whoever commands waits while answers can't go out.
@@ -24,22 +24,22 @@ const BURST: usize = 8_192;
 
 /// What the pump is told.
 #[derive(Debug)]
-pub(super) enum Note {
+pub(super) enum OutboxNote {
     /// Events wait until the answer to this one has gone out.
     Hold,
     /// They needn't wait any longer: the answer takes its time.
     Release,
     /// An answer that comes before the events that wait for it.
-    First(Answer),
+    First(ResponseBody),
     /// An answer that comes after every event until now.
-    Last(Answer),
+    Last(ResponseBody),
     /// From here on things are written otherwise.
-    Manner(Manner),
+    Manner(SendMode),
 }
 
 /// How events are written.
 #[derive(Debug)]
-pub(super) enum Manner {
+pub(super) enum SendMode {
     /// Pieces of an answer are told, or left out.
     Deltas(super::command::Switch),
     /// The next command of the user's own that begins with this line is known to the client by this id.
@@ -50,15 +50,15 @@ pub(super) enum Manner {
 
 /// What the scribe writes.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum OutboxItem {
     Heard(Received),
-    Answer(Answer),
-    Manner(Manner),
+    Answer(ResponseBody),
+    Manner(SendMode),
 }
 
 /// The way out.
 pub(super) struct Outbox {
-    notes: mpsc::Sender<Note>,
+    notes: mpsc::Sender<OutboxNote>,
     pump: JoinSet<()>,
     written: oneshot::Receiver<io::Result<()>>,
 }
@@ -69,14 +69,14 @@ impl Outbox {
         let (items, mut received) = mpsc::channel(LINES);
         let (report, written) = oneshot::channel();
         std::thread::spawn(move || {
-            let _ = report.send(Scribe::new(out).write(&mut received));
+            let _ = report.send(LineWriter::new(out).write(&mut received));
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(pump(listener, noted, items));
         Self { notes, pump: tasks, written }
     }
 
-    pub(super) fn notes(&self) -> mpsc::Sender<Note> {
+    pub(super) fn notes(&self) -> mpsc::Sender<OutboxNote> {
         self.notes.clone()
     }
 
@@ -90,26 +90,30 @@ impl Outbox {
 }
 
 /// Ends when neither events nor notes can come any more, or when nobody takes lines.
-async fn pump(mut listener: Subscription, mut notes: mpsc::Receiver<Note>, items: mpsc::Sender<Item>) {
+async fn pump(
+    mut listener: Subscription,
+    mut notes: mpsc::Receiver<OutboxNote>,
+    items: mpsc::Sender<OutboxItem>,
+) {
     let (mut is_held, mut is_heard, mut is_noted) = (false, true, true);
     while is_heard || is_noted {
         let item = tokio::select! {
             biased;
             note = notes.recv(), if is_noted => match note {
-                Some(Note::Hold) => { is_held = true; continue }
-                Some(Note::Release) => { is_held = false; continue }
-                Some(Note::First(answer)) => { is_held = false; Item::Answer(answer) }
-                Some(Note::Last(answer)) => {
+                Some(OutboxNote::Hold) => { is_held = true; continue }
+                Some(OutboxNote::Release) => { is_held = false; continue }
+                Some(OutboxNote::First(answer)) => { is_held = false; OutboxItem::Answer(answer) }
+                Some(OutboxNote::Last(answer)) => {
                     if tell_all(&mut listener, &items).await.is_err() {
                         return;
                     }
-                    Item::Answer(answer)
+                    OutboxItem::Answer(answer)
                 }
-                Some(Note::Manner(manner)) => Item::Manner(manner),
+                Some(OutboxNote::Manner(manner)) => OutboxItem::Manner(manner),
                 None => { (is_noted, is_held) = (false, false); continue }
             },
             heard = listener.next(), if is_heard && !is_held => match heard {
-                Some(heard) => Item::Heard(heard),
+                Some(heard) => OutboxItem::Heard(heard),
                 None => { is_heard = false; continue }
             },
         };
@@ -122,11 +126,11 @@ async fn pump(mut listener: Subscription, mut notes: mpsc::Receiver<Note>, items
 /// Tells what happened until now.
 async fn tell_all(
     listener: &mut Subscription,
-    items: &mpsc::Sender<Item>,
-) -> Result<(), mpsc::error::SendError<Item>> {
+    items: &mpsc::Sender<OutboxItem>,
+) -> Result<(), mpsc::error::SendError<OutboxItem>> {
     for _ in 0..BURST {
         let Some(heard) = listener.try_next() else { break };
-        items.send(Item::Heard(heard)).await?;
+        items.send(OutboxItem::Heard(heard)).await?;
     }
     Ok(())
 }

@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::answer::Answer;
-use super::command::{Command, Set};
-use super::fields::Fields;
+use super::command::{RpcCommand, Set};
+use super::framing::FramedLine;
+use super::handler::Handler;
 use super::id::Id;
-use super::lines::Line;
-use super::outbox::{Manner, Note, Outbox};
-use super::perform::Performer;
+use super::outbox::{Outbox, OutboxNote, SendMode};
+use super::params::Fields;
+use super::response::ResponseBody;
 use super::{RpcError, RpcOptions};
 use crate::agent::{AgentSession, Subscription};
 
@@ -39,12 +39,12 @@ const BESIDE: usize = 64;
 /// How long answers and events may take to be written at the end, and commands to be over.
 const GRACE: Duration = Duration::from_secs(3);
 
-type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type CommandFuture = Pin<Box<dyn Future<Output = ResponseBody> + Send>>;
 
 /// As [`super::run`], for lines that are read already.
 pub(super) async fn serve(
     agent: AgentSession,
-    lines: mpsc::Receiver<Line>,
+    lines: mpsc::Receiver<FramedLine>,
     output: impl Write + Send + 'static,
     stop: impl Future<Output = ()>,
     options: RpcOptions,
@@ -52,7 +52,7 @@ pub(super) async fn serve(
     let outbox = Outbox::open(Subscription::new(&agent), output);
     let notes = outbox.notes();
     let mut server = Server {
-        performer: Performer::new(agent.clone(), options),
+        performer: Handler::new(agent.clone(), options),
         notes: outbox.notes(),
         beside: JoinSet::new(),
     };
@@ -83,34 +83,34 @@ pub(super) async fn serve(
 }
 
 struct Server {
-    performer: Performer,
-    notes: mpsc::Sender<Note>,
+    performer: Handler,
+    notes: mpsc::Sender<OutboxNote>,
     beside: JoinSet<()>,
 }
 
 impl Server {
-    async fn work(&mut self, mut lines: mpsc::Receiver<Line>) {
+    async fn work(&mut self, mut lines: mpsc::Receiver<FramedLine>) {
         while let Some(line) = lines.recv().await {
             while self.beside.try_join_next().is_some() {}
             match read(line) {
                 Ok(Some(call)) => self.call(call).await,
                 Ok(None) => {}
-                Err(answer) => self.note(Note::Last(answer)).await,
+                Err(answer) => self.note(OutboxNote::Last(answer)).await,
             }
         }
     }
 
-    async fn call(&mut self, Call { id, name, command }: Call) {
+    async fn call(&mut self, PendingCall { id, name, command }: PendingCall) {
         if self.beside.len() >= BESIDE {
             let outcome = Err("too many commands are being carried out; wait for an answer".to_owned());
-            return self.note(Note::Last(Answer { id, command: name, outcome })).await;
+            return self.note(OutboxNote::Last(ResponseBody { id, command: name, outcome })).await;
         }
         if let Some(manner) = manner(&command, id.as_ref()) {
-            self.note(Note::Manner(manner)).await;
+            self.note(OutboxNote::Manner(manner)).await;
         }
-        let order = Order::of(&command);
-        if order == Order::First {
-            self.note(Note::Hold).await;
+        let order = PendingOrder::of(&command);
+        if order == PendingOrder::First {
+            self.note(OutboxNote::Hold).await;
         }
         if command.wants_rest() {
             // Others wait too, for they are meant for what comes after it. What doesn't end is told by the command itself.
@@ -118,9 +118,9 @@ impl Server {
         }
         let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
         let performer = self.performer.clone();
-        let mut work: Work = Box::pin(async move {
+        let mut work: CommandFuture = Box::pin(async move {
             let outcome = performer.perform(command).await;
-            Answer { id, command: name, outcome }
+            ResponseBody { id, command: name, outcome }
         });
         // A first poll hands the command to the session even without any patience, so that commands arrive in order.
         match timeout(patience, &mut work).await {
@@ -131,8 +131,8 @@ impl Server {
                     let answer = match timeout(HELD, &mut work).await {
                         Ok(answer) => answer,
                         Err(_) => {
-                            if order == Order::First {
-                                let _ = notes.send(Note::Release).await;
+                            if order == PendingOrder::First {
+                                let _ = notes.send(OutboxNote::Release).await;
                             }
                             work.await
                         }
@@ -143,7 +143,7 @@ impl Server {
         }
     }
 
-    async fn note(&self, note: Note) {
+    async fn note(&self, note: OutboxNote) {
         // Nobody takes notes any more when stdout is closed; then it is all over.
         let _ = self.notes.send(note).await;
     }
@@ -151,7 +151,7 @@ impl Server {
 
 /// Where an answer stands among events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum PendingOrder {
     /// Before what it leads to: that something was accepted is known before it begins.
     First,
     /// After what it led to.
@@ -160,18 +160,18 @@ enum Order {
     LastOfBash,
 }
 
-impl Order {
-    const fn of(command: &Command) -> Self {
+impl PendingOrder {
+    const fn of(command: &RpcCommand) -> Self {
         match command {
-            Command::Say(_) => Self::First,
-            Command::Bash { .. } => Self::LastOfBash,
+            RpcCommand::Say(_) => Self::First,
+            RpcCommand::Bash { .. } => Self::LastOfBash,
             _ => Self::Last,
         }
     }
 
-    async fn tell(self, answer: Answer, notes: &mpsc::Sender<Note>) {
-        let over = Note::Manner(Manner::BashOver { id: answer.id.clone() });
-        let note = if self == Self::First { Note::First(answer) } else { Note::Last(answer) };
+    async fn tell(self, answer: ResponseBody, notes: &mpsc::Sender<OutboxNote>) {
+        let over = OutboxNote::Manner(SendMode::BashOver { id: answer.id.clone() });
+        let note = if self == Self::First { OutboxNote::First(answer) } else { OutboxNote::Last(answer) };
         let _ = notes.send(note).await;
         if self == Self::LastOfBash {
             let _ = notes.send(over).await;
@@ -180,42 +180,43 @@ impl Order {
 }
 
 /// What a command changes about how events are written.
-fn manner(command: &Command, id: Option<&Id>) -> Option<Manner> {
+fn manner(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
     match command {
-        Command::Set(Set::Deltas(switch)) => Some(Manner::Deltas(*switch)),
-        Command::Bash { line, .. } => Some(Manner::Bash { line: line.clone(), id: id.cloned() }),
+        RpcCommand::Set(Set::Deltas(switch)) => Some(SendMode::Deltas(*switch)),
+        RpcCommand::Bash { line, .. } => Some(SendMode::Bash { line: line.clone(), id: id.cloned() }),
         _ => None,
     }
 }
 
 /// A command as it was called.
 #[derive(Debug, PartialEq)]
-struct Call {
+struct PendingCall {
     id: Option<Id>,
     name: String,
-    command: Command,
+    command: RpcCommand,
 }
 
 /// Reads a line; nothing for an empty one, the answer for one that is no command.
-fn read(line: Line) -> Result<Option<Call>, Answer> {
-    let unreadable = |error: String| Answer { id: None, command: "parse".to_owned(), outcome: Err(error) };
+fn read(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
+    let unreadable =
+        |error: String| ResponseBody { id: None, command: "parse".to_owned(), outcome: Err(error) };
     let bytes = match line {
-        Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
-        Line::Whole(bytes) => bytes,
-        Line::TooLong => return Err(unreadable(Line::too_long())),
+        FramedLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
+        FramedLine::Whole(bytes) => bytes,
+        FramedLine::TooLong => return Err(unreadable(FramedLine::too_long())),
     };
     let mut fields = fields(&bytes).map_err(unreadable)?;
     let id = fields.remove("id").and_then(Id::of);
     let name = fields.remove("type").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
     let Some(name) = name else {
         let outcome = Err("the field `type` must name a command".to_owned());
-        return Err(Answer { id, command: "parse".to_owned(), outcome });
+        return Err(ResponseBody { id, command: "parse".to_owned(), outcome });
     };
     let command = values(fields)
-        .and_then(|fields| Command::parse(&name, Fields::new(fields)).map_err(|error| error.to_string()));
+        .and_then(|fields| RpcCommand::parse(&name, Fields::new(fields)).map_err(|error| error.to_string()));
     match command {
-        Ok(command) => Ok(Some(Call { id, name, command })),
-        Err(error) => Err(Answer { id, command: name, outcome: Err(error) }),
+        Ok(command) => Ok(Some(PendingCall { id, name, command })),
+        Err(error) => Err(ResponseBody { id, command: name, outcome: Err(error) }),
     }
 }
 
@@ -243,16 +244,16 @@ mod tests {
     use super::*;
 
     fn refused(line: &[u8]) -> (Option<Id>, String, String) {
-        let answer = read(Line::Whole(line.to_vec())).unwrap_err();
+        let answer = read(FramedLine::Whole(line.to_vec())).unwrap_err();
         (answer.id, answer.command, answer.outcome.unwrap_err())
     }
 
     #[test]
     fn a_line_is_a_call_with_its_id() {
         let line = br#" {"id": "a", "type": "abort", "more": 1} "#.to_vec();
-        let call = Call { id: Some("a".into()), name: "abort".into(), command: Command::Abort };
-        assert_eq!(read(Line::Whole(line)).unwrap(), Some(call));
-        assert_eq!(read(Line::Whole(b"  ".to_vec())).unwrap(), None);
+        let call = PendingCall { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort };
+        assert_eq!(read(FramedLine::Whole(line)).unwrap(), Some(call));
+        assert_eq!(read(FramedLine::Whole(b"  ".to_vec())).unwrap(), None);
     }
 
     #[test]
@@ -278,7 +279,7 @@ mod tests {
         ] {
             let line = format!(r#"{{"type": "dance", "id": {id}}}"#);
             let mut out = Vec::new();
-            read(Line::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
+            read(FramedLine::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
             let answer = String::from_utf8(out).unwrap();
             assert!(answer.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{answer}");
         }
@@ -302,7 +303,7 @@ mod tests {
         assert!(error.starts_with("the field `a` can't be read: recursion limit"), "{error}");
         assert!(refused(b"[1").2.starts_with("not JSON: EOF"));
         assert!(refused(b"{\"type\": \"\xff\"}").2.starts_with("not JSON: "));
-        let too_long = read(Line::TooLong).unwrap_err().outcome.unwrap_err();
+        let too_long = read(FramedLine::TooLong).unwrap_err().outcome.unwrap_err();
         assert_eq!(too_long, "the line is longer than 64 MiB");
     }
 }

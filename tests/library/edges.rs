@@ -9,11 +9,11 @@ const OPENING: &[(&str, &[&str])] = &[
         "File::open",
         &[
             // Folders, opened to be walked or synced.
-            "crates/session/src/disk.rs",
-            "crates/session/src/import/target.rs",
-            "crates/tui/src/complete/files.rs",
+            "crates/session/src/fs.rs",
+            "crates/session/src/import/output.rs",
+            "crates/tui/src/completion/files.rs",
             // The terminal itself.
-            "crates/tui/src/ears/events.rs",
+            "crates/tui/src/input/reader.rs",
         ],
     ),
     (
@@ -25,23 +25,23 @@ const OPENING: &[(&str, &[&str])] = &[
             // Files that tiller makes and appends to in its own folders.
             "src/cli/log.rs",
             "crates/session/src/catalog/database.rs",
-            "crates/session/src/disk.rs",
-            "crates/session/src/import/target.rs",
+            "crates/session/src/fs.rs",
+            "crates/session/src/import/output.rs",
             "crates/tui/src/history.rs",
         ],
     ),
     // A log's time of change is set back after it was renamed.
-    ("File::options", &["src/cli/sessions/change.rs", "crates/session/src/manager.rs"]),
+    ("File::options", &["src/cli/sessions/edit.rs", "crates/session/src/manager.rs"]),
     ("File::create", &[]),
     ("fs::copy", &[]),
     ("openat(", &["crates/files/src/open_beneath.rs"]),
     // The kernel's list of processes.
-    ("fs::read(", &["crates/tools/src/process/helper/family.rs"]),
+    ("fs::read(", &["crates/tools/src/process/supervisor/process_tree.rs"]),
     // A temporary file that an editor wrote.
-    ("fs::read_to_string", &["crates/tui/src/event_loop/away.rs"]),
+    ("fs::read_to_string", &["crates/tui/src/event_loop/suspend.rs"]),
     // Would read ignore files by itself; see `files::walk`.
     ("WalkBuilder", &[]),
-    ("tokio::fs", &["crates/tools/src/tool/gathered.rs"]),
+    ("tokio::fs", &["crates/tools/src/tool/output_capture.rs"]),
 ];
 
 /// Ways to write to the terminal, each with the files that may use it.
@@ -56,13 +56,13 @@ const PRINTING: &[(&str, &[&str])] = &[
         &[
             // Sanitized there.
             "src/cli/console.rs",
-            "crates/tui/src/event_loop/end.rs",
+            "crates/tui/src/event_loop/shutdown.rs",
             // Asked whether it is a terminal, and how wide.
-            "src/cli/front.rs",
-            "src/cli/out.rs",
+            "src/cli/frontend.rs",
+            "src/cli/stdout.rs",
             // Pipes of child processes.
             "src/main.rs",
-            "crates/tools/src/process/helper.rs",
+            "crates/tools/src/process/supervisor.rs",
             // The screen itself, whose cells hold no control characters.
             "crates/tui/src/terminal.rs",
         ],
@@ -71,12 +71,12 @@ const PRINTING: &[(&str, &[&str])] = &[
         "io::stderr",
         &[
             "src/cli/console.rs",
-            "crates/tui/src/report.rs",
+            "crates/tui/src/crash_report.rs",
             "src/cli/progress.rs",
             "src/cli/sessions/import.rs",
             "src/cli/trust.rs",
             "src/main.rs",
-            "crates/tools/src/process/helper.rs",
+            "crates/tools/src/process/supervisor.rs",
         ],
     ),
 ];

@@ -1,17 +1,20 @@
 //! The front end's state, what comes in, and what is to be done about it. Pure: time comes in, actions go out as data.
 
 mod action;
-mod facts;
 mod input;
-mod news;
-mod notes;
-mod place;
+mod session_state;
+mod task_results;
+mod transient_state;
+mod ui_context;
 
-pub(super) use action::{Action, Beside, Change, Extra, Go, InList, List, Own, Say, Typed};
-pub(super) use facts::{Arriving, CallAtWork, Errand, Facts, Work};
-pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
-pub(super) use notes::{Notes, Twice};
-pub(super) use place::Place;
+pub(super) use action::{
+    Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
+    UserText,
+};
+pub(super) use input::{ListResult, LoadedSession, Msg, SessionsResult, TaskOrigin, TaskResult};
+pub(super) use session_state::{Activity, CallInProgress, Job, SessionInfo, StreamingAnswer};
+pub(super) use transient_state::{DoubleKey, TransientState};
+pub(super) use ui_context::UiContext;
 
 use std::sync::Arc;
 
@@ -19,16 +22,16 @@ use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, ImageLimits};
 
 use super::attach;
-use super::block::Level;
-use super::complete::Completing;
+use super::block::NoticeLevel;
+use super::completion::Completion;
+use super::dialog::KeyIntent;
 use super::editor::Editor;
+use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
-use super::layout::{Ctx, READ};
-use super::moving::Moving;
-use super::pace::Stale;
-use super::picker::Typed as Line;
-use super::popup::Popup;
-use super::question::Touch;
+use super::layout::{READ, RenderContext};
+use super::navigation::Navigation;
+use super::overlay::Overlay;
+use super::picker::LineInput as Line;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
@@ -49,74 +52,75 @@ const LARGEST_INLINE: usize = 1_000_000;
 pub(super) struct App {
     pub(super) transcript: Transcript,
     pub(super) editor: Editor,
-    pub(super) popups: Vec<Popup>,
-    pub(super) facts: Facts,
-    pub(super) work: Work,
+    pub(super) popups: Vec<Overlay>,
+    pub(super) facts: SessionInfo,
+    pub(super) work: Activity,
     /// Who has the keys of the messages that wait.
-    pub(super) queue: queue::Panel,
-    pub(super) place: Place,
+    pub(super) queue: queue::QueuePanel,
+    pub(super) place: UiContext,
     pub(super) now: UnixMs,
-    pub(super) notes: Notes,
+    pub(super) notes: TransientState,
     /// What the text before the cursor may become.
-    pub(super) complete: Completing,
+    pub(super) complete: Completion,
     /// How far what is on the screen is out of date.
-    pub(super) stale: Stale,
-    pub(super) moving: Moving,
+    pub(super) stale: Dirty,
+    pub(super) moving: Navigation,
 }
 
 impl App {
-    pub(super) fn new(place: Place, history: Vec<String>) -> Self {
+    pub(super) fn new(place: UiContext, history: Vec<String>) -> Self {
         Self {
             transcript: Transcript::default(),
             editor: Editor::new(history),
             popups: Vec::new(),
-            facts: Facts::default(),
-            work: Work::default(),
-            queue: queue::Panel::default(),
+            facts: SessionInfo::default(),
+            work: Activity::default(),
+            queue: queue::QueuePanel::default(),
             place,
             now: UnixMs(0),
-            notes: Notes::default(),
-            complete: Completing::default(),
-            stale: Stale::ByUser,
-            moving: Moving::default(),
+            notes: TransientState::default(),
+            complete: Completion::default(),
+            stale: Dirty::ByUser,
+            moving: Navigation::default(),
         }
     }
 
     /// Takes an input at a moment; says what is to be done about it.
-    pub(super) fn update(&mut self, input: Input, now: UnixMs) -> Vec<Action> {
+    pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<Action> {
         self.now = now;
         self.stale = self.stale.max(match input {
-            Input::Tick => Stale::No,
+            Msg::Tick => Dirty::No,
             // Colours of code follow the code, and come as fast.
-            Input::Agent(_) | Input::Report(Report::CodeTold) => Stale::BySession,
-            _ => Stale::ByUser,
+            Msg::Agent(_) | Msg::Report(TaskResult::CodeTold) => Dirty::BySession,
+            _ => Dirty::ByUser,
         });
         let mut actions = match input {
-            Input::Key(key) => self.key(key),
-            Input::Mouse(event) => self.mouse(event),
-            Input::Typed(text) => self.typed(&text),
-            Input::Paste(text) => self.pasted(&text),
-            Input::Resize { width, height } => {
+            Msg::Key(key) => self.key(key),
+            Msg::Mouse(event) => self.mouse(event),
+            Msg::Typed(text) => self.typed(&text),
+            Msg::Paste(text) => self.pasted(&text),
+            Msg::Resize { width, height } => {
                 self.place.size = (width, height);
                 Vec::new()
             }
-            Input::Tick => self.tick(),
-            Input::Agent(event) => match self.facts.gap.keep(event) {
+            Msg::Tick => self.tick(),
+            Msg::Agent(event) => match self.facts.gap.keep(event) {
                 Some(event) => self.agent(&event),
                 None => Vec::new(),
             },
-            Input::Lagged => self.read_anew(),
-            Input::Report(report) => self.report(report),
-            Input::Ground(ground) => {
+            Msg::Lagged => self.read_anew(),
+            Msg::Report(report) => self.report(report),
+            Msg::Ground(ground) => {
                 self.place.theme.learn(ground);
                 Vec::new()
             }
-            Input::Themes(library) => self.restock(library),
+            Msg::Themes(library) => self.restock(library),
         };
         actions.extend(self.ask_waiting());
         self.look_at_question();
         self.follow_search();
-        actions.extend(self.transcript.take_wanted().into_iter().map(Beside::Read).map(Action::Beside));
+        actions
+            .extend(self.transcript.take_wanted().into_iter().map(BackgroundJob::Read).map(Action::Beside));
         actions.extend(self.mind_list());
         actions.extend(self.mind_completion());
         self.mind_theme();
@@ -136,7 +140,7 @@ impl App {
     fn tick(&mut self) -> Vec<Action> {
         self.drag_on();
         if self.is_animated() {
-            self.stale = self.stale.max(Stale::BySession);
+            self.stale = self.stale.max(Dirty::BySession);
         }
         let is_read = |(text, since): &(String, UnixMs)| {
             let reading_ms = CHARACTER_MS * text.chars().count() as u64;
@@ -144,7 +148,7 @@ impl App {
         };
         if self.notes.flash.as_ref().is_some_and(is_read) {
             self.notes.flash = None;
-            self.stale = Stale::ByUser;
+            self.stale = Dirty::ByUser;
         }
         self.settle_letters()
     }
@@ -176,7 +180,7 @@ impl App {
     }
 
     /// Says something in the transcript.
-    pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
+    pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.transcript.say(level, text, hint);
         self.transcript.grew();
     }
@@ -191,7 +195,7 @@ impl App {
         }
         let is_new = |problem: &&String| !before.problems().contains(problem);
         let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
-        new.iter().for_each(|problem| self.say(Level::Warning, problem, None));
+        new.iter().for_each(|problem| self.say(NoticeLevel::Warning, problem, None));
         new
     }
 
@@ -207,8 +211,8 @@ impl App {
     }
 
     /// What blocks are laid out by.
-    pub(super) fn ctx(&self) -> Ctx {
-        Ctx {
+    pub(super) fn ctx(&self) -> RenderContext {
+        RenderContext {
             width: usize::from(self.place.size.0).saturating_sub(1).max(1),
             measure: READ,
             folds: self.transcript.folds,
@@ -228,14 +232,14 @@ impl App {
             let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
             return self.search_for(|typed| typed.push_str(line.text()));
         }
-        self.put_off(Touch::Types);
+        self.put_off(KeyIntent::Types);
         if self.popups.is_empty() {
             self.take_answer_back();
         }
         match self.popups.last_mut() {
-            Some(Popup::Pick(_)) => return self.paste_into_list(text),
-            Some(Popup::Tree(tree)) => tree.paste(text),
-            Some(Popup::Read(_)) => {}
+            Some(Overlay::Pick(_)) => return self.paste_into_list(text),
+            Some(Overlay::Tree(tree)) => tree.paste(text),
+            Some(Overlay::Read(_)) => {}
             None => match attach::path_of(text, self.place.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
                 None => self.editor.paste(text),

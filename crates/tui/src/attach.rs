@@ -3,7 +3,7 @@
 //! Everything here may take its time and belongs on a thread that may block.
 
 mod clipboard;
-mod named;
+mod mentions;
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use tiller_core::message::Image;
 use tiller_files as files;
 
-pub(super) use self::clipboard::{Clip, clipboard};
-pub(super) use self::named::{Named, gathered, named_in};
+pub(super) use self::clipboard::{ClipboardContent, clipboard};
+pub(super) use self::mentions::{Mention, gathered, named_in};
 
 /// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
 const MOST_BYTES: usize = 3_900_000;
@@ -27,14 +27,14 @@ const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 /// A picture that is ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Picture {
+pub(super) struct AttachedImage {
     pub(super) image: Image,
     /// Columns and rows of pixels.
     pub(super) size: (usize, usize),
 }
 
 /// Makes a PNG of pixels: red, green, blue and opacity, a byte each.
-fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<Picture, String> {
+fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<AttachedImage, String> {
     let failed =
         |error: &dyn std::fmt::Display| format!("the picture on the clipboard can't be used: {error}");
     let side = |side: usize| u32::try_from(side).map_err(|error| failed(&error));
@@ -48,7 +48,7 @@ fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<Picture, String
 }
 
 /// Reads a picture; `Err` says in a sentence why that can't be one.
-pub(super) fn file(path: &Path) -> Result<Picture, String> {
+pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
     of_bytes(&bytes, &name)
@@ -61,7 +61,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn of_bytes(bytes: &[u8], name: &str) -> Result<Picture, String> {
+fn of_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
     let mime_type = match imagesize::image_type(bytes) {
         Ok(imagesize::ImageType::Png) => "image/png",
         Ok(imagesize::ImageType::Jpeg) => "image/jpeg",
@@ -75,7 +75,7 @@ fn of_bytes(bytes: &[u8], name: &str) -> Result<Picture, String> {
     }
     let size = imagesize::reader_size(Cursor::new(bytes)).map_err(|error| format!("{name}: {error}"))?;
     let image = Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() };
-    Ok(Picture { image, size: (size.width, size.height) })
+    Ok(AttachedImage { image, size: (size.width, size.height) })
 }
 
 /// The path of a picture that a paste consists of: as it is, in quotes, with backslashes as terminals put them into dropped

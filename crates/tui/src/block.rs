@@ -3,11 +3,11 @@
 mod branch_point;
 mod lines;
 mod shell;
-mod thought;
+mod thinking;
 
-pub(super) use branch_point::{BranchPoint, Side};
+pub(super) use branch_point::{BranchPoint, BranchSide};
 pub(super) use shell::{MOST_OUTPUT, Shell, ShellState, took_ms};
-pub(super) use thought::Musing;
+pub(super) use thinking::Thinking;
 
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
@@ -15,8 +15,8 @@ use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, ControlChars, ImageLimits, Line, MarkdownStream, Wrap, sanitize};
 use tiller_session::entry::DeliveryReceipt;
 
-use super::call::{Call, CallState};
-use super::layout::{Ctx, Folds};
+use super::layout::{Folds, RenderContext};
+use super::tool_call::{CallState, ToolCallBlock};
 use super::welcome::Banner;
 
 /// One piece of a transcript.
@@ -26,7 +26,7 @@ pub(super) struct Block {
     /// The entry it shows, once that is in the log.
     pub(super) entry: Option<EntryId>,
     pub(super) fold: Fold,
-    cache: Option<Cache>,
+    cache: Option<BlockCache>,
 }
 
 /// Whether a block is folded apart from all others.
@@ -69,8 +69,8 @@ pub(super) enum BlockKind {
     Growing(Box<MarkdownStream>),
     Thinking(String),
     /// A thought that is still arriving.
-    Musing(Box<Musing>),
-    Call(Box<Call>),
+    Musing(Box<Thinking>),
+    Call(Box<ToolCallBlock>),
     Shell(Shell),
     /// A rule across the page that can be unfolded.
     Rule {
@@ -80,7 +80,7 @@ pub(super) enum BlockKind {
     /// A rule across the page where other branches go on.
     BranchPoint(BranchPoint),
     Notice {
-        level: Level,
+        level: NoticeLevel,
         text: String,
         hint: Option<String>,
     },
@@ -103,14 +103,14 @@ pub(super) enum BlockKind {
 
 /// How bad news is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum NoticeLevel {
     Note,
     Warning,
     Error,
 }
 
 #[derive(Clone, Debug)]
-struct Cache {
+struct BlockCache {
     width: usize,
     folds: Folds,
     /// How much code had been told apart, if some of its own wasn't yet.
@@ -128,7 +128,7 @@ impl Block {
         Self { entry: Some(entry.clone()), ..Self::new(kind) }
     }
 
-    pub(super) fn notice(level: Level, text: impl Into<String>, hint: Option<String>) -> Self {
+    pub(super) fn notice(level: NoticeLevel, text: impl Into<String>, hint: Option<String>) -> Self {
         Self::new(BlockKind::Notice { level, text: text.into(), hint })
     }
 
@@ -149,9 +149,9 @@ impl Block {
     }
 
     /// Lays it out for `ctx`, unless it is already; says how many lines it has.
-    pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
+    pub(super) fn measure(&mut self, ctx: &RenderContext) -> usize {
         let folds = self.fold.of(ctx.folds);
-        let inner = Ctx { folds, ..ctx.indented(self.inset()) };
+        let inner = RenderContext { folds, ..ctx.indented(self.inset()) };
         if let BlockKind::Growing(stream) = &mut self.kind {
             stream.set_page(inner.page());
             stream.settle();
@@ -163,7 +163,7 @@ impl Block {
             }
             musing.fold();
         }
-        let is_good = |cache: &Cache| {
+        let is_good = |cache: &BlockCache| {
             (cache.width, cache.folds) == (inner.width, inner.folds)
                 && cache.code.is_none_or(|code| code == inner.code_told)
                 && cache.pictures == inner.pictures
@@ -172,7 +172,7 @@ impl Block {
         let make = || {
             let (lines, is_plain) = render::leaves_plain(|| self.lines(&inner));
             let code = is_plain.then_some(inner.code_told);
-            Cache { width: inner.width, folds: inner.folds, code, pictures: inner.pictures, lines }
+            BlockCache { width: inner.width, folds: inner.folds, code, pictures: inner.pictures, lines }
         };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
@@ -245,14 +245,14 @@ impl Block {
         if let BlockKind::Notice { level, text, hint } = &mut self.kind
             && text == said
         {
-            (*level, *hint) = (Level::Note, Some("no longer so".to_owned()));
+            (*level, *hint) = (NoticeLevel::Note, Some("no longer so".to_owned()));
             self.touch();
         }
     }
 
     /// Whether it warns of what a text says, too: what is told twice is shown once.
     pub(super) fn is_warning_in(&self, said: &str) -> bool {
-        matches!(&self.kind, BlockKind::Notice { level: Level::Warning, text, hint: None } if said.contains(text))
+        matches!(&self.kind, BlockKind::Notice { level: NoticeLevel::Warning, text, hint: None } if said.contains(text))
     }
 
     /// What is said in it, unfolded and as it is shown: for searching.
@@ -374,7 +374,7 @@ impl Block {
     }
 
     /// The first line of what is going on, as time changes it. What stands under it is laid out when it changes only.
-    fn moving_head(&self, ctx: &Ctx) -> Option<Line> {
+    fn moving_head(&self, ctx: &RenderContext) -> Option<Line> {
         match &self.kind {
             BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
             BlockKind::Shell(shell) => match shell.state {
@@ -385,7 +385,7 @@ impl Block {
         }
     }
 
-    fn lines(&self, ctx: &Ctx) -> Vec<Line> {
+    fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         match &self.kind {
             BlockKind::Banner(banner) => banner.rows(ctx.width),
             BlockKind::User { text, typed, note, at, receipt } => {
@@ -396,8 +396,8 @@ impl Block {
             }
             BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
-            BlockKind::Thinking(text) => thought::thought(text, ctx),
-            BlockKind::Musing(musing) => thought::thought(musing.text(), ctx),
+            BlockKind::Thinking(text) => thinking::thought(text, ctx),
+            BlockKind::Musing(musing) => thinking::thought(musing.text(), ctx),
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
@@ -416,7 +416,7 @@ impl Block {
 }
 
 /// An image as its line, and the picture where it is painted.
-pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
+pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> Vec<Line> {
     render::render_image(mime_type, data, ctx.width, ctx.pictures)
 }
 

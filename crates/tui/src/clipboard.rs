@@ -49,26 +49,26 @@ pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String
 /// Where texts go; the thread ends with it.
 #[derive(Debug)]
 pub(super) struct SystemClipboard {
-    stead: Stead,
-    texts: Option<Sender<Given>>,
+    stead: Fallback,
+    texts: Option<Sender<PastedContent>>,
 }
 
 /// Who keeps texts where the system has no clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stead {
+pub(super) enum Fallback {
     /// The tmux around the screen.
     Tmux,
     Nobody,
 }
 
 /// A text, and who wants to know what became of it.
-struct Given {
+struct PastedContent {
     text: String,
     then: Box<dyn FnOnce(BySystem) + Send>,
 }
 
 impl SystemClipboard {
-    pub(super) fn new(stead: Stead) -> Self {
+    pub(super) fn new(stead: Fallback) -> Self {
         Self { stead, texts: None }
     }
 
@@ -81,13 +81,13 @@ impl SystemClipboard {
             texts
         });
         // The thread ends only with the sender.
-        let _ = texts.send(Given { text, then: Box::new(then) });
+        let _ = texts.send(PastedContent { text, then: Box::new(then) });
     }
 }
 
-fn hold(texts: &Receiver<Given>, stead: Stead) {
+fn hold(texts: &Receiver<PastedContent>, stead: Fallback) {
     let mut clipboard = None;
-    for Given { text, then } in texts {
+    for PastedContent { text, then } in texts {
         // A display may be there later that wasn't there before.
         if clipboard.is_none() {
             clipboard = arboard::Clipboard::new().ok();
@@ -98,7 +98,7 @@ fn hold(texts: &Receiver<Given>, stead: Stead) {
         }
         then(match took {
             true => BySystem::Took,
-            false if stead == Stead::Tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
+            false if stead == Fallback::Tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
             false => BySystem::Nothing,
         });
     }

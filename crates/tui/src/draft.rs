@@ -1,6 +1,6 @@
 //! What is being typed, kept a moment after the typing stops, so that a crash costs no more than that moment.
 
-mod desk;
+mod store;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
-use self::desk::Claim;
+use self::store::DraftLock;
 
 /// How long nothing is typed before the draft is kept.
 const REST: Duration = Duration::from_millis(700);
@@ -26,8 +26,8 @@ pub(super) struct Draft {
     /// When the typing that isn't kept yet began, and when it went on last.
     typing: Option<(Instant, Instant)>,
     /// The file that it is in, which is nobody else's.
-    claim: Option<Claim>,
-    writing: Option<JoinHandle<Option<Claim>>>,
+    claim: Option<DraftLock>,
+    writing: Option<JoinHandle<Option<DraftLock>>>,
 }
 
 impl Draft {
@@ -37,7 +37,7 @@ impl Draft {
 
     /// A draft that was left in this working directory, unless another tiller is at it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let (text, claim) = desk::take_up(self.folder.as_deref()?, cwd)?;
+        let (text, claim) = store::take_up(self.folder.as_deref()?, cwd)?;
         self.kept.clone_from(&text);
         self.claim = Some(claim);
         Some(text)
@@ -64,7 +64,7 @@ impl Draft {
             if let Some(before) = before {
                 claim = before.await.ok().flatten();
             }
-            let write = move || desk::put(&folder, &cwd, &text, claim);
+            let write = move || store::put(&folder, &cwd, &text, claim);
             spawn_blocking(write).await.ok().flatten()
         }));
     }
@@ -98,12 +98,12 @@ mod tests {
         draft.keep(folder.path(), "half a thought".into());
         assert_eq!(draft.due(), None);
         draft.settle().await;
-        let left = || desk::take_up(folder.path(), folder.path());
+        let left = || store::take_up(folder.path(), folder.path());
         assert!(left().is_none(), "it is this one's");
         drop(draft.claim.take());
         let (text, claim) = left().unwrap();
         assert_eq!(text, "half a thought");
-        assert!(desk::put(folder.path(), folder.path(), "", Some(claim)).is_none());
+        assert!(store::put(folder.path(), folder.path(), "", Some(claim)).is_none());
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;
         assert!(left().is_none(), "what is kept isn't written again");

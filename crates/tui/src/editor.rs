@@ -1,10 +1,10 @@
 //! The editor: a text, what its keys do to it, signs that stand for pastes and pictures, and the prompts of earlier times.
 
-mod kills;
-mod recall;
+mod history_cursor;
+mod kill_ring;
+mod placeholders;
 mod rows;
 mod text;
-mod tokens;
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tiller_core::message::Image;
 
-use self::kills::{Kills, Side};
-use self::recall::Recall;
-use self::rows::{Rows, row_text};
-use self::text::Text;
-use self::tokens::Tokens;
+use self::history_cursor::HistoryCursor;
+use self::kill_ring::{KillRing, KillSide};
+use self::placeholders::Placeholders;
+use self::rows::{EditorRows, row_text};
+use self::text::EditorText;
 use super::keymap::{Context, KeyCommand, Keymap};
 
 /// Bytes of a prompt with its pastes up to which they are remembered with it: the newest prompts are read whole at every start.
@@ -27,11 +27,11 @@ const MOST_REMEMBERED: usize = 16 * 1024;
 /// What the user is about to say.
 #[derive(Debug)]
 pub(super) struct Editor {
-    text: Text,
-    tokens: Tokens,
-    kills: Kills,
-    recall: Recall,
-    rows: Rows,
+    text: EditorText,
+    tokens: Placeholders,
+    kills: KillRing,
+    recall: HistoryCursor,
+    rows: EditorRows,
     /// The first row that is shown, and how many may be.
     window: (usize, usize),
     /// The column that moves up and down keep to.
@@ -39,14 +39,14 @@ pub(super) struct Editor {
 }
 
 /// A text as it is kept among the prompts of earlier times.
-fn remembered(tokens: &Tokens, text: &str) -> String {
+fn remembered(tokens: &Placeholders, text: &str) -> String {
     let meant = tokens.expand(text);
     if meant.len() <= MOST_REMEMBERED { meant } else { text.to_owned() }
 }
 
 /// Something that a key does to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Edit {
+pub(super) enum EditCommand {
     Left,
     Right,
     Up,
@@ -71,12 +71,12 @@ pub(super) enum Edit {
 
 /// What was put aside.
 #[derive(Debug)]
-pub(super) struct Draft {
-    text: Text,
-    tokens: Tokens,
+pub(super) struct EditorDraft {
+    text: EditorText,
+    tokens: Placeholders,
 }
 
-impl Draft {
+impl EditorDraft {
     /// The text as it is meant, as far as it lasts.
     pub(super) fn lasting(&self) -> String {
         self.tokens.lasting(self.text.as_str())
@@ -86,11 +86,11 @@ impl Draft {
 impl Editor {
     pub(super) fn new(history: Vec<String>) -> Self {
         Self {
-            text: Text::new(""),
-            tokens: Tokens::default(),
-            kills: Kills::default(),
-            recall: Recall::new(history),
-            rows: Rows::default(),
+            text: EditorText::new(""),
+            tokens: Placeholders::default(),
+            kills: KillRing::default(),
+            recall: HistoryCursor::new(history),
+            rows: EditorRows::default(),
             window: (0, 1),
             column: None,
         }
@@ -135,11 +135,11 @@ impl Editor {
     }
 
     /// What a line of the shell, or a message, begins with; see [`Kind`].
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> EditKind {
         match self.text.as_str().trim_start() {
-            text if text.starts_with("!!") => Kind::PrivateCommand,
-            text if text.starts_with('!') => Kind::Command,
-            _ => Kind::Message,
+            text if text.starts_with("!!") => EditKind::PrivateCommand,
+            text if text.starts_with('!') => EditKind::Command,
+            _ => EditKind::Message,
         }
     }
 
@@ -181,15 +181,18 @@ impl Editor {
     }
 
     /// Puts what is there aside, and empties the editor.
-    pub(super) fn put_aside(&mut self) -> Draft {
-        let draft = Draft { text: self.text.swap(Text::new("")), tokens: std::mem::take(&mut self.tokens) };
+    pub(super) fn put_aside(&mut self) -> EditorDraft {
+        let draft = EditorDraft {
+            text: self.text.swap(EditorText::new("")),
+            tokens: std::mem::take(&mut self.tokens),
+        };
         self.recall.leave();
         self.moved();
         draft
     }
 
     /// Takes up what was put aside, in the place of what is there.
-    pub(super) fn take_up(&mut self, draft: Draft) {
+    pub(super) fn take_up(&mut self, draft: EditorDraft) {
         self.text.swap(draft.text);
         self.tokens = draft.tokens;
         self.recall.leave();
@@ -213,7 +216,7 @@ impl Editor {
 
     /// Pastes a text on lines of its own behind what is typed.
     pub(super) fn paste_apart(&mut self, text: &str) {
-        self.edit(Edit::TextEnd);
+        self.edit(EditCommand::TextEnd);
         if !self.is_empty() {
             self.newline();
         }
@@ -296,15 +299,21 @@ impl Editor {
     }
 
     /// Does something to the text, or moves in it; false when there is nothing to be done.
-    pub(super) fn edit(&mut self, edit: Edit) -> bool {
+    pub(super) fn edit(&mut self, edit: EditCommand) -> bool {
         let column = self.column.take();
         match edit {
-            Edit::Up | Edit::Down => return self.by_rows(edit, column),
-            Edit::Yank | Edit::YankBefore => return self.yank(edit),
-            Edit::Undo | Edit::Redo => self.take_back(edit),
-            Edit::DeleteBack | Edit::DeleteForward => _ = self.text.remove_to(self.target(edit)),
-            Edit::DeleteWordBack | Edit::DeleteToLineStart => return self.kill(edit, Side::Before),
-            Edit::DeleteWordForward | Edit::DeleteToLineEnd => return self.kill(edit, Side::After),
+            EditCommand::Up | EditCommand::Down => return self.by_rows(edit, column),
+            EditCommand::Yank | EditCommand::YankBefore => return self.yank(edit),
+            EditCommand::Undo | EditCommand::Redo => self.take_back(edit),
+            EditCommand::DeleteBack | EditCommand::DeleteForward => {
+                _ = self.text.remove_to(self.target(edit))
+            }
+            EditCommand::DeleteWordBack | EditCommand::DeleteToLineStart => {
+                return self.kill(edit, KillSide::Before);
+            }
+            EditCommand::DeleteWordForward | EditCommand::DeleteToLineEnd => {
+                return self.kill(edit, KillSide::After);
+            }
             _ => self.text.move_to(self.target(edit)),
         }
         self.moved();
@@ -312,57 +321,62 @@ impl Editor {
     }
 
     /// Where a move goes to, and how far a deletion goes. A token is one step.
-    fn target(&self, edit: Edit) -> usize {
+    fn target(&self, edit: EditCommand) -> usize {
         let text = &self.text;
         let (cursor, line) = (text.cursor(), text.line_of(text.cursor()));
         match edit {
-            Edit::Left | Edit::DeleteBack => {
+            EditCommand::Left | EditCommand::DeleteBack => {
                 self.tokens.at_end(text.before_cursor()).map_or_else(|| text.left(), |length| cursor - length)
             }
-            Edit::Right | Edit::DeleteForward => {
+            EditCommand::Right | EditCommand::DeleteForward => {
                 let after = &text.as_str()[cursor..];
                 self.tokens.at_start(after).map_or_else(|| text.right(), |length| cursor + length)
             }
-            Edit::WordLeft | Edit::DeleteWordBack => {
+            EditCommand::WordLeft | EditCommand::DeleteWordBack => {
                 let before = text.before_cursor().trim_end();
                 self.tokens.at_end(before).map_or_else(|| text.word_left(), |length| before.len() - length)
             }
-            Edit::WordRight | Edit::DeleteWordForward => {
+            EditCommand::WordRight | EditCommand::DeleteWordForward => {
                 let after = text.as_str()[cursor..].trim_start();
                 let start = text.as_str().len() - after.len();
                 self.tokens.at_start(after).map_or_else(|| text.word_right(), |length| start + length)
             }
             // At the end already, the line is joined with its neighbour.
-            Edit::DeleteToLineStart if cursor == line.start => text.left(),
-            Edit::DeleteToLineEnd if cursor == line.end => text.right(),
-            Edit::LineStart | Edit::DeleteToLineStart => line.start,
-            Edit::LineEnd | Edit::DeleteToLineEnd => line.end,
-            Edit::TextStart => 0,
-            Edit::TextEnd => text.as_str().len(),
-            Edit::Up | Edit::Down | Edit::Yank | Edit::YankBefore | Edit::Undo | Edit::Redo => cursor,
+            EditCommand::DeleteToLineStart if cursor == line.start => text.left(),
+            EditCommand::DeleteToLineEnd if cursor == line.end => text.right(),
+            EditCommand::LineStart | EditCommand::DeleteToLineStart => line.start,
+            EditCommand::LineEnd | EditCommand::DeleteToLineEnd => line.end,
+            EditCommand::TextStart => 0,
+            EditCommand::TextEnd => text.as_str().len(),
+            EditCommand::Up
+            | EditCommand::Down
+            | EditCommand::Yank
+            | EditCommand::YankBefore
+            | EditCommand::Undo
+            | EditCommand::Redo => cursor,
         }
     }
 
     /// Takes an edit back, or makes it again. That a prompt of earlier times took the place of a draft is one.
-    fn take_back(&mut self, edit: Edit) {
+    fn take_back(&mut self, edit: EditCommand) {
         let before = self.text();
-        let was_made = if edit == Edit::Undo { self.text.undo() } else { self.text.redo() };
+        let was_made = if edit == EditCommand::Undo { self.text.undo() } else { self.text.redo() };
         if was_made {
             self.recall.taken_back(&before, self.text.as_str());
         }
     }
 
-    fn kill(&mut self, edit: Edit, side: Side) -> bool {
+    fn kill(&mut self, edit: EditCommand, side: KillSide) -> bool {
         let killed = self.text.remove_to(self.target(edit));
         self.scroll();
         self.kills.keep(&killed, side);
         true
     }
 
-    fn yank(&mut self, edit: Edit) -> bool {
+    fn yank(&mut self, edit: EditCommand) -> bool {
         let at = self.text.cursor();
         let put_in = match edit {
-            Edit::YankBefore => self.kills.yank_before(),
+            EditCommand::YankBefore => self.kills.yank_before(),
             _ => self.kills.yank(at).map(|text| (at..at, text)),
         };
         let Some((range, text)) = put_in else { return false };
@@ -372,28 +386,29 @@ impl Editor {
     }
 
     /// Up and down by rows of the screen; beyond the first and the last, to the prompts of earlier times.
-    fn by_rows(&mut self, edit: Edit, column: Option<usize>) -> bool {
+    fn by_rows(&mut self, edit: EditCommand, column: Option<usize>) -> bool {
         self.renew();
         let text = self.text.as_str();
         let (row, at) = self.rows.place(text, self.text.cursor());
         let column = column.unwrap_or(at);
-        let next = if edit == Edit::Up { row.checked_sub(1) } else { Some(row + 1) };
+        let next = if edit == EditCommand::Up { row.checked_sub(1) } else { Some(row + 1) };
         if let Some(row) = next.filter(|row| *row < self.rows.count()) {
             let at = self.rows.at(text, row, column);
             // A token may hang over several rows: beyond it, and one gets past it.
             let token = self.tokens.around(text, at);
-            let beyond = |token: Range<usize>| if edit == Edit::Up { token.start } else { token.end };
+            let beyond = |token: Range<usize>| if edit == EditCommand::Up { token.start } else { token.end };
             self.text.move_to(token.map_or(at, beyond));
             self.moved();
             self.column = Some(column);
             return true;
         }
-        let recalled = if edit == Edit::Up { self.recall.earlier(text) } else { self.recall.later(text) };
+        let recalled =
+            if edit == EditCommand::Up { self.recall.earlier(text) } else { self.recall.later(text) };
         match recalled {
             Some(prompt) => self.show(&prompt),
             // Below the last row there is nothing but its end.
-            None if edit == Edit::Down && self.text.cursor() < self.text.as_str().len() => {
-                return self.edit(Edit::TextEnd);
+            None if edit == EditCommand::Down && self.text.cursor() < self.text.as_str().len() => {
+                return self.edit(EditCommand::TextEnd);
             }
             None => return false,
         }
@@ -496,7 +511,7 @@ impl Editor {
 
 /// What the text is going to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EditKind {
     Message,
     /// A command for the shell, whose output the model reads.
     Command,

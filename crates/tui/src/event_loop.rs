@@ -4,10 +4,10 @@
 //! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the
 //! agent's events gather, and are taken all at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
-mod away;
-mod console;
-mod end;
-mod wake;
+mod event;
+mod shutdown;
+mod suspend;
+mod terminal_handle;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,25 +19,25 @@ use tiller_render as render;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use self::away::Errand;
-use self::console::Console;
-use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
-use super::app::{Action, App, Input, Own, Place, Report};
-use super::block::Level;
-use super::clipboard::{self, BySystem, ByTerminal, MOST_BY_TERMINAL, Stead, SystemClipboard};
+use self::event::{LoopEvent, Signals, next_event, next_heard, next_report, next_themes};
+use self::suspend::SuspendReason;
+use self::terminal_handle::TerminalHandle;
+use super::app::{Action, App, Msg, TaskResult, TerminalAction, UiContext};
+use super::block::NoticeLevel;
+use super::clipboard::{self, BySystem, ByTerminal, Fallback, MOST_BY_TERMINAL, SystemClipboard};
+use super::crash_report;
 use super::draft::Draft;
-use super::ears::Heard;
+use super::executor::{Executor, now};
 use super::files;
-use super::history::Reading;
+use super::frame_pacer::{Dirty, FramePacer};
+use super::history::HistoryReader;
+use super::input::TermEvent;
 use super::keymap::Keymap;
-use super::notify::{Focus, Notifier};
-use super::pace::{Pace, Stale};
-use super::perform::{Performer, now};
-use super::report;
 use super::terminal::Screen;
-use super::theme::Theme;
-use super::transcript::Copied;
-use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
+use super::terminal_signals::{Notifier, TerminalFocus};
+use super::theme::ThemeState;
+use super::transcript::CopiedText;
+use super::{ExitReason, OpenedSession, TuiError, TuiExit, TuiOptions};
 
 /// Time between two states of a spinner.
 const TICK: Duration = Duration::from_millis(100);
@@ -45,46 +45,46 @@ const TICK: Duration = Duration::from_millis(100);
 /// Events of the agent taken before keys are looked at again: a few milliseconds' work.
 const BATCH: usize = 4_096;
 
-struct Front {
+struct EventLoop {
     app: App,
-    console: Console,
+    console: TerminalHandle,
     notifier: Notifier,
     draft: Draft,
     /// The prompts of earlier times.
-    earlier: Reading,
+    earlier: HistoryReader,
     /// `None` until the session is open.
-    link: Option<Link>,
+    link: Option<AgentConnection>,
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
     waiting: Vec<Action>,
     signals: Signals,
-    rhythm: Rhythm,
+    rhythm: FrameTiming,
     clipboard: SystemClipboard,
     options: TuiOptions,
     /// What is to be done next, without the terminal.
-    errand: Option<Errand>,
+    errand: Option<SuspendReason>,
 }
 
 /// When something is drawn, and when time is looked at.
-struct Rhythm {
+struct FrameTiming {
     tick: Interval,
     began: Instant,
-    pace: Pace,
+    pace: FramePacer,
 }
 
 /// The agent's side.
-struct Link {
+struct AgentConnection {
     events: EventStream,
-    reports: mpsc::Receiver<Report>,
-    performer: Performer,
+    reports: mpsc::Receiver<TaskResult>,
+    performer: Executor,
     /// What the user is to know once the session is on the screen.
     notices: Vec<String>,
 }
 
 pub(super) async fn run<E: std::fmt::Debug>(
     options: TuiOptions,
-    open: impl Future<Output = Result<Opened, E>>,
+    open: impl Future<Output = Result<OpenedSession, E>>,
 ) -> Result<TuiExit, TuiError<E>> {
-    let mut front = Front::start(options).map_err(TuiError::Terminal)?;
+    let mut front = EventLoop::start(options).map_err(TuiError::Terminal)?;
     // Whatever the loop awaits can be given up at any moment: it goes on where it was.
     let opened = tokio::select! {
         biased;
@@ -105,17 +105,17 @@ pub(super) async fn run<E: std::fmt::Debug>(
     }
 }
 
-impl Front {
+impl EventLoop {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let earlier = Reading::begin(options.files.history.as_deref());
+        let earlier = HistoryReader::begin(options.files.history.as_deref());
         let keymap = keymap(&options);
         log_problems(keymap.problems());
-        let place = Place {
+        let place = UiContext {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
-            theme: Theme::of(&options.themes),
+            theme: ThemeState::of(&options.themes),
             banner: Vec::new(),
             keys: Vec::new(),
             keymap: Arc::new(keymap),
@@ -132,25 +132,25 @@ impl Front {
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        report::on_panic(options.files.reports.clone());
+        crash_report::on_panic(options.files.reports.clone());
         let screen = Screen::enter(&options.terminal)?;
         app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
         let mut front = Self {
             app,
-            console: Console { screen: Some(screen), keys: None },
+            console: TerminalHandle { screen: Some(screen), keys: None },
             notifier: Notifier::new(options.terminal.reach),
             draft,
             earlier,
             link: None,
             waiting: Vec::new(),
             signals,
-            rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
+            rhythm: FrameTiming { tick, began: Instant::now(), pace: FramePacer::default() },
             clipboard: SystemClipboard::new(if options.terminal.abilities.has_tmux {
-                Stead::Tmux
+                Fallback::Tmux
             } else {
-                Stead::Nobody
+                Fallback::Nobody
             }),
             options,
             errand: None,
@@ -161,17 +161,17 @@ impl Front {
     }
 
     /// Takes the session up.
-    fn join(&mut self, opened: Opened) {
-        let Opened { agent, keys, prompt, paste, pick, banner, notices } = opened;
+    fn join(&mut self, opened: OpenedSession) {
+        let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.place.keys = keys;
         self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
-        let (performer, reports) = Performer::start(agent, self.options.clone());
+        let (performer, reports) = Executor::start(agent, self.options.clone());
         performer.tell(Action::Reload);
         self.app.expect_snapshot();
-        self.link = Some(Link { events, reports, performer, notices });
+        self.link = Some(AgentConnection { events, reports, performer, notices });
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.editor.paste_apart(text));
         let actions = match prompt {
@@ -189,7 +189,7 @@ impl Front {
         for action in actions.into_iter().chain(std::mem::take(&mut self.waiting)) {
             self.perform(action);
         }
-        self.app.stale = Stale::ByUser;
+        self.app.stale = Dirty::ByUser;
     }
 
     async fn work(&mut self) -> ExitReason {
@@ -200,60 +200,60 @@ impl Front {
                 return reason;
             }
             let input = match self.wake().await {
-                Wake::Hangup => return ExitReason::HungUp,
-                Wake::Signal => return ExitReason::Signal,
-                Wake::Stop => {
-                    self.errand = Some(Errand::Stop);
+                LoopEvent::Hangup => return ExitReason::HungUp,
+                LoopEvent::Signal => return ExitReason::Signal,
+                LoopEvent::Stop => {
+                    self.errand = Some(SuspendReason::Stop);
                     continue;
                 }
-                Wake::Continued => match self.take_again() {
+                LoopEvent::Continued => match self.take_again() {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                Wake::Resized => match crossterm::terminal::size() {
-                    Ok((width, height)) => Input::Resize { width, height },
+                LoopEvent::Resized => match crossterm::terminal::size() {
+                    Ok((width, height)) => Msg::Resize { width, height },
                     Err(_) => continue,
                 },
-                Wake::Terminal(Some(Ok(heard))) => match self.input_of(heard) {
+                LoopEvent::Terminal(Some(Ok(heard))) => match self.input_of(heard) {
                     Some(input) => input,
                     None => continue,
                 },
-                Wake::Keep => {
+                LoopEvent::Keep => {
                     self.draft.keep(&self.app.place.cwd, self.app.unsent());
                     continue;
                 }
-                Wake::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
-                Wake::Frame => match self.frame() {
+                LoopEvent::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
+                LoopEvent::Frame => match self.frame() {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                Wake::Report(Some(report)) => Input::Report(report),
-                Wake::Earlier(prompts) => Input::Report(Report::Earlier(prompts)),
-                Wake::Agent(Some(Ok(event))) => Input::Agent(event),
-                Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
-                Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
-                Wake::Themes(library) => Input::Themes(library),
-                Wake::Tick => {
+                LoopEvent::Report(Some(report)) => Msg::Report(report),
+                LoopEvent::Earlier(prompts) => Msg::Report(TaskResult::Earlier(prompts)),
+                LoopEvent::Agent(Some(Ok(event))) => Msg::Agent(event),
+                LoopEvent::Agent(Some(Err(Lagged(_)))) => Msg::Lagged,
+                LoopEvent::Report(None) | LoopEvent::Agent(None) => return ExitReason::Closed,
+                LoopEvent::Themes(library) => Msg::Themes(library),
+                LoopEvent::Tick => {
                     if self.console.owes_pictures() {
-                        self.app.stale = self.app.stale.max(Stale::BySession);
+                        self.app.stale = self.app.stale.max(Dirty::BySession);
                     }
-                    Input::Tick
+                    Msg::Tick
                 }
             };
-            let loaded = matches!(input, Input::Report(Report::Loaded(_)));
+            let loaded = matches!(input, Msg::Report(TaskResult::Loaded(_)));
             if let Some(reason) = self.take(input) {
                 return reason;
             }
             if loaded && let Some(link) = &mut self.link {
                 for notice in std::mem::take(&mut link.notices) {
-                    self.app.say(Level::Warning, notice, None);
+                    self.app.say(NoticeLevel::Warning, notice, None);
                 }
                 self.tell_of_keys();
             }
         }
     }
 
-    async fn wake(&mut self) -> Wake {
+    async fn wake(&mut self) -> LoopEvent {
         let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
         let keep = self.draft.due();
         self.console.listen(self.options.themes.asking);
@@ -266,49 +266,49 @@ impl Front {
         };
         tokio::select! {
             biased;
-            _ = self.signals.hangup.recv() => Wake::Hangup,
-            _ = self.signals.terminate.recv() => Wake::Signal,
-            _ = self.signals.interrupt.recv() => Wake::Signal,
-            _ = self.signals.stop.recv() => Wake::Stop,
-            _ = self.signals.continued.recv() => Wake::Continued,
-            _ = self.signals.resized.recv() => Wake::Resized,
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
-            heard = next_heard(keys) => Wake::Terminal(heard),
-            prompts = self.earlier.done() => Wake::Earlier(prompts),
-            report = next_report(reports) => Wake::Report(report),
-            event = next_event(events), if due.is_none() => Wake::Agent(event),
-            library = next_themes(news) => Wake::Themes(library),
-            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
-            _ = self.rhythm.tick.tick(), if owes || self.app.wants_ticks() => Wake::Tick,
+            _ = self.signals.hangup.recv() => LoopEvent::Hangup,
+            _ = self.signals.terminate.recv() => LoopEvent::Signal,
+            _ = self.signals.interrupt.recv() => LoopEvent::Signal,
+            _ = self.signals.stop.recv() => LoopEvent::Stop,
+            _ = self.signals.continued.recv() => LoopEvent::Continued,
+            _ = self.signals.resized.recv() => LoopEvent::Resized,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => LoopEvent::Frame,
+            heard = next_heard(keys) => LoopEvent::Terminal(heard),
+            prompts = self.earlier.done() => LoopEvent::Earlier(prompts),
+            report = next_report(reports) => LoopEvent::Report(report),
+            event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
+            library = next_themes(news) => LoopEvent::Themes(library),
+            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => LoopEvent::Keep,
+            _ = self.rhythm.tick.tick(), if owes || self.app.wants_ticks() => LoopEvent::Tick,
         }
     }
 
     /// What came from the terminal, as the state takes it.
-    fn input_of(&mut self, heard: Heard) -> Option<Input> {
+    fn input_of(&mut self, heard: TermEvent) -> Option<Msg> {
         let event = match heard {
-            Heard::Event(event) => event,
-            Heard::Ground(ground) => return Some(Input::Ground(ground)),
+            TermEvent::Event(event) => event,
+            TermEvent::Ground(ground) => return Some(Msg::Ground(ground)),
         };
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
                 Some(match &mut self.console.keys {
                     Some(ears) => ears.input(key),
-                    None => Input::Key(key),
+                    None => Msg::Key(key),
                 })
             }
             TerminalEvent::Paste(text) => {
                 self.draft.typed(Instant::now());
-                Some(Input::Paste(text))
+                Some(Msg::Paste(text))
             }
-            TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
-            TerminalEvent::FocusGained => self.focus(Focus::Here),
-            TerminalEvent::FocusLost => self.focus(Focus::Elsewhere),
-            TerminalEvent::Mouse(event) => Some(Input::Mouse(event)),
+            TerminalEvent::Resize(width, height) => Some(Msg::Resize { width, height }),
+            TerminalEvent::FocusGained => self.focus(TerminalFocus::Here),
+            TerminalEvent::FocusLost => self.focus(TerminalFocus::Elsewhere),
+            TerminalEvent::Mouse(event) => Some(Msg::Mouse(event)),
         }
     }
 
-    fn focus(&mut self, focus: Focus) -> Option<Input> {
+    fn focus(&mut self, focus: TerminalFocus) -> Option<Msg> {
         self.notifier.focus(focus);
         self.tell();
         None
@@ -324,7 +324,7 @@ impl Front {
     fn tell_of_keys(&mut self) {
         let keymap = Arc::clone(&self.app.place.keymap);
         for problem in keymap.problems() {
-            self.app.say(Level::Warning, problem.clone(), None);
+            self.app.say(NoticeLevel::Warning, problem.clone(), None);
         }
     }
 
@@ -332,8 +332,8 @@ impl Front {
     fn take_batch(&mut self) -> Option<ExitReason> {
         for _ in 0..BATCH {
             let input = match self.link.as_mut()?.events.try_next()? {
-                Ok(event) => Input::Agent(event),
-                Err(Lagged(_)) => Input::Lagged,
+                Ok(event) => Msg::Agent(event),
+                Err(Lagged(_)) => Msg::Lagged,
             };
             if let Some(reason) = self.take(input) {
                 return Some(reason);
@@ -342,8 +342,8 @@ impl Front {
         None
     }
 
-    fn take(&mut self, input: Input) -> Option<ExitReason> {
-        if let (Input::Resize { .. }, Some(screen)) = (&input, &mut self.console.screen) {
+    fn take(&mut self, input: Msg) -> Option<ExitReason> {
+        if let (Msg::Resize { .. }, Some(screen)) = (&input, &mut self.console.screen) {
             screen.repaint();
         }
         let actions = self.app.update(input, now());
@@ -356,7 +356,7 @@ impl Front {
             return Some(reason);
         }
         let before = self.rhythm.began.elapsed();
-        self.app.stale = Stale::No;
+        self.app.stale = Dirty::No;
         self.app.now = now();
         if self.link.is_some() {
             for action in std::mem::take(&mut self.waiting) {
@@ -381,10 +381,10 @@ impl Front {
             log_problems(&self.app.rebind(keymap(&self.options)));
         }
         match action {
-            Action::Own(Own::Quit) => return Some(ExitReason::Quit),
-            Action::Own(Own::Copy(copied)) => self.copy(copied),
-            Action::Own(Own::Suspend) => self.errand = Some(Errand::Stop),
-            Action::Own(Own::EditElsewhere(text)) => self.errand = Some(Errand::Edit(text)),
+            Action::Own(TerminalAction::Quit) => return Some(ExitReason::Quit),
+            Action::Own(TerminalAction::Copy(copied)) => self.copy(copied),
+            Action::Own(TerminalAction::Suspend) => self.errand = Some(SuspendReason::Stop),
+            Action::Own(TerminalAction::EditElsewhere(text)) => self.errand = Some(SuspendReason::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.
@@ -400,7 +400,7 @@ impl Front {
 
     /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from. What the system
     /// makes of it is told later.
-    fn copy(&mut self, Copied { text, what }: Copied) {
+    fn copy(&mut self, CopiedText { text, what }: CopiedText) {
         let fits = text.len() <= MOST_BY_TERMINAL;
         let terminal = match self.console.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
             _ if !fits => ByTerminal::TooLong,
@@ -415,7 +415,7 @@ impl Front {
             let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // Whoever would show it may be gone.
-                let _ = reports.blocking_send(Report::Note(clipboard::said(&what, terminal, system)));
+                let _ = reports.blocking_send(TaskResult::Note(clipboard::said(&what, terminal, system)));
             }
         });
     }

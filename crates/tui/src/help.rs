@@ -3,9 +3,9 @@
 use tiller_engine::SlashCommand;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::call::one_line;
-use super::command::TABLE;
-use super::keymap::{Context, KeyCommand as K, Keymap, Row};
+use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
+use super::slash_command::TABLE;
+use super::tool_call::one_line;
 
 /// Keys that a newcomer needs, and what they do in as few words as that takes.
 const FIRST: [(&[K], &str); 15] = [
@@ -81,7 +81,7 @@ pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
     lines
 }
 
-fn key_row(keymap: &Keymap, binding: &Row, keys: &str) -> Line {
+fn key_row(keymap: &Keymap, binding: &KeyBinding, keys: &str) -> Line {
     let keys = if keys.is_empty() { "no key" } else { keys };
     let mut line = match keymap.is_changed(binding) {
         true => row(&format!("{keys} *"), &format!("{} (yours)", binding.about)),

@@ -23,9 +23,9 @@ const TRIES: usize = 8;
 
 /// Prompts that are being read, beside whatever else goes on.
 #[derive(Debug, Default)]
-pub(super) struct Reading(Option<JoinHandle<Vec<String>>>);
+pub(super) struct HistoryReader(Option<JoinHandle<Vec<String>>>);
 
-impl Reading {
+impl HistoryReader {
     /// Begins to read; without a file there is nothing to read.
     pub(super) fn begin(path: Option<&Path>) -> Self {
         Self(path.map(History::at).map(|history| spawn_blocking(move || history.load())))

@@ -9,17 +9,17 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 use tiller_session::import::{ImportStatus, Imported, LogPeek};
 
-use super::app::{Action, App, InList, List, Origin, Report};
-use super::call::one_line;
-use super::picker::{Choice, Item, Picker, Way};
-use super::popup::Popup;
-use super::question::Question;
+use super::app::{Action, App, ListAction, ListKind, TaskOrigin, TaskResult};
+use super::dialog::Dialog;
+use super::overlay::Overlay;
+use super::picker::{MatchMode, Picker, PickerChoice, PickerItem};
+use super::tool_call::one_line;
 
 /// What went wrong, and what to do about it.
-type Trouble = (String, Option<String>);
+type ImportError = (String, Option<String>);
 
-type Find = dyn Fn() -> Result<ForeignLogs, Trouble> + Send + Sync;
-type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync;
+type Find = dyn Fn() -> Result<ForeignLogs, ImportError> + Send + Sync;
+type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + Sync;
 
 /// A log of another program.
 #[derive(Clone, Debug)]
@@ -43,31 +43,31 @@ pub struct ForeignLogs {
 
 /// Finds sessions of other programs, and imports them.
 #[derive(Clone)]
-pub struct ImportDesk {
+pub struct ImportService {
     find: Arc<Find>,
     take: Arc<Take>,
 }
 
-impl ImportDesk {
+impl ImportService {
     /// `find` answers with the logs that there are, and where it looked. `take` gets the working directory and a path as typed, of a log
     /// or of a folder of them.
     pub fn new(
-        find: impl Fn() -> Result<ForeignLogs, Trouble> + Send + Sync + 'static,
-        take: impl Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync + 'static,
+        find: impl Fn() -> Result<ForeignLogs, ImportError> + Send + Sync + 'static,
+        take: impl Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + Sync + 'static,
     ) -> Self {
         Self { find: Arc::new(find), take: Arc::new(take) }
     }
 
-    pub(super) fn find(&self) -> Result<ForeignLogs, Trouble> {
+    pub(super) fn find(&self) -> Result<ForeignLogs, ImportError> {
         (self.find)()
     }
 
-    pub(super) fn take(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, Trouble> {
+    pub(super) fn take(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, ImportError> {
         (self.take)(cwd, typed)
     }
 }
 
-impl std::fmt::Debug for ImportDesk {
+impl std::fmt::Debug for ImportService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ImportDesk")
     }
@@ -77,17 +77,18 @@ impl App {
     /// Imports what is named, or offers what there is.
     pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
         if path.is_empty() {
-            let picker = Picker::waiting_for("sessions of other programs", List::Foreign).fitting(Way::Prose);
-            self.popups.push(Popup::Pick(Box::new(picker)));
-            return vec![Action::InList(InList::Gather(List::Foreign))];
+            let picker = Picker::waiting_for("sessions of other programs", ListKind::Foreign)
+                .fitting(MatchMode::Prose);
+            self.popups.push(Overlay::Pick(Box::new(picker)));
+            return vec![Action::InList(ListAction::Gather(ListKind::Foreign))];
         }
         self.flash("importing…");
-        vec![Action::InList(InList::Import(path.to_owned()))]
+        vec![Action::InList(ListAction::Import(path.to_owned()))]
     }
 }
 
 /// Logs to choose from.
-pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
+pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
     let item = |log: &ForeignLog| {
         let program = log.glance.from.map_or("?", |from| from.name());
         let words = log.glance.words.as_deref().map(one_line);
@@ -95,7 +96,7 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
         let folder = log.glance.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
         let folder = folder.map(|folder| format!("{} · ", one_line(&folder.to_string_lossy())));
         let note = format!("{}{}", folder.unwrap_or_default(), super::picker::age(log.modified, now));
-        Item::new(words.unwrap_or_else(name), Choice::Import(log.path.clone()))
+        PickerItem::new(words.unwrap_or_else(name), PickerChoice::Import(log.path.clone()))
             .with_lead(format!("{program:<7}"))
             .with_note(note)
     };
@@ -103,12 +104,12 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
 }
 
 /// Where logs were looked for in vain.
-pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<Item> {
+pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
     let why = "no log is there; /import PATH names a log or a folder elsewhere";
     let item = |(program, path): &(&str, PathBuf)| {
         let short = home.and_then(|home| path.strip_prefix(home).ok());
         let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
-        Item::new(one_line(&name), Choice::Cant(why.to_owned()))
+        PickerItem::new(one_line(&name), PickerChoice::Cant(why.to_owned()))
             .with_lead(format!("{program:<7}"))
             .with_note("no log is there")
             .in_role(Role::Muted)
@@ -117,13 +118,13 @@ pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<
 }
 
 /// What is told of an import of what was `typed`: the sessions that there are now are offered.
-pub(super) fn told(imported: &[Imported], typed: &str) -> Report {
-    let sessions: Vec<Item> = imported.iter().filter_map(opening).collect();
+pub(super) fn told(imported: &[Imported], typed: &str) -> TaskResult {
+    let sessions: Vec<PickerItem> = imported.iter().filter_map(opening).collect();
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
             let what = "there is no log to import there".to_owned();
-            Report::slip(format!("/import {typed}"), (what, None), Origin::List(List::Foreign))
+            TaskResult::slip(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::Foreign))
         }
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => ask(one_words(one), sessions),
@@ -135,14 +136,14 @@ pub(super) fn told(imported: &[Imported], typed: &str) -> Report {
     }
 }
 
-fn trouble(what: String) -> Report {
+fn trouble(what: String) -> TaskResult {
     let hint = Some("`tiller sessions import --help` says what can be imported".to_owned());
-    Report::Failed { what, hint, text: None }
+    TaskResult::Failed { what, hint, text: None }
 }
 
-fn ask(title: String, mut items: Vec<Item>) -> Report {
-    items.push(Item::new("stay here", Choice::Nothing));
-    Report::Ask(Question { title, items })
+fn ask(title: String, mut items: Vec<PickerItem>) -> TaskResult {
+    items.push(PickerItem::new("stay here", PickerChoice::Nothing));
+    TaskResult::Ask(Dialog { title, items })
 }
 
 fn one_words(one: &Imported) -> String {
@@ -154,10 +155,11 @@ fn one_words(one: &Imported) -> String {
     }
 }
 
-fn opening(one: &Imported) -> Option<Item> {
+fn opening(one: &Imported) -> Option<PickerItem> {
     let (path, id) = (one.path.clone()?, one.id.as_ref()?);
     let source = one.source.file_name().unwrap_or_default().to_string_lossy();
-    let item = Item::new(format!("open it, session {}", one_line(id.short())), Choice::Open(path));
+    let item =
+        PickerItem::new(format!("open it, session {}", one_line(id.short())), PickerChoice::Open(path));
     Some(item.with_note(one_line(&source)).in_role(Role::Text))
 }
 
@@ -180,11 +182,11 @@ mod tests {
         }
     }
 
-    fn title(report: Report) -> String {
+    fn title(report: TaskResult) -> String {
         match report {
-            Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
-            Report::Failed { what, .. } => what,
-            Report::Slip { typed, what, .. } => format!("{}: {what}", typed.text),
+            TaskResult::Ask(Dialog { title, items }) => format!("{title} ({})", items.len()),
+            TaskResult::Failed { what, .. } => what,
+            TaskResult::Slip { typed, what, .. } => format!("{}: {what}", typed.text),
             other => panic!("{other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use crossterm::event::KeyEvent;
 
 pub(super) use chord::Chord;
 
-use super::editor::Edit;
+use super::editor::EditCommand;
 
 /// Where a key is pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ pub(super) enum KeyCommand {
     Suspend,
     Help,
     /// Does something to the text.
-    Edit(Edit),
+    Edit(EditCommand),
     Allow,
     AllowSession,
     Deny,
@@ -153,7 +153,7 @@ pub(super) enum KeyCommand {
 
 /// One row of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct KeyBinding {
     pub(super) command: KeyCommand,
     /// Its name in `keybindings.json`.
     pub(super) name: &'static str,
@@ -168,8 +168,8 @@ const fn row(
     (context, name): (Context, &'static str),
     keys: &'static [&'static str],
     about: &'static str,
-) -> Row {
-    Row { command, name, context, keys, about }
+) -> KeyBinding {
+    KeyBinding { command, name, context, keys, about }
 }
 
 use Context::{
@@ -178,7 +178,7 @@ use Context::{
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
-pub(super) const TABLE: &[Row] = &[
+pub(super) const TABLE: &[KeyBinding] = &[
     row(
         K::Send,
         (Main, "send"),
@@ -235,82 +235,97 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach the picture on the clipboard"),
     row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend"),
     row(K::Help, (Main, "help"), &["?"], "help (editor empty)"),
-    row(K::Edit(Edit::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "one character to the left"),
-    row(K::Edit(Edit::Right), (Editor, "cursor_right"), &["right"], "one character to the right"),
-    row(K::Edit(Edit::Up), (Editor, "cursor_up"), &["up"], "one row up; beyond the first: the prompt before"),
     row(
-        K::Edit(Edit::Down),
+        K::Edit(EditCommand::Left),
+        (Editor, "cursor_left"),
+        &["left", "ctrl+b"],
+        "one character to the left",
+    ),
+    row(K::Edit(EditCommand::Right), (Editor, "cursor_right"), &["right"], "one character to the right"),
+    row(
+        K::Edit(EditCommand::Up),
+        (Editor, "cursor_up"),
+        &["up"],
+        "one row up; beyond the first: the prompt before",
+    ),
+    row(
+        K::Edit(EditCommand::Down),
         (Editor, "cursor_down"),
         &["down"],
         "one row down; beyond the last: the prompt after",
     ),
     row(
-        K::Edit(Edit::WordLeft),
+        K::Edit(EditCommand::WordLeft),
         (Editor, "word_left"),
         &["alt+b", "alt+left", "ctrl+left"],
         "to the beginning of the word",
     ),
     row(
-        K::Edit(Edit::WordRight),
+        K::Edit(EditCommand::WordRight),
         (Editor, "word_right"),
         &["alt+f", "alt+right", "ctrl+right"],
         "to the end of the word",
     ),
     row(
-        K::Edit(Edit::LineStart),
+        K::Edit(EditCommand::LineStart),
         (Editor, "line_start"),
         &["ctrl+a", "home"],
         "to the beginning of the line",
     ),
-    row(K::Edit(Edit::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
-    row(K::Edit(Edit::TextStart), (Editor, "text_start"), &["alt+<"], "to the beginning of the text"),
-    row(K::Edit(Edit::TextEnd), (Editor, "text_end"), &["alt+>"], "to the end of the text"),
+    row(K::Edit(EditCommand::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
+    row(K::Edit(EditCommand::TextStart), (Editor, "text_start"), &["alt+<"], "to the beginning of the text"),
+    row(K::Edit(EditCommand::TextEnd), (Editor, "text_end"), &["alt+>"], "to the end of the text"),
     row(
-        K::Edit(Edit::DeleteBack),
+        K::Edit(EditCommand::DeleteBack),
         (Editor, "delete_back"),
         &["backspace", "shift+backspace", "ctrl+h"],
         "erase the character before",
     ),
     row(
-        K::Edit(Edit::DeleteForward),
+        K::Edit(EditCommand::DeleteForward),
         (Editor, "delete_forward"),
         &["delete", "ctrl+d"],
         "erase the character after",
     ),
     row(
-        K::Edit(Edit::DeleteWordBack),
+        K::Edit(EditCommand::DeleteWordBack),
         (Editor, "delete_word_back"),
         &["ctrl+w", "alt+backspace", "ctrl+backspace"],
         "cut the word before",
     ),
     row(
-        K::Edit(Edit::DeleteWordForward),
+        K::Edit(EditCommand::DeleteWordForward),
         (Editor, "delete_word_forward"),
         &["alt+d", "alt+delete", "ctrl+delete"],
         "cut the word after",
     ),
     row(
-        K::Edit(Edit::DeleteToLineStart),
+        K::Edit(EditCommand::DeleteToLineStart),
         (Editor, "delete_to_line_start"),
         &["ctrl+u"],
         "cut up to the beginning of the line",
     ),
     row(
-        K::Edit(Edit::DeleteToLineEnd),
+        K::Edit(EditCommand::DeleteToLineEnd),
         (Editor, "delete_to_line_end"),
         &["ctrl+k"],
         "cut up to the end of the line",
     ),
-    row(K::Edit(Edit::Yank), (Editor, "yank"), &["ctrl+y"], "put in what was cut last"),
-    row(K::Edit(Edit::YankBefore), (Editor, "yank_before"), &["alt+y"], "instead of it what was cut before"),
+    row(K::Edit(EditCommand::Yank), (Editor, "yank"), &["ctrl+y"], "put in what was cut last"),
+    row(
+        K::Edit(EditCommand::YankBefore),
+        (Editor, "yank_before"),
+        &["alt+y"],
+        "instead of it what was cut before",
+    ),
     // Ctrl+_ comes as ctrl+7 from terminals without the keyboard protocol, and as what stands on its key from those with it.
     row(
-        K::Edit(Edit::Undo),
+        K::Edit(EditCommand::Undo),
         (Editor, "undo"),
         &["alt+u", "ctrl+_", "ctrl+-", "ctrl+shift+-", "ctrl+7"],
         "take the last edit back",
     ),
-    row(K::Edit(Edit::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "make it again"),
+    row(K::Edit(EditCommand::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "make it again"),
     row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
@@ -475,7 +490,7 @@ impl Keymap {
     }
 
     /// Whether a row has other keys than the table gives it.
-    pub(super) fn is_changed(&self, row: &Row) -> bool {
+    pub(super) fn is_changed(&self, row: &KeyBinding) -> bool {
         let at = TABLE.iter().position(|other| other.name == row.name);
         at.is_some_and(|at| self.keys[at].iter().map(ToString::to_string).ne(row.keys.iter().copied()))
     }
@@ -504,7 +519,7 @@ impl Keymap {
     }
 
     /// Every row with its keys as text: `alt+enter, ctrl+q`.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static Row, String)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static KeyBinding, String)> {
         TABLE.iter().zip(&self.keys).map(|(row, keys)| {
             let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
             (row, keys.join(", "))

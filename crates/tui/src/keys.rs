@@ -11,19 +11,22 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, BranchSummary, Direction};
 use tiller_provider::catalog::ImageInput;
 
-use super::app::{Action, App, Beside, Change, Extra, Go, InList, List, Own, Say, Twice};
+use super::app::{
+    Action, App, BackgroundJob, DoubleKey, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit,
+    TerminalAction,
+};
 use super::attach;
-use super::editor::Edit;
+use super::dialog::KeyIntent;
+use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
 use super::long_message::{LongMessage, treated, without_files_of_pastes};
-use super::page::Page;
-use super::picker::{Item, Picker, Way};
-use super::popup::Popup;
-use super::question::Touch;
-use super::transcript::Goal;
-use super::tree::Purpose;
-use super::{FirstPrompt, gather, help};
+use super::overlay::Overlay;
+use super::pager::Pager;
+use super::picker::{MatchMode, Picker, PickerItem};
+use super::transcript::JumpTarget;
+use super::tree::TreePurpose;
+use super::{FirstPrompt, help, list_data};
 
 /// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
 const SHIFTED_MS: u64 = 600;
@@ -43,7 +46,7 @@ const FAST_TYPING: usize = 64;
 
 /// When a message is to be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum KeyValidity {
     /// What is in flight stops for it.
     AtOnce,
     /// In the next gap.
@@ -61,14 +64,14 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
-        if matches!(pressed, Some((Twice::Interrupt | Twice::Clear, _))) {
+        if matches!(pressed, Some((DoubleKey::Interrupt | DoubleKey::Clear, _))) {
             // What it said of the next key holds for that key only.
             self.notes.flash = None;
         }
         if self.editor.is_empty() {
             self.notes.held_back = None;
         }
-        self.put_off(Touch::of(key));
+        self.put_off(KeyIntent::of(key));
         let asker = self.asker();
         let actions = self.offer(key, pressed);
         self.note_spent(key, asker);
@@ -76,7 +79,7 @@ impl App {
     }
 
     /// Offers a key to whoever may take it, one after the other.
-    fn offer(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+    fn offer(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
@@ -133,28 +136,30 @@ impl App {
         actions
     }
 
-    fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
+    fn screen_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Option<Vec<Action>> {
         let command = self.place.keymap.command(Context::Main, key)?;
         let at_rest = self.editor.is_empty();
         Some(match command {
             KeyCommand::Send => self.enter(),
-            KeyCommand::FollowUp => self.submit(When::Afterwards),
-            KeyCommand::SteerNow => self.submit(When::AtOnce),
+            KeyCommand::FollowUp => self.submit(KeyValidity::Afterwards),
+            KeyCommand::SteerNow => self.submit(KeyValidity::AtOnce),
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
-            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(Own::Quit)],
+            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(TerminalAction::Quit)],
             KeyCommand::Quit if at_rest => self.say_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
-            KeyCommand::PickModel => self.pick("models", List::Models),
-            KeyCommand::NextModel => vec![Action::Change(Change::CycleModel(Direction::Forward))],
-            KeyCommand::PreviousModel => vec![Action::Change(Change::CycleModel(Direction::Back))],
+            KeyCommand::PickModel => self.pick("models", ListKind::Models),
+            KeyCommand::NextModel => vec![Action::Change(SessionEdit::CycleModel(Direction::Forward))],
+            KeyCommand::PreviousModel => vec![Action::Change(SessionEdit::CycleModel(Direction::Back))],
             KeyCommand::NextThinking => self.next_thinking(),
             KeyCommand::NextApproval => self.next_approval(),
             KeyCommand::SearchHistory => self.search_history(),
-            KeyCommand::EditElsewhere => vec![Action::Own(Own::EditElsewhere(self.editor.expanded()))],
-            KeyCommand::PasteImage => vec![Action::Beside(Beside::PasteImage)],
-            KeyCommand::Suspend => vec![Action::Own(Own::Suspend)],
+            KeyCommand::EditElsewhere => {
+                vec![Action::Own(TerminalAction::EditElsewhere(self.editor.expanded()))]
+            }
+            KeyCommand::PasteImage => vec![Action::Beside(BackgroundJob::PasteImage)],
+            KeyCommand::Suspend => vec![Action::Own(TerminalAction::Suspend)],
             KeyCommand::Help if at_rest => {
                 let page = help::page(&self.place.keymap, &self.facts.commands);
                 self.read_help("help", page)
@@ -177,7 +182,7 @@ impl App {
             }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
+            KeyCommand::Top if at_rest => self.transcript.go(JumpTarget::Top),
             // The rule above the editor names this key whatever is typed: pressed again it leads there.
             KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
             command => return self.go_key(command),
@@ -186,12 +191,13 @@ impl App {
     }
 
     fn search_history(&mut self) -> Vec<Action> {
-        let prompts = gather::prompts(self.editor.history());
+        let prompts = list_data::prompts(self.editor.history());
         self.choose("earlier prompts", prompts)
     }
 
-    fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose).previewing())));
+    fn choose(&mut self, title: &str, items: Vec<PickerItem>) -> Vec<Action> {
+        self.popups
+            .push(Overlay::Pick(Box::new(Picker::of(title, items).fitting(MatchMode::Prose).previewing())));
         Vec::new()
     }
 
@@ -204,10 +210,10 @@ impl App {
         if self.editor.continue_line() {
             return Vec::new();
         }
-        self.submit(When::Next)
+        self.submit(KeyValidity::Next)
     }
 
-    fn submit(&mut self, when: When) -> Vec<Action> {
+    fn submit(&mut self, when: KeyValidity) -> Vec<Action> {
         if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
             self.flash("that text is a message of its own now; once more sends it");
             return Vec::new();
@@ -216,14 +222,14 @@ impl App {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             // The summary may be stopped, or fail: then the history still has what matters in it.
             instructions.iter().for_each(|words| _ = self.editor.remember(words));
-            return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
+            return vec![Action::Go(Navigate::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
             if let Some(actions) = self.take_back() {
                 return actions;
             }
-            let hurries = when != When::Afterwards && self.is_steered();
-            return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
+            let hurries = when != KeyValidity::Afterwards && self.is_steered();
+            return if hurries { vec![Action::Say(Submit::Hurry)] } else { Vec::new() };
         }
         if self.wants_command() || self.holds_back() {
             return Vec::new();
@@ -236,7 +242,7 @@ impl App {
     }
 
     /// Sends what is typed; a long message as it was chosen.
-    pub(super) fn send(&mut self, when: When, long: Option<LongMessage>) -> Vec<Action> {
+    pub(super) fn send(&mut self, when: KeyValidity, long: Option<LongMessage>) -> Vec<Action> {
         self.notes.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
@@ -261,8 +267,8 @@ impl App {
         let FirstPrompt { text, typed, attached } = prompt;
         let is_said = !self.means_command(&typed);
         let is_plain = text == typed && attached.is_empty();
-        let say = Say::Steer(text);
-        let say = if is_plain { say } else { Say::With(Box::new(say), Extra::Attached(attached)) };
+        let say = Submit::Steer(text);
+        let say = if is_plain { say } else { Submit::With(Box::new(say), LineExtra::Attached(attached)) };
         let kept = if is_said { self.remember(vec![typed]) } else { None };
         kept.into_iter().chain([Action::Say(say)]).collect()
     }
@@ -270,7 +276,7 @@ impl App {
     /// Keeps prompts in the history, oldest first, but for those that are no other than the one before or may hold a key.
     fn remember(&mut self, mut prompts: Vec<String>) -> Option<Action> {
         prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
-        (!prompts.is_empty()).then_some(Action::Beside(Beside::Remember(prompts)))
+        (!prompts.is_empty()).then_some(Action::Beside(BackgroundJob::Remember(prompts)))
     }
 
     /// What gave its place to a prompt of earlier times and nobody came back to: to be kept in the history at the end.
@@ -321,67 +327,72 @@ impl App {
         self.work.running_since.is_some() && self.work.queue.iter().any(waits)
     }
 
-    pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
+    pub(super) fn pick(&mut self, title: &str, list: ListKind) -> Vec<Action> {
         self.pick_from(title, list, "")
     }
 
     /// Offers a list, narrowed to these words.
-    pub(super) fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+    pub(super) fn pick_from(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list).narrowed_to(words);
-        self.popups.push(Popup::Pick(Box::new(match list {
-            List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
-            List::Permissions => picker.previewing(),
-            List::Trust | List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => {
-                picker
+        self.popups.push(Overlay::Pick(Box::new(match list {
+            ListKind::Models | ListKind::Approval | ListKind::Tools | ListKind::Settings => {
+                picker.previewing()
             }
+            ListKind::Permissions => picker.previewing(),
+            ListKind::Trust
+            | ListKind::Thinking
+            | ListKind::Themes
+            | ListKind::Logins
+            | ListKind::Logouts
+            | ListKind::Foreign => picker,
         })));
-        vec![Action::InList(InList::Gather(list))]
+        vec![Action::InList(ListAction::Gather(list))]
     }
 
     pub(super) fn read_help(&mut self, title: &str, lines: Vec<tiller_render::Line>) -> Vec<Action> {
-        self.popups.push(Popup::Read(Page::new(title, lines).in_columns()));
+        self.popups.push(Overlay::Read(Pager::new(title, lines).in_columns()));
         Vec::new()
     }
 
-    fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+    fn escape(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if self.notes.leaving.take().is_some() {
             self.flash("staying here");
             return Vec::new();
         }
         let is_working = self.is_working() || self.work.summary.is_some();
-        if is_working || self.is_second(pressed, Twice::Stopping, STOPPING_MS) {
-            self.notes.pressed = Some((Twice::Stopping, self.now));
+        if is_working || self.is_second(pressed, DoubleKey::Stopping, STOPPING_MS) {
+            self.notes.pressed = Some((DoubleKey::Stopping, self.now));
             return if is_working { vec![Action::Abort] } else { Vec::new() };
         }
         if !self.editor.is_empty() {
             return Vec::new();
         }
-        if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
-            return self.open_tree(Purpose::Go);
+        if self.is_second(pressed, DoubleKey::Escape, TWICE_ESCAPE_MS) {
+            return self.open_tree(TreePurpose::Go);
         }
-        self.notes.pressed = Some((Twice::Escape, self.now));
+        self.notes.pressed = Some((DoubleKey::Escape, self.now));
         Vec::new()
     }
 
     /// Clears the editor; with nothing in it stops the agent; with nothing to stop quits when pressed twice.
-    fn interrupt(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
-        let is_second = self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS);
+    fn interrupt(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
+        let is_second = self.is_second(pressed, DoubleKey::Interrupt, TWICE_INTERRUPT_MS);
         if !self.editor.is_empty() {
             self.editor.clear();
-            let undo = self.place.keymap.key_of(KeyCommand::Edit(Edit::Undo));
+            let undo = self.place.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
             self.flash(format!("cleared; {undo} brings it back"));
             // Quitting takes two presses with nothing to clear.
-            self.notes.pressed = Some((Twice::Clear, self.now));
+            self.notes.pressed = Some((DoubleKey::Clear, self.now));
             return Vec::new();
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
-            return vec![Action::Own(Own::Quit)];
+            return vec![Action::Own(TerminalAction::Quit)];
         } else {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
             self.flash(format!("{clear} again quits"));
         }
-        self.notes.pressed = Some((Twice::Interrupt, self.now));
+        self.notes.pressed = Some((DoubleKey::Interrupt, self.now));
         Vec::new()
     }
 
@@ -393,26 +404,28 @@ impl App {
         Vec::new()
     }
 
-    fn is_second(&self, pressed: Option<(Twice, UnixMs)>, key: Twice, within_ms: u64) -> bool {
+    fn is_second(&self, pressed: Option<(DoubleKey, UnixMs)>, key: DoubleKey, within_ms: u64) -> bool {
         pressed.is_some_and(|(before, at)| before == key && self.now.since_ms(at) <= within_ms)
     }
 
     fn next_thinking(&mut self) -> Vec<Action> {
         let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
-        vec![Action::Change(Change::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
+        vec![Action::Change(SessionEdit::SetThinking(
+            ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()],
+        ))]
     }
 
     fn next_approval(&mut self) -> Vec<Action> {
         let modes = ApprovalMode::ALL;
         let at = modes.iter().position(|mode| mode.name() == self.facts.approval);
         let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
-        vec![Action::InList(InList::SetApproval(next))]
+        vec![Action::InList(ListAction::SetApproval(next))]
     }
 
     /// Scrolls by pages; two lines stay, so that the eye finds its place again.
     fn scroll(&mut self, pages: isize) -> Vec<Action> {
         let ctx = self.ctx();
-        let rows = usize::from(super::view::Areas::of(self).transcript.height).saturating_sub(2).max(1);
+        let rows = usize::from(super::view::ScreenAreas::of(self).transcript.height).saturating_sub(2).max(1);
         if pages < 0 {
             self.transcript.scroll_up(rows, &ctx);
         } else {
@@ -441,7 +454,9 @@ impl App {
                 let left = self.popups.pop();
                 return self.left(left.as_slice());
             }
-            Some(KeyCommand::Close) if self.picks_first_session() => return vec![Action::Own(Own::Quit)],
+            Some(KeyCommand::Close) if self.picks_first_session() => {
+                return vec![Action::Own(TerminalAction::Quit)];
+            }
             Some(KeyCommand::Close) => {
                 self.keep_typed_ahead();
                 let left = std::mem::take(&mut self.popups);
@@ -450,9 +465,9 @@ impl App {
             _ => return Vec::new(),
         };
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => picker.step(rows),
-            Some(Popup::Read(page)) => page.step(rows),
-            Some(Popup::Tree(_)) | None => {}
+            Some(Overlay::Pick(picker)) => picker.step(rows),
+            Some(Overlay::Read(page)) => page.step(rows),
+            Some(Overlay::Tree(_)) | None => {}
         }
         Vec::new()
     }
@@ -461,7 +476,7 @@ impl App {
     fn picks_first_session(&self) -> bool {
         let is_list = matches!(
             self.popups.as_slice(),
-            [Popup::Pick(picker)] if picker.browsing().is_some() && picker.came_by_itself()
+            [Overlay::Pick(picker)] if picker.browsing().is_some() && picker.came_by_itself()
         );
         is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
     }
@@ -470,7 +485,7 @@ impl App {
     fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let command = self.place.keymap.command(Context::Popup, key);
         let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
-        let Some(Popup::Read(page)) = self.popups.last_mut() else { return None };
+        let Some(Overlay::Read(page)) = self.popups.last_mut() else { return None };
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let find = match (page.find(), key.code) {
             (None, _) if finds => Some(String::new()),
@@ -488,7 +503,7 @@ impl App {
 
     /// What a key does on a page beside scrolling it.
     fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
+        let is_page = matches!(self.popups.last(), Some(Overlay::Read(_)));
         let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
         (is_page && leaves).then(|| {
             self.popups.pop();
@@ -499,7 +514,7 @@ impl App {
 
 fn goes_to_the_model(action: &Action) -> bool {
     match action {
-        Action::Say(say) => !matches!(say, Say::Bash(..) | Say::Hurry),
+        Action::Say(say) => !matches!(say, Submit::Bash(..) | Submit::Hurry),
         _ => false,
     }
 }
@@ -507,11 +522,9 @@ fn goes_to_the_model(action: &Action) -> bool {
 /// Has pictures go with what is said to the agent.
 fn with_pictures(action: Action, pictures: &[Image]) -> Action {
     match action {
-        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_) | Say::With(..)))
-            if !pictures.is_empty() =>
-        {
-            Action::Say(Say::WithPictures(Box::new(say), pictures.to_vec()))
-        }
+        Action::Say(
+            say @ (Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_) | Submit::With(..)),
+        ) if !pictures.is_empty() => Action::Say(Submit::WithPictures(Box::new(say), pictures.to_vec())),
         action => action,
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Folds {
 
 /// What a block's lines depend on beside the block.
 #[derive(Clone, Debug)]
-pub(super) struct Ctx {
+pub(super) struct RenderContext {
     pub(super) width: usize,
     /// How wide a line is that somebody is to read from its beginning to its end.
     pub(super) measure: usize,
@@ -39,7 +39,7 @@ pub(super) struct Ctx {
     pub(super) pictures: Option<ImageLimits>,
 }
 
-impl Default for Ctx {
+impl Default for RenderContext {
     fn default() -> Self {
         Self {
             width: 80,
@@ -55,7 +55,7 @@ impl Default for Ctx {
     }
 }
 
-impl Ctx {
+impl RenderContext {
     /// The same for what stands so many columns further in.
     pub(super) fn indented(&self, columns: usize) -> Self {
         let [width, measure] = [self.width, self.measure].map(|width| width.saturating_sub(columns).max(1));
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn what_stands_at_the_end_of_a_line_stays_near_it_on_a_wide_page() {
         let ends = |width, left: usize| {
-            let ctx = Ctx { width, ..Ctx::default() };
+            let ctx = RenderContext { width, ..RenderContext::default() };
             let line = ctx
                 .right_aligned(Line::new("x".repeat(left), Role::Text), Some(Span::new("0.4s", Role::Muted)));
             line.width()
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, READ]);
         assert_eq!(ends(200, 150), 156, "a line that is longer has its end behind it");
         assert_eq!(
-            Ctx::default().indented(2).measure,
+            RenderContext::default().indented(2).measure,
             MEASURE,
             "all of them end in one column, where text does"
         );

@@ -5,61 +5,61 @@
 //! asks the agent; nothing else waits. Transcript blocks come from the log, so what is on the screen can be had
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
+mod agent_events;
 mod app;
 mod approval;
 mod attach;
 mod block;
-mod browse;
-mod call;
-mod click;
 mod clipboard;
-mod command;
-mod complete;
-mod desk;
+mod completion;
+mod crash_report;
+mod dialog;
 mod draft;
-mod ears;
 mod editor;
 mod event_loop;
-mod feed;
+mod executor;
 mod files;
-mod folder;
-mod gather;
+mod frame_pacer;
 mod help;
 mod history;
 mod import;
+mod input;
 mod keymap;
 mod keys;
 mod layout;
+mod list_data;
+mod list_mouse;
+mod log_blocks;
+mod logical_line;
 mod login;
 mod logs;
 mod long_message;
 mod mouse;
-mod moving;
-mod notify;
+mod navigation;
 mod offscreen;
 mod options;
-mod pace;
-mod page;
-mod passage;
-mod perform;
+mod overlay;
+mod pager;
+mod path_display;
 mod picker;
-mod popup;
-mod question;
 mod queue;
 mod receipt;
-mod record;
 mod recovery;
-mod report;
 mod search;
-mod seen;
+mod search_term;
+mod seen_rows;
+mod session_search;
+mod settings_store;
+mod slash_command;
 mod terminal;
+mod terminal_signals;
 mod theme;
+mod tool_call;
 mod transcript;
 mod tree;
 mod trust;
 mod view;
 mod welcome;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -67,19 +67,19 @@ mod tests;
 use tiller_core::id::SessionId;
 use tiller_engine::AgentSession;
 
-pub use desk::{Cost, Fault, ReadSettings, SettingsDesk};
-pub use folder::at_home;
-pub use import::{ForeignLog, ForeignLogs, ImportDesk};
-pub use notify::{Call, Reach, Wishes};
+pub use import::{ForeignLog, ForeignLogs, ImportService};
 pub use offscreen::OffScreen;
-pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};
+pub use options::{Exporter, Services, TerminalOptions, TuiFiles, TuiOptions};
+pub use path_display::at_home;
+pub use settings_store::{ReadSettings, SaveEffect, SettingProblem, SettingsStore};
 pub use terminal::{Abilities, Images, Italics, MouseUse};
-pub use theme::{Asking, ThemeOptions};
+pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
+pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};
 
 /// A session that is open, and what is known only now that it is.
 #[derive(Clone)]
-pub struct Opened {
+pub struct OpenedSession {
     /// The session.
     pub agent: AgentSession,
     /// Where keys of providers come from, as far as that is known.
@@ -152,7 +152,7 @@ pub enum TuiError<E: std::fmt::Debug> {
 
 /// The names of the commands that the front end has itself, without the slash.
 pub fn command_names() -> impl Iterator<Item = &'static str> {
-    command::TABLE.iter().map(|command| command.name)
+    slash_command::TABLE.iter().map(|command| command.name)
 }
 
 /// Takes the terminal over at once, and runs until the user leaves; then closes the session and says on the normal screen how to come
@@ -164,7 +164,7 @@ pub fn command_names() -> impl Iterator<Item = &'static str> {
 /// When the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.
 pub async fn run<E: std::fmt::Debug>(
     options: TuiOptions,
-    open: impl Future<Output = Result<Opened, E>>,
+    open: impl Future<Output = Result<OpenedSession, E>>,
 ) -> Result<TuiExit, TuiError<E>> {
     event_loop::run(options, open).await
 }

@@ -7,18 +7,18 @@ use secrecy::SecretString;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_render::{Role, Span};
 
-use super::app::{Action, App, InList, List};
-use super::block::Level;
-use super::call::one_line;
+use super::app::{Action, App, ListAction, ListKind};
+use super::block::NoticeLevel;
 use super::keymap::KeyCommand;
-use super::picker::{Choice, Item, Picker, Typed, Word};
-use super::popup::Popup;
+use super::overlay::Overlay;
+use super::picker::{LineInput, Picker, PickerChoice, PickerItem, StatusText};
+use super::tool_call::one_line;
 
 /// A key as it was typed.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Key(String);
+pub(super) struct KeyInput(String);
 
-impl Key {
+impl KeyInput {
     pub(super) fn of(typed: &str) -> Self {
         Self(typed.trim().to_owned())
     }
@@ -28,7 +28,7 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for KeyInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
     }
@@ -36,16 +36,16 @@ impl std::fmt::Debug for Key {
 
 /// What is to be done with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum LoginRequest {
     /// Keep it for this provider.
-    Keep(String, Key),
+    Keep(String, KeyInput),
     /// Take that of this provider away.
     Forget(String),
 }
 
 /// What became of it.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct LoginResult {
     pub(super) said: String,
     pub(super) hint: Option<String>,
     pub(super) answers: KeyChangeOutcome,
@@ -59,31 +59,31 @@ impl App {
         if words.next().is_some() {
             self.flash("a key doesn't go into that line; it is asked for, and not shown");
         }
-        self.offer_providers("log in", List::Logins, provider)
+        self.offer_providers("log in", ListKind::Logins, provider)
     }
 
     /// Takes a key away, or offers those that there are.
     pub(super) fn log_out(&mut self, provider: &str) -> Vec<Action> {
         if provider.is_empty() {
-            return self.offer_providers("log out", List::Logouts, "");
+            return self.offer_providers("log out", ListKind::Logouts, "");
         }
-        vec![Action::InList(InList::Key(Order::Forget(provider.to_owned())))]
+        vec![Action::InList(ListAction::Key(LoginRequest::Forget(provider.to_owned())))]
     }
 
-    fn offer_providers(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+    fn offer_providers(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
         let mut picker = Picker::waiting_for(title, list).narrowed_to(words);
         if !words.is_empty() {
             // Before it is known which providers there are: a key that is pasted at once must not be read.
             picker.ask_for_key(words.to_owned());
         }
-        self.popups.push(Popup::Pick(Box::new(picker)));
-        vec![Action::InList(InList::Gather(list))]
+        self.popups.push(Overlay::Pick(Box::new(picker)));
+        vec![Action::InList(ListAction::Gather(list))]
     }
 
     /// A key was kept or taken away.
-    pub(super) fn key_changed(&mut self, news: News) -> Vec<Action> {
-        let News { said, hint, answers } = news;
-        let is_done = |popup: &Popup| popup.lists(List::Logins) || popup.lists(List::Logouts);
+    pub(super) fn key_changed(&mut self, news: LoginResult) -> Vec<Action> {
+        let LoginResult { said, hint, answers } = news;
+        let is_done = |popup: &Overlay| popup.lists(ListKind::Logins) || popup.lists(ListKind::Logouts);
         self.popups.retain(|popup| !is_done(popup));
         let key = self.place.keymap.key_of(KeyCommand::PickModel);
         let hint = match answers {
@@ -100,10 +100,10 @@ impl App {
                 Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
             }
         };
-        self.say(Level::Note, said, hint);
+        self.say(NoticeLevel::Note, said, hint);
         // Whoever chose a model without a key goes on choosing.
-        let chooses = self.popups.iter().any(|popup| popup.lists(List::Models));
-        if chooses { vec![Action::InList(InList::Gather(List::Models))] } else { Vec::new() }
+        let chooses = self.popups.iter().any(|popup| popup.lists(ListKind::Models));
+        if chooses { vec![Action::InList(ListAction::Gather(ListKind::Models))] } else { Vec::new() }
     }
 }
 
@@ -111,21 +111,21 @@ impl Picker {
     /// It is known now which providers there are: the key that is asked for is that of the one which the words mean. Where they mean
     /// none, or several, what was typed is forgotten.
     pub(super) fn go_on_to_key(&mut self) {
-        let asked = self.asking().filter(|_| self.list == Some(List::Logins));
-        let Some(Choice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
-        let named = Choice::Login(words.clone());
+        let asked = self.asking().filter(|_| self.list == Some(ListKind::Logins));
+        let Some(PickerChoice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
+        let named = PickerChoice::Login(words.clone());
         let is_known = (0..self.items.len()).any(|at| self.items[at].choice == named);
         let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
         let meant = if is_known { Some(named) } else { only };
         let typed = self.stop_asking().map(|asking| asking.typed);
         match (meant, typed) {
-            (Some(Choice::Login(provider)), Some(typed)) => {
+            (Some(PickerChoice::Login(provider)), Some(typed)) => {
                 self.ask_for_key(provider);
                 self.edit(|line| *line = typed);
             }
             _ => {
-                self.edit(Typed::clear);
-                self.say(Some(Word::trouble(format!("no provider goes by `{}`", one_line(&words)))));
+                self.edit(LineInput::clear);
+                self.say(Some(StatusText::trouble(format!("no provider goes by `{}`", one_line(&words)))));
             }
         }
     }
@@ -133,39 +133,39 @@ impl Picker {
     /// Asks for the key of a provider.
     pub(super) fn ask_for_key(&mut self, provider: String) {
         let what = format!("key of {}", one_line(&provider));
-        self.ask_unseen(Choice::Login(provider), what);
+        self.ask_unseen(PickerChoice::Login(provider), what);
     }
 
     /// What is to be done with the key that was typed; an empty one is none.
     pub(super) fn typed_key(&mut self, provider: String, typed: &str) -> Vec<Action> {
-        let key = Key::of(typed);
+        let key = KeyInput::of(typed);
         if key.0.is_empty() {
-            self.say(Some(Word::note("no key was typed; everything is as it was")));
+            self.say(Some(StatusText::note("no key was typed; everything is as it was")));
             return Vec::new();
         }
-        self.say(Some(Word::note("keeping it…")));
-        vec![Action::InList(InList::Key(Order::Keep(provider, key)))]
+        self.say(Some(StatusText::note("keeping it…")));
+        vec![Action::InList(ListAction::Key(LoginRequest::Keep(provider, key)))]
     }
 }
 
 /// Every provider, and where its key comes from.
-pub(super) fn logins(holders: &[ProviderCredential]) -> Vec<Item> {
-    holders.iter().map(|holder| item(holder, Choice::Login(holder.provider.clone()))).collect()
+pub(super) fn logins(holders: &[ProviderCredential]) -> Vec<PickerItem> {
+    holders.iter().map(|holder| item(holder, PickerChoice::Login(holder.provider.clone()))).collect()
 }
 
 /// The providers whose key could be taken away.
-pub(super) fn logouts(holders: &[ProviderCredential]) -> Vec<Item> {
+pub(super) fn logouts(holders: &[ProviderCredential]) -> Vec<PickerItem> {
     let held = holders.iter().filter(|holder| holder.from != CredentialOrigin::Nowhere);
-    held.map(|holder| item(holder, Choice::Logout(holder.provider.clone()))).collect()
+    held.map(|holder| item(holder, PickerChoice::Logout(holder.provider.clone()))).collect()
 }
 
-fn item(holder: &ProviderCredential, choice: Choice) -> Item {
+fn item(holder: &ProviderCredential, choice: PickerChoice) -> PickerItem {
     let (lead, note, role) = match &holder.from {
         CredentialOrigin::Nowhere => ("– ", "no key".to_owned(), Role::Muted),
         CredentialOrigin::Kept => ("✓ ", "key in auth.json".to_owned(), Role::Text),
         CredentialOrigin::Elsewhere(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
     };
-    Item::new(one_line(&holder.provider), choice).with_lead(lead).with_note(note).in_role(role)
+    PickerItem::new(one_line(&holder.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }
 
 /// Most dots that stand for a key; how long it is stands behind them.
@@ -224,10 +224,17 @@ mod tests {
 
     #[test]
     fn an_action_with_a_key_prints_none() {
-        let action = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of(" sk-hush\n"))));
+        let action = Action::InList(ListAction::Key(LoginRequest::Keep(
+            "anthropic".into(),
+            KeyInput::of(" sk-hush\n"),
+        )));
         let printed = format!("{action:?}");
         assert!(printed.contains("anthropic") && !printed.contains("hush"), "{printed}");
-        assert_eq!(Key::of(" sk-hush\n"), Key("sk-hush".into()), "space around it is no part of it");
+        assert_eq!(
+            KeyInput::of(" sk-hush\n"),
+            KeyInput("sk-hush".into()),
+            "space around it is no part of it"
+        );
     }
 
     #[test]

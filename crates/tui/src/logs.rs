@@ -6,11 +6,11 @@ use std::path::Path;
 use tiller_files as files;
 use tiller_render::{Line, Role};
 
-use super::app::Report;
-use super::call::one_line;
+use super::app::TaskResult;
+use super::tool_call::one_line;
 
 /// The end of the log, newest line first, and where reports on faults are.
-pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> Report {
+pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
     let mut lines = Vec::new();
     match log {
         None => lines
@@ -32,7 +32,7 @@ pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> Report {
         lines.push(Line::default());
         lines.push(Line::new(format!("reports on faults: {}", folder.display()), Role::Muted));
     }
-    Report::Page { title: "log".to_owned(), lines }
+    TaskResult::Page { title: "log".to_owned(), lines }
 }
 
 /// How grave a line of the log is.
@@ -75,7 +75,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tiller.log");
         let texts = |report| {
-            let Report::Page { lines, .. } = report else { panic!("a page") };
+            let TaskResult::Page { lines, .. } = report else { panic!("a page") };
             lines.iter().map(|line| (line.text(), line.spans[0].style.role)).skip(1).collect::<Vec<_>>()
         };
         assert_eq!(texts(page(Some(&path), None)), [("nothing was logged yet".to_owned(), Role::Muted)]);

@@ -2,10 +2,10 @@
 
 use tiller_session::context::estimate_text;
 
-use super::app::{Action, App, Extra, Say};
-use super::keys::When;
-use super::picker::{Choice, Item, Picker};
-use super::popup::Popup;
+use super::app::{Action, App, LineExtra, Submit};
+use super::keys::KeyValidity;
+use super::overlay::Overlay;
+use super::picker::{Picker, PickerChoice, PickerItem};
 
 /// A message is asked about from this part of the window on: one half.
 const PART_OF_WINDOW: u64 = 2;
@@ -24,7 +24,7 @@ pub(super) enum LongMessage {
 
 impl App {
     /// The question what to do with a message that takes more than half of the model's window; none for a shorter one.
-    pub(super) fn length_question(&self, when: When) -> Option<Popup> {
+    pub(super) fn length_question(&self, when: KeyValidity) -> Option<Overlay> {
         let (text, window) = (self.editor.expanded(), self.facts.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
@@ -32,15 +32,15 @@ impl App {
             return None;
         }
         let items = vec![
-            Item::new(
+            PickerItem::new(
                 "attach it as a file, which the model reads in parts",
-                Choice::Long(LongMessage::AsFile, when),
+                PickerChoice::Long(LongMessage::AsFile, when),
             ),
-            Item::new("send it anyway", Choice::Long(LongMessage::Whole, when)),
-            Item::new("back to the editor", Choice::Nothing),
+            PickerItem::new("send it anyway", PickerChoice::Long(LongMessage::Whole, when)),
+            PickerItem::new("back to the editor", PickerChoice::Nothing),
         ];
         let title = format!("about {tokens} tokens in one message; {} reads {window}", self.model_name());
-        Some(Popup::Pick(Box::new(Picker::of(&title, items))))
+        Some(Overlay::Pick(Box::new(Picker::of(&title, items))))
     }
 
     /// The text that stands for a message whose whole goes to a file: with the signs of pastes, or its beginning.
@@ -57,19 +57,19 @@ impl App {
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
         Action::Say(say) if names_more(&say, typed) => {
-            Action::Say(Say::With(Box::new(say), Extra::FilesOf(typed.to_owned())))
+            Action::Say(Submit::With(Box::new(say), LineExtra::FilesOf(typed.to_owned())))
         }
         action => action,
     }
 }
 
 /// Returns whether a message names files that `typed` doesn't.
-fn names_more(say: &Say, typed: &str) -> bool {
+fn names_more(say: &Submit, typed: &str) -> bool {
     match say {
-        Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
+        Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
             text.matches('@').count() > typed.matches('@').count()
         }
-        Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..) => false,
+        Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => false,
     }
 }
 
@@ -77,18 +77,20 @@ fn names_more(say: &Say, typed: &str) -> bool {
 pub(super) fn treated(action: Action, long: Option<LongMessage>, short: &str) -> Action {
     let (Some(long), Action::Say(say)) = (long, &action) else { return action };
     let short = || short.to_owned();
-    let with = |say, extra| Action::Say(Say::With(Box::new(say), extra));
+    let with = |say, extra| Action::Say(Submit::With(Box::new(say), extra));
     match (long, say) {
-        (LongMessage::Whole, Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_)) => {
-            with(say.clone(), Extra::AnyLength)
+        (LongMessage::Whole, Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_)) => {
+            with(say.clone(), LineExtra::AnyLength)
         }
-        (LongMessage::AsFile, Say::Steer(whole)) => with(Say::Steer(short()), Extra::AsFile(whole.clone())),
-        (LongMessage::AsFile, Say::SteerNow(whole)) => {
-            with(Say::SteerNow(short()), Extra::AsFile(whole.clone()))
+        (LongMessage::AsFile, Submit::Steer(whole)) => {
+            with(Submit::Steer(short()), LineExtra::AsFile(whole.clone()))
         }
-        (LongMessage::AsFile, Say::FollowUp(whole)) => {
-            with(Say::FollowUp(short()), Extra::AsFile(whole.clone()))
+        (LongMessage::AsFile, Submit::SteerNow(whole)) => {
+            with(Submit::SteerNow(short()), LineExtra::AsFile(whole.clone()))
         }
-        (_, Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..)) => action,
+        (LongMessage::AsFile, Submit::FollowUp(whole)) => {
+            with(Submit::FollowUp(short()), LineExtra::AsFile(whole.clone()))
+        }
+        (_, Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..)) => action,
     }
 }

@@ -7,10 +7,10 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 
-use super::app::{Action, App, Own};
-use super::question::{Appeared, Touch};
-use super::transcript::{Spot, Toward, Unit};
-use super::view::Areas;
+use super::app::{Action, App, TerminalAction};
+use super::dialog::{KeyIntent, ShownSince};
+use super::transcript::{Direction, Granularity, TextPos};
+use super::view::ScreenAreas;
 
 /// Lines by which one step of the wheel scrolls.
 pub(super) const WHEEL: usize = 3;
@@ -26,7 +26,7 @@ const TWICE_MS: u64 = 400;
 pub(super) struct Mouse {
     press: Option<Press>,
     /// When a click took the row of a list.
-    pub(super) took: Option<Appeared>,
+    pub(super) took: Option<ShownSince>,
 }
 
 /// A press of the button in the transcript.
@@ -35,22 +35,22 @@ struct Press {
     /// Where on the screen.
     place: Position,
     /// What was there.
-    spot: Spot,
+    spot: TextPos,
     since: UnixMs,
     /// Clicks in a row.
     clicks: usize,
-    held: Held,
+    held: DragTarget,
 }
 
 /// What became of a press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum DragTarget {
     /// It is held where it began.
     Still,
     /// It was dragged.
     Dragged,
     /// It is dragged beyond an edge.
-    Beyond(Toward),
+    Beyond(Direction),
     /// It is over, and folded something or not.
     Over { folded: bool },
 }
@@ -58,7 +58,7 @@ enum Held {
 impl Mouse {
     /// Whether time alone scrolls.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.press.is_some_and(|press| matches!(press.held, Held::Beyond(_)))
+        self.press.is_some_and(|press| matches!(press.held, DragTarget::Beyond(_)))
     }
 }
 
@@ -66,10 +66,10 @@ impl App {
     pub(super) fn mouse(&mut self, event: MouseEvent) -> Vec<Action> {
         let place = Position { x: event.column, y: event.row };
         match event.kind {
-            MouseEventKind::ScrollUp => return self.wheel(place, Toward::Older),
-            MouseEventKind::ScrollDown => return self.wheel(place, Toward::Newer),
+            MouseEventKind::ScrollUp => return self.wheel(place, Direction::Older),
+            MouseEventKind::ScrollDown => return self.wheel(place, Direction::Newer),
             MouseEventKind::Down(MouseButton::Left) => {
-                self.put_off(Touch::Moves);
+                self.put_off(KeyIntent::Moves);
                 if let Some(actions) = self.click_row(place) {
                     self.moving.mouse.press = None;
                     return actions;
@@ -85,11 +85,11 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn scroll_lines(&mut self, toward: Toward, count: usize) {
+    pub(super) fn scroll_lines(&mut self, toward: Direction, count: usize) {
         let ctx = self.ctx();
         match toward {
-            Toward::Older => self.transcript.scroll_up(count, &ctx),
-            Toward::Newer => self.transcript.scroll_down(count, &ctx),
+            Direction::Older => self.transcript.scroll_up(count, &ctx),
+            Direction::Newer => self.transcript.scroll_down(count, &ctx),
         }
     }
 
@@ -98,7 +98,7 @@ impl App {
             self.moving.mouse.press = None;
             return;
         }
-        let areas = Areas::of(self);
+        let areas = ScreenAreas::of(self);
         self.transcript.unselect();
         if areas.transcript.contains(place) {
             return self.press_text(place, areas.transcript);
@@ -116,12 +116,12 @@ impl App {
         let again = self.moving.mouse.press.filter(|before| {
             before.place == place
                 && self.now.since_ms(before.since) <= TWICE_MS
-                && before.held != Held::Dragged
+                && before.held != DragTarget::Dragged
         });
         let spot = match again {
             Some(before) => {
                 // The first click was the beginning of this one.
-                if before.held == (Held::Over { folded: true }) {
+                if before.held == (DragTarget::Over { folded: true }) {
                     self.fold(before.spot.at);
                     self.prepare();
                 }
@@ -132,34 +132,36 @@ impl App {
         let Some(spot) = spot else { return };
         let clicks = again.map_or(1, |before| before.clicks % 3 + 1);
         match clicks {
-            2 => self.transcript.select(spot, Unit::Word),
-            3 => self.transcript.select(spot, Unit::Line),
+            2 => self.transcript.select(spot, Granularity::Word),
+            3 => self.transcript.select(spot, Granularity::Line),
             _ => {}
         }
-        let press = Press { place, spot, since: self.now, clicks, held: Held::Still };
+        let press = Press { place, spot, since: self.now, clicks, held: DragTarget::Still };
         self.moving.mouse.press = Some(press);
     }
 
     fn drag(&mut self, place: Position) {
         let Some(press) = self.moving.mouse.press else { return };
-        if matches!(press.held, Held::Over { .. }) || (press.held == Held::Still && press.place == place) {
+        if matches!(press.held, DragTarget::Over { .. })
+            || (press.held == DragTarget::Still && press.place == place)
+        {
             return;
         }
         if !self.transcript.is_selecting() {
-            self.transcript.select(press.spot, Unit::Character);
+            self.transcript.select(press.spot, Granularity::Character);
         }
-        let area = Areas::of(self).transcript;
+        let area = ScreenAreas::of(self).transcript;
         let held = match place.y {
-            y if y <= area.y => Held::Beyond(Toward::Older),
-            y if y + 1 >= area.bottom() => Held::Beyond(Toward::Newer),
-            _ => Held::Dragged,
+            y if y <= area.y => DragTarget::Beyond(Direction::Older),
+            y if y + 1 >= area.bottom() => DragTarget::Beyond(Direction::Newer),
+            _ => DragTarget::Dragged,
         };
         self.moving.mouse.press = Some(Press { place, held, ..press });
         self.select_to(place);
     }
 
     fn select_to(&mut self, place: Position) {
-        let area = Areas::of(self).transcript;
+        let area = ScreenAreas::of(self).transcript;
         let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
         if let Some(spot) = self.transcript.spot(row.into(), place.x.saturating_sub(area.x).into()) {
             self.transcript.select_to(spot);
@@ -169,30 +171,30 @@ impl App {
     /// Scrolls on while something is dragged beyond an edge.
     pub(super) fn drag_on(&mut self) {
         let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
-        let Some(Press { held: Held::Beyond(toward), place, .. }) = press else { return };
+        let Some(Press { held: DragTarget::Beyond(toward), place, .. }) = press else { return };
         self.scroll_lines(toward, DRAGGED);
         self.prepare();
         self.select_to(place);
-        self.stale = super::pace::Stale::ByUser;
+        self.stale = super::frame_pacer::Dirty::ByUser;
     }
 
     /// What was selected is copied; a click folds.
     fn release(&mut self) -> Vec<Action> {
         let Some(press) = self.moving.mouse.press else { return Vec::new() };
-        let mut held = Held::Over { folded: false };
+        let mut held = DragTarget::Over { folded: false };
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
             let ctx = self.ctx();
-            actions.extend(self.transcript.selected_text(&ctx).map(Own::Copy).map(Action::Own));
-        } else if press.held == Held::Still {
-            held = Held::Over { folded: self.click(press.spot) };
+            actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Own));
+        } else if press.held == DragTarget::Still {
+            held = DragTarget::Over { folded: self.click(press.spot) };
         }
         self.moving.mouse.press = Some(Press { held, ..press });
         actions
     }
 
     /// Folds what was clicked on: of something open its first line only, for the others are there to be read.
-    fn click(&mut self, spot: Spot) -> bool {
+    fn click(&mut self, spot: TextPos) -> bool {
         let folds = self.transcript.folds;
         let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);
         self.transcript.block(spot.at).is_some_and(is_handle) && self.fold(spot.at)

@@ -14,11 +14,11 @@ use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
 use super::TuiOptions;
-use super::app::{Action, App, Beside, Input, ListNews, Loaded, Place, Report};
-use super::perform::{look_up, newest, read_part};
+use super::app::{Action, App, BackgroundJob, ListResult, LoadedSession, Msg, TaskResult, UiContext};
+use super::executor::{look_up, newest, read_part};
 use super::terminal::Images;
-use super::theme::Theme;
-use super::tree::{self, Wanted};
+use super::theme::ThemeState;
+use super::tree::{self, SearchTerms};
 use super::view::view;
 
 /// The screen of a session, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
@@ -41,11 +41,11 @@ impl OffScreen {
         options: &TuiOptions,
         now: UnixMs,
     ) -> Self {
-        let place = Place {
+        let place = UiContext {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            theme: Theme::of(&options.themes),
+            theme: ThemeState::of(&options.themes),
             banner: Vec::new(),
             keys: Vec::new(),
             keymap: Arc::default(),
@@ -58,29 +58,29 @@ impl OffScreen {
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
         let newest = newest(&screen.reader);
         screen.app.place.size = size;
-        let loaded = Loaded { snapshot, newest };
-        screen.take(Input::Report(Report::Loaded(Box::new(loaded))), now);
+        let loaded = LoadedSession { snapshot, newest };
+        screen.take(Msg::Report(TaskResult::Loaded(Box::new(loaded))), now);
         screen
     }
 
     /// Takes an event, as the agent would tell it.
     pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
-        self.take(Input::Agent(event), now);
+        self.take(Msg::Agent(event), now);
     }
 
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent, now: UnixMs) {
-        self.take(Input::Key(key), now);
+        self.take(Msg::Key(key), now);
     }
 
     /// Takes something that the mouse did.
     pub fn mouse(&mut self, event: MouseEvent, now: UnixMs) {
-        self.take(Input::Mouse(event), now);
+        self.take(Msg::Mouse(event), now);
     }
 
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: String, now: UnixMs) {
-        self.take(Input::Paste(text), now);
+        self.take(Msg::Paste(text), now);
     }
 
     /// Draws the screen as it is at a moment.
@@ -91,21 +91,21 @@ impl OffScreen {
         self.terminal.backend().buffer()
     }
 
-    fn take(&mut self, input: Input, now: UnixMs) {
+    fn take(&mut self, input: Msg, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::Beside(Beside::Tree(ask)) => self.look(&ask, now),
-                Action::Beside(Beside::Read(wanted)) => {
+                Action::Beside(BackgroundJob::Tree(ask)) => self.look(&ask, now),
+                Action::Beside(BackgroundJob::Read(wanted)) => {
                     let read = read_part(&self.reader, wanted);
-                    self.take(Input::Report(read), now);
+                    self.take(Msg::Report(read), now);
                 }
-                Action::Beside(Beside::Search(lookup)) => {
+                Action::Beside(BackgroundJob::Search(lookup)) => {
                     let mut all = Vec::new();
                     look_up(&self.reader, &lookup, |found| {
                         all.push(found);
                         true
                     });
-                    all.into_iter().for_each(|found| self.take(Input::Report(Report::Found(found)), now));
+                    all.into_iter().for_each(|found| self.take(Msg::Report(TaskResult::Found(found)), now));
                 }
                 _ => {}
             }
@@ -113,18 +113,18 @@ impl OffScreen {
     }
 
     /// Looks up what the tree wants to know.
-    fn look(&mut self, ask: &tree::Ask, now: UnixMs) {
-        let mut all: Vec<tree::News> = tree::look(&self.reader, ask).into_iter().collect();
-        if let tree::Ask::Search(query) = ask {
+    fn look(&mut self, ask: &tree::TreeRequest, now: UnixMs) {
+        let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, ask).into_iter().collect();
+        if let tree::TreeRequest::Search(query) = ask {
             let tell = |news| {
                 all.push(news);
-                Wanted::Yes
+                SearchTerms::Yes
             };
-            tree::find(&self.reader, query, || Wanted::Yes, tell);
+            tree::find(&self.reader, query, || SearchTerms::Yes, tell);
         }
         for news in all {
             let session = self.reader.id().clone();
-            self.take(Input::Report(Report::List(ListNews::Tree { session, news })), now);
+            self.take(Msg::Report(TaskResult::List(ListResult::Tree { session, news })), now);
         }
     }
 }

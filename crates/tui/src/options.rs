@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tiller_engine::CredentialStore;
 use tiller_session::Reader;
 
-use super::desk::SettingsDesk;
-use super::import::ImportDesk;
-use super::notify::Reach;
+use super::import::ImportService;
+use super::settings_store::SettingsStore;
 use super::terminal::{Abilities, MouseUse};
+use super::terminal_signals::SignalSupport;
 use super::theme::ThemeOptions;
 use super::trust::TrustService;
 
@@ -31,7 +31,7 @@ pub struct TuiOptions {
     /// What is read and kept on disk.
     pub files: TuiFiles,
     /// Who does what the front end can't.
-    pub desks: Desks,
+    pub desks: Services,
 }
 
 /// The terminal, and what can be done with it.
@@ -40,7 +40,7 @@ pub struct TerminalOptions {
     /// What it can do beyond text and colours; see [`Abilities::of`].
     pub abilities: Abilities,
     /// What it can be told beside the screen.
-    pub reach: Reach,
+    pub reach: SignalSupport,
     /// Whether the mouse is tiller's while it has the screen. Default: yes.
     pub mouse: MouseUse,
 }
@@ -65,17 +65,17 @@ pub struct TuiFiles {
 
 /// Who does what the front end can't; without one of them it says so.
 #[derive(Clone, Debug, Default)]
-pub struct Desks {
+pub struct Services {
     /// What `/export` does.
     pub exporter: Option<Exporter>,
     /// Where `/settings` reads and writes.
-    pub settings: Option<SettingsDesk>,
+    pub settings: Option<SettingsStore>,
     /// What `/login` and `/logout` do.
     pub keys: Option<CredentialStore>,
     /// The action of `/trust`.
     pub trust: Option<TrustService>,
     /// What `/import` does.
-    pub importer: Option<ImportDesk>,
+    pub importer: Option<ImportService>,
     /// The program that tells words of code apart when its first argument is [`SERVICE`](tiller_render::SERVICE) and nothing else is
     /// given; `None` does so in this process, which then keeps some fifteen megabytes a language.
     pub words: Option<PathBuf>,

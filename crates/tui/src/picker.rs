@@ -4,39 +4,39 @@
 //! out the item's [`Choice`]. A list that is gathered anew, that previews what is chosen or that knows keys of its own names what it
 //! is by a [`List`]; `deeds` says what follows from keys, from a choice that moved and from a list that was left.
 
+mod actions;
+mod agent_options;
 mod browser;
-mod deeds;
 mod fuzzy;
+mod inline_prompt;
 mod item;
-mod looks;
-mod manners;
+mod line_input;
 mod models;
 mod sessions;
 mod settings;
-mod talk;
 #[cfg(test)]
 mod tests;
-mod typed;
+mod theme_list;
 
 use std::sync::Arc;
 
 use tiller_render::Line;
 
-use super::app::List;
+use super::app::ListKind;
 use super::keymap::KeyCommand;
 
-pub(super) use browser::Browser;
-pub(super) use fuzzy::{Query, Way, pieces};
-pub(super) use item::{Choice, Extract, Item, MARKS};
-pub(super) use looks::{Look, Looks};
-pub(super) use manners::{Levels, levels, mode_about, modes, permissions, tools};
+pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, tools};
+pub(super) use browser::SessionBrowser;
+pub(super) use fuzzy::{FuzzyQuery, MatchMode, pieces};
+pub(super) use inline_prompt::{EchoMode, PromptKind, StatusText};
+pub(super) use item::{Extract, MARKS, PickerChoice, PickerItem};
+pub(super) use line_input::LineInput;
 pub(super) use models::{Models, models};
-pub(super) use sessions::{Order, Sessions, age, extract, hits, named, newest, sessions};
+pub(super) use sessions::{Sessions, SortOrder, age, extract, hits, named, newest, sessions};
 pub(super) use settings::settings;
-pub(super) use talk::{Asking, Sight, Word};
-pub(super) use typed::Typed;
+pub(super) use theme_list::{ThemeItem, ThemeList};
 
-use talk::Talk;
+use inline_prompt::InlinePrompt;
 
 /// Items up to which narrowing is done at once: a few milliseconds. More are ranked elsewhere, while the list goes on showing what it
 /// showed.
@@ -46,27 +46,27 @@ const AT_ONCE: usize = 5_000;
 #[derive(Debug)]
 pub(super) struct Picker {
     pub(super) title: String,
-    pub(super) items: Arc<[Item]>,
-    filter: Typed,
-    way: Way,
+    pub(super) items: Arc<[PickerItem]>,
+    filter: LineInput,
+    way: MatchMode,
     /// Positions of the items that the filter lets through; those after the last item are hits of the browser.
     matches: Vec<usize>,
-    place: At,
+    place: ItemPosition,
     /// Whether the items are still being gathered.
     pub(super) waiting: bool,
     /// What it lists, if that can be gathered anew.
-    pub(super) list: Option<List>,
+    pub(super) list: Option<ListKind>,
     /// What a picker of sessions has besides.
-    browser: Option<Browser>,
-    preview: Preview,
+    browser: Option<SessionBrowser>,
+    preview: ItemPreview,
     /// Whether the matches are those of an earlier filter, and whether somebody was asked for the right ones.
-    owed: Owed,
-    talk: Talk,
+    owed: PendingQuery,
+    talk: InlinePrompt,
 }
 
 /// Which of the matches is chosen.
 #[derive(Clone, Debug, Default)]
-struct At {
+struct ItemPosition {
     row: usize,
     /// Whether it was gone to: then typing doesn't leave it while it fits.
     is_held: bool,
@@ -75,12 +75,12 @@ struct At {
     /// The first row on the screen when one was clicked on: the rows stay where they are under the mouse.
     top: Option<usize>,
     /// The choice that was told of last, and what was to be shown of it.
-    told: Option<(Choice, Extract)>,
+    told: Option<(PickerChoice, Extract)>,
 }
 
 /// What is to be read beside the list.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Preview {
+pub(super) enum ItemPreview {
     /// Nothing ever.
     #[default]
     None,
@@ -96,7 +96,7 @@ pub(super) enum Preview {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owed {
+enum PendingQuery {
     Nothing,
     Unasked,
     Asked,
@@ -104,31 +104,31 @@ enum Owed {
 
 /// A list that is to be narrowed elsewhere, for it is long.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Narrowing {
-    items: Arc<[Item]>,
+pub(super) struct NarrowingJob {
+    items: Arc<[PickerItem]>,
     words: String,
-    way: Way,
+    way: MatchMode,
 }
 
-impl Narrowing {
+impl NarrowingJob {
     /// Does it; takes a while.
-    pub(super) fn done(self) -> Narrowed {
+    pub(super) fn done(self) -> NarrowedList {
         let matches = fitting(&self.items, &self.words, self.way);
-        Narrowed { of: self, matches }
+        NarrowedList { of: self, matches }
     }
 }
 
 /// What came of a [`Narrowing`].
 #[derive(Debug)]
-pub(super) struct Narrowed {
-    of: Narrowing,
+pub(super) struct NarrowedList {
+    of: NarrowingJob,
     matches: Vec<usize>,
 }
 
 /// The positions of the items that fit, the best first. Whoever types a part of a session's id means that one before all others.
-pub(super) fn fitting(items: &[Item], words: &str, way: Way) -> Vec<usize> {
-    let others = Query::new(words, way).rank(items, |item| (&item.label, &item.note));
-    let goes_by = |item: &Item| item.tag.as_ref().is_some_and(|tag| tag.id.matches(words.trim()));
+pub(super) fn fitting(items: &[PickerItem], words: &str, way: MatchMode) -> Vec<usize> {
+    let others = FuzzyQuery::new(words, way).rank(items, |item| (&item.label, &item.note));
+    let goes_by = |item: &PickerItem| item.tag.as_ref().is_some_and(|tag| tag.id.matches(words.trim()));
     let mut matches: Vec<usize> = (0..items.len()).filter(|at| goes_by(&items[*at])).collect();
     let named = matches.len();
     matches.extend(others.into_iter().filter(|at| named == 0 || !goes_by(&items[*at])));
@@ -141,33 +141,33 @@ impl Picker {
         Self {
             title: title.to_owned(),
             items: Arc::default(),
-            filter: Typed::default(),
-            way: Way::Names,
+            filter: LineInput::default(),
+            way: MatchMode::Names,
             matches: Vec::new(),
-            place: At::default(),
+            place: ItemPosition::default(),
             waiting: true,
             list: None,
             browser: None,
-            preview: Preview::None,
-            owed: Owed::Nothing,
-            talk: Talk::default(),
+            preview: ItemPreview::None,
+            owed: PendingQuery::Nothing,
+            talk: InlinePrompt::default(),
         }
     }
 
     /// The same, with what is to be gathered for it.
-    pub(super) fn waiting_for(title: &str, list: List) -> Self {
+    pub(super) fn waiting_for(title: &str, list: ListKind) -> Self {
         Self { list: Some(list), ..Self::waiting(title) }
     }
 
     /// A list that is there.
-    pub(super) fn of(title: &str, items: Vec<Item>) -> Self {
+    pub(super) fn of(title: &str, items: Vec<PickerItem>) -> Self {
         let mut picker = Self::waiting(title);
         picker.fill(items, 0);
         picker
     }
 
     /// The same, with words looked for in this way.
-    pub(super) fn fitting(self, way: Way) -> Self {
+    pub(super) fn fitting(self, way: MatchMode) -> Self {
         Self { way, ..self }
     }
 
@@ -178,11 +178,11 @@ impl Picker {
 
     /// The same with room for a preview; until it is told what to say there, it says what the chosen item does.
     pub(super) fn previewing(self) -> Self {
-        Self { preview: Preview::Waiting, ..self }
+        Self { preview: ItemPreview::Waiting, ..self }
     }
 
     /// Gets its items; `selected` is where it begins. One that had items before keeps what was chosen.
-    pub(super) fn fill(&mut self, items: Vec<Item>, selected: usize) {
+    pub(super) fn fill(&mut self, items: Vec<PickerItem>, selected: usize) {
         let before = if self.waiting { None } else { self.chosen().map(|item| item.choice.clone()) };
         let is_as_long = items.len() == self.items.len();
         self.items = items.into();
@@ -242,12 +242,12 @@ impl Picker {
         self.stop_awaiting();
     }
 
-    pub(super) fn chosen(&self) -> Option<&Item> {
+    pub(super) fn chosen(&self) -> Option<&PickerItem> {
         Some(self.item(*self.matches.get(self.place.row)?))
     }
 
     /// The choice, if it is another than when this was asked last; `Some(None)` when nothing is left to choose.
-    pub(super) fn moved(&mut self) -> Option<Option<Choice>> {
+    pub(super) fn moved(&mut self) -> Option<Option<PickerChoice>> {
         let now = self.chosen().map(|item| (item.choice.clone(), item.extract()));
         if now == self.place.told {
             return None;
@@ -258,43 +258,43 @@ impl Picker {
 
     /// What the preview is to show of the chosen session.
     fn extract(&self) -> Extract {
-        self.chosen().map(Item::extract).unwrap_or_default()
+        self.chosen().map(PickerItem::extract).unwrap_or_default()
     }
 
     /// What is to be read beside the list, if there is room for that.
-    pub(super) fn preview(&self) -> &Preview {
+    pub(super) fn preview(&self) -> &ItemPreview {
         &self.preview
     }
 
     /// Shows of what is chosen what is known, and, if that is what `of` names still, what was read besides.
-    pub(super) fn show(&mut self, of: &Choice, more: Vec<Line>) {
-        if self.preview == Preview::None {
+    pub(super) fn show(&mut self, of: &PickerChoice, more: Vec<Line>) {
+        if self.preview == ItemPreview::None {
             return;
         }
         if let Some(item) = self.chosen().filter(|item| item.choice == *of) {
-            self.preview = Preview::Lines { detail: Arc::clone(&item.detail), more };
+            self.preview = ItemPreview::Lines { detail: Arc::clone(&item.detail), more };
         }
     }
 
     /// Shows what is known of the chosen one now, if it is the one that was shown; what was read besides stays.
     fn renew_detail(&mut self) {
         let is_shown =
-            |item: &&Item| self.place.told.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
+            |item: &&PickerItem| self.place.told.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
         let now = self.chosen().filter(is_shown).map(|item| Arc::clone(&item.detail));
-        if let (Some(now), Preview::Lines { detail, .. }) = (now, &mut self.preview) {
+        if let (Some(now), ItemPreview::Lines { detail, .. }) = (now, &mut self.preview) {
             *detail = now;
         }
     }
 
     /// There is nothing chosen to be read of.
     pub(super) fn show_nothing(&mut self) {
-        if self.preview != Preview::None {
-            self.preview = Preview::Lines { detail: Arc::default(), more: Vec::new() };
+        if self.preview != ItemPreview::None {
+            self.preview = ItemPreview::Lines { detail: Arc::default(), more: Vec::new() };
         }
     }
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
-    pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&Item, bool)> {
+    pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&PickerItem, bool)> {
         let shown = self.matches.iter().enumerate().skip(self.top(height)).take(height);
         shown.map(|(place, at)| (self.item(*at), place == self.place.row))
     }
@@ -313,42 +313,42 @@ impl Picker {
     }
 
     /// What shows which characters of a label fit.
-    pub(super) fn query(&self) -> Query {
-        Query::new(self.filter.text(), self.way)
+    pub(super) fn query(&self) -> FuzzyQuery {
+        FuzzyQuery::new(self.filter.text(), self.way)
     }
 
     /// What keys do in it, beside moving: the most important first.
     pub(super) fn hints(&self) -> Vec<(KeyCommand, &'static str)> {
-        deeds::hints(self)
+        actions::hints(self)
     }
 
     /// The narrowing that somebody else is to do, once.
-    fn ask_to_narrow(&mut self) -> Option<Narrowing> {
-        if self.owed != Owed::Unasked {
+    fn ask_to_narrow(&mut self) -> Option<NarrowingJob> {
+        if self.owed != PendingQuery::Unasked {
             return None;
         }
-        self.owed = Owed::Asked;
-        Some(Narrowing { items: Arc::clone(&self.items), words: self.filter().to_owned(), way: self.way })
+        self.owed = PendingQuery::Asked;
+        Some(NarrowingJob { items: Arc::clone(&self.items), words: self.filter().to_owned(), way: self.way })
     }
 
     /// Takes what somebody else's narrowing came to, if it is still wanted.
-    pub(super) fn narrowed(&mut self, done: &Narrowed) {
+    pub(super) fn narrowed(&mut self, done: &NarrowedList) {
         let is_same = Arc::ptr_eq(&self.items, &done.of.items) && self.filter.text() == done.of.words;
-        if is_same && self.owed == Owed::Asked {
+        if is_same && self.owed == PendingQuery::Asked {
             self.take(done.matches.clone());
         }
     }
 
     /// Narrows at once, whatever that takes: something is about to be chosen.
     fn settle(&mut self) {
-        if self.owed != Owed::Nothing {
+        if self.owed != PendingQuery::Nothing {
             self.take(fitting(&self.items, self.filter(), self.way));
         }
     }
 
     fn narrow(&mut self) {
         if self.items.len() > AT_ONCE && !self.filter.is_empty() {
-            self.owed = Owed::Unasked;
+            self.owed = PendingQuery::Unasked;
         } else {
             self.take(fitting(&self.items, self.filter(), self.way));
         }
@@ -356,7 +356,7 @@ impl Picker {
 
     /// Takes new matches; what was gone to stays chosen if it is among them.
     fn take(&mut self, mut matches: Vec<usize>) {
-        self.owed = Owed::Nothing;
+        self.owed = PendingQuery::Nothing;
         let held = self.matches.get(self.place.row).copied().filter(|_| self.place.is_held);
         self.add_hits(&mut matches);
         self.matches = matches;
@@ -367,7 +367,7 @@ impl Picker {
     }
 
     /// Narrows items that are others than before; what was chosen stays chosen wherever it is now.
-    fn narrow_anew(&mut self, chosen: Option<&Choice>) {
+    fn narrow_anew(&mut self, chosen: Option<&PickerChoice>) {
         let was_users = self.place.is_users;
         self.matches.clear();
         self.narrow();
@@ -381,11 +381,11 @@ impl Picker {
     }
 
     /// What was gone to.
-    fn kept(&self) -> Option<Choice> {
+    fn kept(&self) -> Option<PickerChoice> {
         self.chosen().filter(|_| self.place.is_held).map(|item| item.choice.clone())
     }
 
-    fn item(&self, at: usize) -> &Item {
+    fn item(&self, at: usize) -> &PickerItem {
         let hit = || self.browser.as_ref().map(|browser| &browser.hits[at - self.items.len()]);
         self.items.get(at).or_else(hit).expect("a match is an item or a hit")
     }

@@ -14,8 +14,8 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
 use tiller_core::unit::UnixMs;
 
-use super::app::{App, Report, Typed};
-use super::editor::Draft;
+use super::app::{App, TaskResult, UserText};
+use super::editor::EditorDraft;
 
 /// Milliseconds for which typing keys are swallowed after the panel closed by itself: as long as it takes to see that it is
 /// gone and to stop.
@@ -23,11 +23,11 @@ const CLOSED_MS: u64 = 1_000;
 
 /// What is to be done with messages that wait.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Order {
+pub(super) enum QueueAction {
     /// Isn't delivered while it is edited.
     Hold(QueueId),
     /// Says something else from now on.
-    Edit(QueueId, String, Then),
+    Edit(QueueId, String, AfterQueueEdit),
     /// So many stand before it from now on.
     Place(QueueId, usize),
     /// Is delivered at another time from now on.
@@ -39,12 +39,12 @@ pub(super) enum Order {
     /// None waits any longer.
     Clear,
     /// These wait again.
-    PutBack(Vec<Removed>),
+    PutBack(Vec<RemovedMessages>),
 }
 
 /// What becomes of a message when its words were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum AfterQueueEdit {
     /// It is held or not, as before.
     Stays,
     /// It was held for the editing alone.
@@ -53,55 +53,55 @@ pub(super) enum Then {
 
 /// A message that was taken out, and how many had stood before it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Removed {
+pub(super) struct RemovedMessages {
     pub(super) item: QueueItem,
     pub(super) place: usize,
 }
 
 /// What came of an order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum QueueOutcome {
     /// These were taken out.
-    Removed(Vec<Removed>),
+    Removed(Vec<RemovedMessages>),
     /// It was delivered or taken out before; this is what it was to say.
     Gone(Option<String>),
 }
 
 /// Whose the keys are.
 #[derive(Debug, Default)]
-enum Focus {
+enum QueueFocus {
     /// The editor's.
     #[default]
     Away,
     /// The panel's. Nothing is chosen when nothing waits.
-    Choosing(Option<Chosen>),
+    Choosing(Option<QueueSelection>),
     /// The editor's, for a message that waits; what was in it before stands aside.
-    Editing { chosen: Chosen, shown: String, draft: Box<Draft>, then: Then },
+    Editing { chosen: QueueSelection, shown: String, draft: Box<EditorDraft>, then: AfterQueueEdit },
 }
 
 /// A message and its row, which is where one goes on when it is gone.
 #[derive(Clone, Debug, PartialEq)]
-struct Chosen {
+struct QueueSelection {
     id: QueueId,
     row: usize,
 }
 
 /// The panel of messages that wait.
 #[derive(Debug, Default)]
-pub(super) struct Panel {
-    focus: Focus,
+pub(super) struct QueuePanel {
+    focus: QueueFocus,
     /// What was taken out of this session's queue, a batch for each time.
-    removed: Vec<Vec<Removed>>,
+    removed: Vec<Vec<RemovedMessages>>,
     /// The message that was edited or released last, or all that were taken out at once: that it waits no longer is what was wanted.
     let_go: Vec<QueueId>,
     /// Whether the keys are to come back when the last message is gone, for then it can be put back.
     expects_removal: bool,
 }
 
-impl Panel {
+impl QueuePanel {
     /// Whether keys go to the panel.
     pub(super) fn has_keys(&self) -> bool {
-        matches!(self.focus, Focus::Choosing(_))
+        matches!(self.focus, QueueFocus::Choosing(_))
     }
 
     /// Another session is here: what was taken out belongs to the one before.
@@ -111,12 +111,12 @@ impl Panel {
 
     /// Whether the editor holds a message that waits.
     pub(super) fn is_editing(&self) -> bool {
-        matches!(self.focus, Focus::Editing { .. })
+        matches!(self.focus, QueueFocus::Editing { .. })
     }
 
     /// Whether this message is held for nothing but its being edited.
     pub(super) fn holds(&self, id: &QueueId) -> bool {
-        matches!(&self.focus, Focus::Editing { chosen, then: Then::Goes, .. } if chosen.id == *id)
+        matches!(&self.focus, QueueFocus::Editing { chosen, then: AfterQueueEdit::Goes, .. } if chosen.id == *id)
     }
 
     /// Whether something that was taken out can be put back.
@@ -127,8 +127,8 @@ impl Panel {
     /// The message that is chosen or edited.
     pub(super) fn chosen(&self) -> Option<&QueueId> {
         match &self.focus {
-            Focus::Choosing(Some(chosen)) | Focus::Editing { chosen, .. } => Some(&chosen.id),
-            Focus::Choosing(None) | Focus::Away => None,
+            QueueFocus::Choosing(Some(chosen)) | QueueFocus::Editing { chosen, .. } => Some(&chosen.id),
+            QueueFocus::Choosing(None) | QueueFocus::Away => None,
         }
     }
 }
@@ -149,7 +149,7 @@ impl App {
     pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
         self.work.queue = items.iter().map(|item| item.borrow().clone()).collect();
         let Some(id) = self.queue.chosen().cloned() else {
-            if let Focus::Choosing(None) = self.queue.focus {
+            if let QueueFocus::Choosing(None) = self.queue.focus {
                 self.choose_row(usize::MAX);
                 self.note_closing();
             }
@@ -157,7 +157,9 @@ impl App {
         };
         match in_order(&self.work.queue).iter().position(|item| item.id == id) {
             Some(now) => {
-                if let Focus::Choosing(Some(chosen)) | Focus::Editing { chosen, .. } = &mut self.queue.focus {
+                if let QueueFocus::Choosing(Some(chosen)) | QueueFocus::Editing { chosen, .. } =
+                    &mut self.queue.focus
+                {
                     chosen.row = now;
                 }
             }
@@ -167,18 +169,18 @@ impl App {
 
     fn chosen_is_gone(&mut self) {
         match std::mem::take(&mut self.queue.focus) {
-            Focus::Choosing(Some(chosen)) => {
+            QueueFocus::Choosing(Some(chosen)) => {
                 self.choose_row(chosen.row);
                 self.note_closing();
                 if !self.queue.let_go.contains(&chosen.id) {
                     self.flash("that message waits no longer: it was delivered, or taken out");
                 }
             }
-            Focus::Editing { chosen, shown, draft, .. } => {
+            QueueFocus::Editing { chosen, shown, draft, .. } => {
                 let words = self.editor.expanded();
                 self.editor.take_up(*draft);
                 self.choose_row(chosen.row);
-                self.queue.focus = Focus::Away;
+                self.queue.focus = QueueFocus::Away;
                 self.message_is_gone(Some(words).filter(|words| *words != shown));
             }
             focus => self.queue.focus = focus,
@@ -187,7 +189,7 @@ impl App {
 
     /// Notes that the panel closed by itself, if it did.
     fn note_closing(&mut self) {
-        if let Focus::Away = self.queue.focus {
+        if let QueueFocus::Away = self.queue.focus {
             self.notes.queue_closed = Some(self.now);
         }
     }
@@ -197,7 +199,7 @@ impl App {
         let is_recent = |since: &UnixMs| self.now.since_ms(*since) < CLOSED_MS;
         self.notes.queue_closed = self.notes.queue_closed.filter(is_recent);
         let types = keys::types(key) || key.code == KeyCode::Enter;
-        let is_closed = matches!(self.queue.focus, Focus::Away) && self.popups.is_empty();
+        let is_closed = matches!(self.queue.focus, QueueFocus::Away) && self.popups.is_empty();
         if self.notes.queue_closed.is_none() || !types || !is_closed {
             return false;
         }
@@ -221,18 +223,18 @@ impl App {
     fn choose_row(&mut self, row: usize) {
         let rows = in_order(&self.work.queue);
         let row = row.min(rows.len().saturating_sub(1));
-        let chosen = rows.get(row).map(|item| Chosen { id: item.id.clone(), row });
+        let chosen = rows.get(row).map(|item| QueueSelection { id: item.id.clone(), row });
         self.queue.focus = match chosen {
-            None if !self.queue.can_put_back() => Focus::Away,
-            chosen => Focus::Choosing(chosen),
+            None if !self.queue.can_put_back() => QueueFocus::Away,
+            chosen => QueueFocus::Choosing(chosen),
         };
     }
 
     /// Takes what came of an order.
-    pub(super) fn queue_outcome(&mut self, outcome: Outcome) {
+    pub(super) fn queue_outcome(&mut self, outcome: QueueOutcome) {
         match outcome {
-            Outcome::Removed(items) if items.is_empty() => {}
-            Outcome::Removed(items) => {
+            QueueOutcome::Removed(items) if items.is_empty() => {}
+            QueueOutcome::Removed(items) => {
                 let (what, them) = match items.len() {
                     1 => ("removed".to_owned(), "it"),
                     count => (format!("removed {count}"), "them"),
@@ -240,9 +242,9 @@ impl App {
                 self.queue.removed.push(items);
                 let key = self.place.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
                 if std::mem::take(&mut self.queue.expects_removal)
-                    && let Focus::Away = self.queue.focus
+                    && let QueueFocus::Away = self.queue.focus
                 {
-                    self.queue.focus = Focus::Choosing(None);
+                    self.queue.focus = QueueFocus::Choosing(None);
                     self.choose_row(usize::MAX);
                 }
                 match self.queue.has_keys() {
@@ -250,13 +252,13 @@ impl App {
                     false => self.flash(format!("{what}; {}", self.way_back())),
                 }
             }
-            Outcome::Gone(words) => self.message_is_gone(words),
+            QueueOutcome::Gone(words) => self.message_is_gone(words),
         }
     }
 
     /// Puts what was typed before the draft, with its pictures; while a message that waits is in the editor, before what stands aside.
-    pub(super) fn put_before_draft(&mut self, typed: &Typed) {
-        let Focus::Editing { draft, .. } = &mut self.queue.focus else {
+    pub(super) fn put_before_draft(&mut self, typed: &UserText) {
+        let QueueFocus::Editing { draft, .. } = &mut self.queue.focus else {
             self.give_back(typed);
             return;
         };
@@ -271,14 +273,14 @@ impl App {
     /// What is to be kept of the editor for the next time: while a message that waits is in it, what stands aside.
     pub(super) fn unsent(&self) -> String {
         match &self.queue.focus {
-            Focus::Editing { draft, .. } => draft.lasting(),
-            Focus::Away | Focus::Choosing(_) => self.editor.lasting(),
+            QueueFocus::Editing { draft, .. } => draft.lasting(),
+            QueueFocus::Away | QueueFocus::Choosing(_) => self.editor.lasting(),
         }
     }
 }
 
-impl From<Outcome> for Report {
-    fn from(outcome: Outcome) -> Self {
+impl From<QueueOutcome> for TaskResult {
+    fn from(outcome: QueueOutcome) -> Self {
         Self::Waiting(outcome)
     }
 }

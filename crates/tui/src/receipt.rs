@@ -4,10 +4,10 @@ use tiller_core::event::QueueKind;
 use tiller_core::unit::UnixMs;
 use tiller_session::entry::DeliveryReceipt;
 
-use super::layout::Ctx;
+use super::layout::RenderContext;
 
 /// How a message came: `steered 14:03`, `queued 14:01, sent 14:05`.
-pub(super) fn word(receipt: &DeliveryReceipt, at: UnixMs, ctx: &Ctx) -> String {
+pub(super) fn word(receipt: &DeliveryReceipt, at: UnixMs, ctx: &RenderContext) -> String {
     let sent = ctx.clock(at);
     let queued = receipt.waited.queued_at.map(|queued| ctx.clock(queued));
     match (receipt.kind, queued) {
@@ -24,7 +24,7 @@ mod tests {
 
     #[test]
     fn a_follow_up_says_when_it_was_queued_unless_that_is_the_same_minute() {
-        let ctx = Ctx::default();
+        let ctx = RenderContext::default();
         let receipt = |kind, queued_at| DeliveryReceipt {
             kind,
             waited: Waited { queued_at: Some(UnixMs(queued_at)), ..Waited::default() },

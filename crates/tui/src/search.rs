@@ -8,26 +8,26 @@ use std::sync::Arc;
 
 use tiller_session::BranchPoints;
 
-use super::app::{Action, App, Beside};
+use super::app::{Action, App, BackgroundJob};
 use super::block::Block;
-use super::transcript::{At, Goal, Toward, Transcript, Unseen};
-use super::words::Words;
+use super::search_term::SearchTerm;
+use super::transcript::{BlockPos, Direction, JumpTarget, Transcript, UnseenBelow};
 
 /// What is looked for, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lookup {
     /// Newer ones have higher numbers.
     pub(super) number: u64,
-    pub(super) words: Words,
+    pub(super) words: SearchTerm,
     /// The parts of the path, in the order they are to be looked through.
-    pub(super) parts: Vec<Unseen>,
+    pub(super) parts: Vec<UnseenBelow>,
     /// The path's branch points.
     pub(super) points: Arc<BranchPoints>,
 }
 
 /// What was found in a part: numbers of blocks with how often it is there.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SearchHits {
     pub(super) number: u64,
     pub(super) part: usize,
     pub(super) hits: Vec<(usize, usize)>,
@@ -36,30 +36,30 @@ pub(super) struct Found {
 }
 
 /// A block that the words are in: its part, and its number among those of the log.
-type Hit = (usize, usize);
+type HitPosition = (usize, usize);
 
 /// A search that is going on.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct SearchBar {
     typed: String,
     number: u64,
-    hits: BTreeMap<Hit, usize>,
+    hits: BTreeMap<HitPosition, usize>,
     /// Whether some parts are still to be looked through.
     looking: bool,
     /// The place that is shown, or gone to: its block, and which of the occurrences there.
-    current: Option<(Hit, usize)>,
+    current: Option<(HitPosition, usize)>,
     /// Where on the screen it is: a block, its line, the first column.
-    shown: Option<(At, usize, usize)>,
+    shown: Option<(BlockPos, usize, usize)>,
     /// A block that was unfolded to show it.
-    opened: Option<At>,
+    opened: Option<BlockPos>,
     /// Where one was.
-    origin: Origin,
-    tail: Tail,
+    origin: SearchOrigin,
+    tail: SearchTail,
 }
 
 /// What is looked through in memory.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tail {
+struct SearchTail {
     /// The first part.
     from: usize,
     /// How many blocks had been added when it was, and how much had arrived of the answer; `None` before.
@@ -68,15 +68,15 @@ struct Tail {
 
 /// Where one was before the search.
 #[derive(Clone, Copy, Debug)]
-struct Origin {
-    goal: Option<Goal>,
+struct SearchOrigin {
+    goal: Option<JumpTarget>,
     /// The last block on the screen: the first hit is the nearest one above.
-    bottom: At,
+    bottom: BlockPos,
 }
 
-impl Search {
+impl SearchBar {
     fn at(transcript: &Transcript, number: u64) -> Self {
-        let origin = Origin { goal: transcript.place(), bottom: transcript.bottom() };
+        let origin = SearchOrigin { goal: transcript.place(), bottom: transcript.bottom() };
         Self {
             typed: String::new(),
             number,
@@ -86,7 +86,7 @@ impl Search {
             shown: None,
             opened: None,
             origin,
-            tail: Tail::default(),
+            tail: SearchTail::default(),
         }
     }
 
@@ -96,29 +96,29 @@ impl Search {
     }
 
     /// What is looked for.
-    pub(super) fn words(&self) -> Words {
-        Words::new(&self.typed)
+    pub(super) fn words(&self) -> SearchTerm {
+        SearchTerm::new(&self.typed)
     }
 
     /// Which of how many places is shown, and whether more may be found.
     pub(super) fn count(&self) -> (usize, usize, bool) {
-        let before = |hit: Hit| self.hits.range(..hit).map(|(_, count)| count).sum::<usize>();
+        let before = |hit: HitPosition| self.hits.range(..hit).map(|(_, count)| count).sum::<usize>();
         let nth = self.current.map_or(0, |(hit, nth)| before(hit) + nth + 1);
         (nth, self.hits.values().sum(), self.looking)
     }
 
     /// Whether this is the place that is shown.
-    pub(super) fn is_current(&self, place: (At, usize, usize)) -> bool {
+    pub(super) fn is_current(&self, place: (BlockPos, usize, usize)) -> bool {
         self.shown == Some(place)
     }
 
-    fn add(&mut self, (part, first): Hit, hits: &[(usize, usize)]) {
+    fn add(&mut self, (part, first): HitPosition, hits: &[(usize, usize)]) {
         self.hits.extend(hits.iter().map(|(index, count)| ((part, first + index), *count)));
     }
 
     /// Puts what was found from one block on to the end of its part in the place of what was known.
-    fn replace(&mut self, first: Hit, hits: &[(usize, usize)]) {
-        let gone: Vec<Hit> = self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
+    fn replace(&mut self, first: HitPosition, hits: &[(usize, usize)]) {
+        let gone: Vec<HitPosition> = self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
         gone.iter().for_each(|hit| _ = self.hits.remove(hit));
         self.add(first, hits);
     }
@@ -160,8 +160,8 @@ impl Search {
         if self.current.is_some() {
             return false;
         }
-        let above = |hit: &Hit| {
-            transcript.logged(*hit).unwrap_or(At { part: hit.0, block: hit.1 }) <= self.origin.bottom
+        let above = |hit: &HitPosition| {
+            transcript.logged(*hit).unwrap_or(BlockPos { part: hit.0, block: hit.1 }) <= self.origin.bottom
         };
         let nearest =
             self.hits.iter().rev().find(|(hit, _)| above(hit)).map(|(hit, count)| (*hit, count - 1));
@@ -171,24 +171,27 @@ impl Search {
     }
 
     /// Goes to the next place in a direction; after the last comes the first.
-    fn step(&mut self, toward: Toward) -> bool {
+    fn step(&mut self, toward: Direction) -> bool {
         let Some((hit, nth)) = self.current else { return false };
         let count = self.hits.get(&hit).copied().unwrap_or(1);
-        let first = |(hit, _): (&Hit, &usize)| (*hit, 0);
-        let last = |(hit, count): (&Hit, &usize)| (*hit, count - 1);
+        let first = |(hit, _): (&HitPosition, &usize)| (*hit, 0);
+        let last = |(hit, count): (&HitPosition, &usize)| (*hit, count - 1);
         let after = (std::ops::Bound::Excluded(hit), std::ops::Bound::Unbounded);
         self.current = match toward {
-            Toward::Older if nth > 0 => Some((hit, nth - 1)),
-            Toward::Newer if nth + 1 < count => Some((hit, nth + 1)),
-            Toward::Older => self.hits.range(..hit).next_back().or(self.hits.iter().next_back()).map(last),
-            Toward::Newer => self.hits.range(after).next().or(self.hits.iter().next()).map(first),
+            Direction::Older if nth > 0 => Some((hit, nth - 1)),
+            Direction::Newer if nth + 1 < count => Some((hit, nth + 1)),
+            Direction::Older => self.hits.range(..hit).next_back().or(self.hits.iter().next_back()).map(last),
+            Direction::Newer => self.hits.range(after).next().or(self.hits.iter().next()).map(first),
         };
         true
     }
 }
 
 /// In which of the log's blocks words are, and how often.
-pub(super) fn hits<'a>(blocks: impl IntoIterator<Item = &'a Block>, words: &Words) -> Vec<(usize, usize)> {
+pub(super) fn hits<'a>(
+    blocks: impl IntoIterator<Item = &'a Block>,
+    words: &SearchTerm,
+) -> Vec<(usize, usize)> {
     let counted = blocks.into_iter().map(|block| block.texts().iter().map(|text| words.count(text)).sum());
     counted.enumerate().filter(|(_, count)| *count > 0).collect()
 }
@@ -197,7 +200,7 @@ impl App {
     /// Begins a search, or ends one and stays where it led.
     pub(super) fn begin_search(&mut self) -> Vec<Action> {
         self.moving.searches += 1;
-        self.moving.search = Some(Search::at(&self.transcript, self.moving.searches));
+        self.moving.search = Some(SearchBar::at(&self.transcript, self.moving.searches));
         self.transcript.set_focus(None);
         Vec::new()
     }
@@ -219,15 +222,15 @@ impl App {
         (search.current, search.shown) = (None, None);
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
         search.looking = !parts.is_empty();
-        search.tail = Tail { from: self.transcript.newest_part(), seen: None };
+        search.tail = SearchTail { from: self.transcript.newest_part(), seen: None };
         let points = Arc::clone(self.transcript.points());
         let lookup = Lookup { number: search.number, words: search.words(), parts, points };
         self.follow_search();
-        vec![Action::Beside(Beside::Search(lookup))]
+        vec![Action::Beside(BackgroundJob::Search(lookup))]
     }
 
     /// Takes what was found in a part.
-    pub(super) fn found(&mut self, found: &Found) {
+    pub(super) fn found(&mut self, found: &SearchHits) {
         let Some(search) = self.moving.search.as_mut().filter(|search| search.number == found.number) else {
             return;
         };
@@ -254,15 +257,15 @@ impl App {
 
     fn end_lookup(&mut self) -> Vec<Action> {
         self.moving.searches += 1;
-        vec![Action::Beside(Beside::Search(Lookup {
+        vec![Action::Beside(BackgroundJob::Search(Lookup {
             number: self.moving.searches,
-            words: Words::new(""),
+            words: SearchTerm::new(""),
             parts: Vec::new(),
             points: Arc::default(),
         }))]
     }
 
-    pub(super) fn step_search(&mut self, toward: Toward) {
+    pub(super) fn step_search(&mut self, toward: Direction) {
         if let Some(search) = &mut self.moving.search
             && search.step(toward)
         {
@@ -278,15 +281,15 @@ impl App {
         search.choose(&self.transcript);
         let Some((hit, nth)) = search.current.filter(|_| search.shown.is_none()) else { return };
         if !self.transcript.is_read(hit.0) {
-            return self.transcript.go(Goal::Hit { part: hit.0 });
+            return self.transcript.go(JumpTarget::Hit { part: hit.0 });
         }
         if let Some(at) = self.transcript.logged(hit) {
             self.show_hit(at, nth, hit);
         }
     }
 
-    fn show_hit(&mut self, at: At, nth: usize, hit: Hit) {
-        let (ctx, height) = (self.ctx(), usize::from(super::view::Areas::of(self).transcript.height));
+    fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition) {
+        let (ctx, height) = (self.ctx(), usize::from(super::view::ScreenAreas::of(self).transcript.height));
         let Some(search) = &mut self.moving.search else { return };
         let words = search.words();
         let counted = search.hits.get(&hit).copied().unwrap_or(0);

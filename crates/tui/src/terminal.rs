@@ -4,11 +4,11 @@
 //! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
 //! an answer would delay the first frame wherever none comes.
 
-mod ability;
-mod clusters;
+mod backend;
+mod capabilities;
+mod kitty_images;
 mod links;
-mod painter;
-mod pictures;
+mod wide_graphemes;
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,11 +33,11 @@ use ratatui::layout::Rect;
 
 use super::app::App;
 use super::options::TerminalOptions;
-use super::view::{Areas, view};
-pub use ability::{Abilities, Images, Italics};
+use super::view::{ScreenAreas, view};
+pub(super) use backend::TerminalBackend;
+pub use capabilities::{Abilities, Images, Italics};
+pub(super) use kitty_images::ImagePlacement;
 pub(super) use links::mark;
-pub(super) use painter::Painter;
-pub(super) use pictures::Placement;
 use tiller_core::unit::UnixMs;
 
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
@@ -66,9 +66,9 @@ static IS_OURS: AtomicBool = AtomicBool::new(false);
 static MODES: Mutex<()> = Mutex::new(());
 
 /// Where frames go, until a panic: by then the terminal is given back, and the rest of a frame would be stray text on it.
-struct Out(Stdout);
+struct TerminalWriter(Stdout);
 
-impl Write for Out {
+impl Write for TerminalWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if thread::panicking() { Ok(bytes.len()) } else { self.0.write(bytes) }
     }
@@ -80,7 +80,7 @@ impl Write for Out {
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    terminal: Terminal<Painter<BufWriter<Out>>>,
+    terminal: Terminal<TerminalBackend<BufWriter<TerminalWriter>>>,
     is_stale: bool,
 }
 
@@ -93,7 +93,7 @@ impl Screen {
         IS_OURS.store(true, Ordering::SeqCst);
         with_modes(enable_raw_mode)?;
         // From here on a failure gives the terminal back.
-        let given_back = GiveBack;
+        let given_back = RestoreGuard;
         execute!(
             io::stdout(),
             Print(options.reach.greeting()),
@@ -108,8 +108,8 @@ impl Screen {
         if options.mouse == MouseUse::Tiller {
             io::stdout().write_all(MOUSE_ON)?;
         }
-        let writer = BufWriter::with_capacity(BUFFER, Out(io::stdout()));
-        let terminal = Terminal::new(Painter::new(writer, options.abilities))?;
+        let writer = BufWriter::with_capacity(BUFFER, TerminalWriter(io::stdout()));
+        let terminal = Terminal::new(TerminalBackend::new(writer, options.abilities))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: true })
     }
@@ -160,7 +160,7 @@ impl Screen {
     }
 
     /// Draws the state as cells.
-    fn paint(&mut self, app: &mut App, areas: &mut Areas) -> io::Result<()> {
+    fn paint(&mut self, app: &mut App, areas: &mut ScreenAreas) -> io::Result<()> {
         let pictures = app.pictures(areas);
         self.terminal.backend_mut().part(&pictures)?;
         self.terminal.draw(|frame| {
@@ -227,7 +227,7 @@ fn keyboard() -> KeyboardEnhancementFlags {
     KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS
 }
 
-fn prepared(app: &mut App, area: Rect) -> Areas {
+fn prepared(app: &mut App, area: Rect) -> ScreenAreas {
     app.place.size = (area.width, area.height);
     app.prepare()
 }
@@ -241,9 +241,9 @@ impl Drop for Screen {
     }
 }
 
-struct GiveBack;
+struct RestoreGuard;
 
-impl Drop for GiveBack {
+impl Drop for RestoreGuard {
     fn drop(&mut self) {
         give_back();
     }

@@ -11,15 +11,18 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::app::{Input, Loaded, Report};
-use super::pace::{Pace, Stale};
-use super::transcript::Newest;
+use super::app::{LoadedSession, Msg, TaskResult};
+use super::frame_pacer::{Dirty, FramePacer};
+use super::transcript::NewestMarker;
 
 mod approval;
 mod branches;
 mod clicks;
 mod complete;
 mod drawing;
+mod harness;
+mod input_errors;
+mod key_conflicts;
 mod keys;
 mod lists;
 mod login;
@@ -28,17 +31,14 @@ mod moving;
 mod output;
 mod questions;
 mod queue;
-mod seams;
 mod sessions;
-mod slips;
-mod stage;
 mod summaries;
 mod themes;
 mod tree;
 mod views;
 mod welcome;
 
-use stage::{START, Stage, at_work, state, steered};
+use harness::{START, Stage, at_work, state, steered};
 
 #[test]
 fn the_start_says_where_one_is_and_how_to_connect_a_model() {
@@ -128,7 +128,7 @@ fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
     let update = |items| EventKind::queue_update(items);
     stage.event(update(vec![item.clone()]));
     assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
-    stage.input(Input::Report(Report::Queue(vec![item])));
+    stage.input(Msg::Report(TaskResult::Queue(vec![item])));
     assert_eq!(stage.app.editor.text(), "/skill:tidy gently");
     stage.event(update(vec![]));
     stage.app.editor.clear();
@@ -170,7 +170,11 @@ fn a_failed_request_counts_down_to_its_next_try() {
 fn a_refused_message_comes_back_into_the_editor() {
     let mut stage = Stage::new(80, 24);
     let what = "no space left".to_owned();
-    stage.input(Input::Report(Report::Failed { what, hint: None, text: Some("my words".to_owned().into()) }));
+    stage.input(Msg::Report(TaskResult::Failed {
+        what,
+        hint: None,
+        text: Some("my words".to_owned().into()),
+    }));
     assert_eq!(stage.app.editor.text(), "my words");
     assert!(stage.screen().contains("✗ no space left"));
 }
@@ -179,7 +183,10 @@ fn a_refused_message_comes_back_into_the_editor() {
 fn events_that_a_snapshot_told_are_passed_over() {
     let mut stage = Stage::new(80, 24);
     let snapshot = Snapshot { seq: 5, state: state(), live: InFlight::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+        snapshot,
+        newest: NewestMarker::default(),
+    }))));
     stage.text(0, "told before");
     assert!(!stage.screen().contains("told before"));
     stage.seq = 5;
@@ -197,8 +204,8 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
         body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
     };
     let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    let newest = Newest::of(&[], vec![entry]);
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
+    let newest = NewestMarker::of(&[], vec![entry]);
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     stage.user("only once");
     assert_eq!(stage.screen().matches("only once").count(), 1);
 }
@@ -207,24 +214,24 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
 fn when_nothing_changes_nothing_is_drawn() {
     let mut stage = Stage::new(80, 24);
     stage.screen();
-    stage.app.stale = Stale::No;
+    stage.app.stale = Dirty::No;
     stage.wait(100);
-    assert!(stage.app.stale == Stale::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    assert!(stage.app.stale == Dirty::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
     at_work(&mut stage);
     stage.screen();
-    stage.app.stale = Stale::No;
+    stage.app.stale = Dirty::No;
     assert!(stage.app.wants_ticks());
     stage.wait(100);
-    assert!(stage.app.stale == Stale::BySession, "the spinner turns");
+    assert!(stage.app.stale == Dirty::BySession, "the spinner turns");
 }
 
 #[test]
 fn a_thousand_pieces_in_a_second_are_drawn_twenty_times_and_then_never_again() {
-    let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), Pace::default(), 0);
+    let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), FramePacer::default(), 0);
     let mut draw_if_due = |stage: &mut Stage| {
         let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
         if pace.due(stage.app.stale).is_some_and(|due| due <= at) {
-            stage.app.stale = Stale::No;
+            stage.app.stale = Dirty::No;
             pace.drew(at, Duration::ZERO);
             frames += 1;
         }
@@ -247,7 +254,7 @@ fn a_thousand_pieces_in_a_second_are_drawn_twenty_times_and_then_never_again() {
 #[test]
 fn a_word_at_the_foot_goes_by_itself() {
     let mut stage = Stage::new(80, 24);
-    stage.input(Input::Report(Report::Note("copied".into())));
+    stage.input(Msg::Report(TaskResult::Note("copied".into())));
     assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
     stage.wait(5_000);
     assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
@@ -260,7 +267,7 @@ fn a_word_at_the_foot_does_not_hide_that_something_goes_on() {
         stage.event(EventKind::AgentStart);
         stage.text(0, "so");
         stage.wait(1_000);
-        stage.input(Input::Report(Report::Note("copied the last answer".into())));
+        stage.input(Msg::Report(TaskResult::Note("copied the last answer".into())));
         let screen = stage.screen();
         assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
     }
@@ -315,7 +322,10 @@ fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives(
     stage.app.expect_snapshot();
     stage.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+        snapshot,
+        newest: NewestMarker::default(),
+    }))));
     assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
     stage.event(EventKind::AgentSettled);
     assert!(stage.app.work.running_since.is_none(), "and nothing waits any more");

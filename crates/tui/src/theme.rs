@@ -1,8 +1,8 @@
 //! What roles look like on this terminal: the theme that is worn, and the one that is tried on.
 
-mod choosing;
+mod theme_picker;
 
-pub(super) use choosing::{Fit, fit, names, setting_of};
+pub(super) use theme_picker::{ThemeFit, fit, names, setting_of};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct ThemeOptions {
     /// The ground of the terminal, as far as it can be guessed.
     pub background: Background,
     /// Whether the terminal is asked for its ground, when that decides.
-    pub asking: Asking,
+    pub asking: ThemeQuery,
     /// The themes as they become known later: files that changed. `None` never tells.
     pub news: Option<watch::Receiver<Arc<ThemeRegistry>>>,
 }
@@ -42,7 +42,7 @@ impl ThemeOptions {
 
 /// Whether the terminal is asked for the colour of its ground (OSC 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asking {
+pub enum ThemeQuery {
     /// The guess has to do: a terminal that would show the question, or none at all.
     #[default]
     Never,
@@ -52,7 +52,7 @@ pub enum Asking {
 
 /// How everything looks.
 #[derive(Clone, Debug)]
-pub(super) struct Theme {
+pub(super) struct ThemeState {
     library: Arc<ThemeRegistry>,
     wish: ThemeChoice,
     /// What is looked at without having been chosen.
@@ -66,14 +66,14 @@ pub(super) struct Theme {
 
 /// What changed of what is wrong with the files of themes.
 #[derive(Debug)]
-pub(super) struct Restocked {
+pub(super) struct ThemesChanged {
     new: Vec<ResourceProblem>,
     gone: Vec<ResourceProblem>,
     /// Files that are right again.
     mended: Vec<PathBuf>,
 }
 
-impl Theme {
+impl ThemeState {
     pub(super) fn of(options: &ThemeOptions) -> Self {
         let ThemeOptions { library, wish, depth, background, .. } = options;
         let worn = Arc::clone(library.choose(wish, *background, *depth));
@@ -100,7 +100,7 @@ impl Theme {
     }
 
     /// Other themes are known than before; what is wrong with their files that wasn't before, and what no longer is.
-    pub(super) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Restocked {
+    pub(super) fn restock(&mut self, library: Arc<ThemeRegistry>) -> ThemesChanged {
         let before = std::mem::replace(&mut self.library, library);
         self.dress();
         let without = |these: &ThemeRegistry, those: &ThemeRegistry| -> Vec<ResourceProblem> {
@@ -112,7 +112,7 @@ impl Theme {
             !is_wrong && self.library.known().any(|known| known.path.as_ref() == Some(&problem.path))
         };
         let mended = gone.iter().filter(is_right).map(|problem| problem.path.clone()).collect();
-        Restocked { new: without(&self.library, &before), gone, mended }
+        ThemesChanged { new: without(&self.library, &before), gone, mended }
     }
 
     /// Shows a theme for as long as it is looked at; `None` shows what was chosen again.
@@ -178,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    fn dressed(depth: ColorDepth, background: Background) -> Theme {
-        Theme::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
+    fn dressed(depth: ColorDepth, background: Background) -> ThemeState {
+        ThemeState::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
     }
 
     #[test]

@@ -4,14 +4,14 @@
 //! laying out ([`rows`]) begins at the bottom or at the line on top and goes on until the screen is full; what lies far away is
 //! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
 
-mod anew;
 mod banner;
-mod go;
-mod part;
-mod rows;
-mod select;
+mod chunk;
+mod jump;
+mod reload;
+mod selection;
 #[cfg(test)]
 mod tests;
+mod viewport;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,22 +21,22 @@ use tiller_core::message::{ToolResultMessage, joined_text};
 use tiller_core::unit::UnixMs;
 use tiller_session::{BranchPoints, Entry, Section};
 
-use super::block::{Block, BlockKind, Fold, Level};
-use super::call::CallState;
-use super::layout::{Ctx, Folds};
-use super::passage::Passage;
-use super::record::{Stretch, cut_off, finish_call};
+use super::block::{Block, BlockKind, Fold, NoticeLevel};
+use super::layout::{Folds, RenderContext};
+use super::log_blocks::{BlockBuilder, cut_off, finish_call};
+use super::logical_line::LogicalLine;
 use super::recovery::{Recovery, find_recovery};
-use super::words::Words;
+use super::search_term::SearchTerm;
+use super::tool_call::CallState;
 
-pub(super) use anew::Former;
-pub(super) use go::{Goal, Toward};
-pub(super) use part::At;
-pub(super) use part::ENTRIES;
-use part::{Content, Part};
-pub(super) use rows::Shown;
-use rows::View;
-pub(super) use select::{Copied, Spot, Unit, amount};
+pub(super) use chunk::BlockPos;
+pub(super) use chunk::ENTRIES;
+use chunk::{Chunk, ChunkContent};
+pub(super) use jump::{Direction, JumpTarget};
+pub(super) use reload::ScrollAnchor;
+pub(super) use selection::{CopiedText, Granularity, TextPos, amount};
+pub(super) use viewport::ShownRows;
+use viewport::Viewport;
 
 /// Ids of the newest entries that are remembered.
 const RECENT: usize = 500;
@@ -45,12 +45,12 @@ const RECENT: usize = 500;
 #[derive(Debug)]
 pub(super) struct Transcript {
     /// Never empty; what is new goes into the last one.
-    parts: Vec<Part>,
+    parts: Vec<Chunk>,
     /// Blocks of the answer that is arriving; they are thrown away when it is in the log. Their numbers follow those of the last part.
     pub(super) live: Vec<Block>,
     /// Calls without a result.
-    calls: HashMap<CallId, At>,
-    view: View,
+    calls: HashMap<CallId, BlockPos>,
+    view: Viewport,
     /// What is folded where nothing else was said of a block.
     pub(super) folds: Folds,
     /// Told apart from the transcripts before it, so that what was read for those is dropped.
@@ -68,7 +68,7 @@ pub(super) struct Transcript {
 
 /// A path whose newest entries are read.
 #[derive(Debug, Default)]
-pub(super) struct Newest {
+pub(super) struct NewestMarker {
     /// What stands before them.
     pub(super) older: Vec<Section>,
     /// Where they are; `None` when there are none.
@@ -76,13 +76,13 @@ pub(super) struct Newest {
     /// Those of them that could be read.
     pub(super) ids: Vec<EntryId>,
     /// What they amount to.
-    pub(super) stretch: Stretch,
+    pub(super) stretch: BlockBuilder,
     /// Where other branches go on from the path.
     pub(super) points: Arc<BranchPoints>,
 }
 
 #[cfg(test)]
-impl Newest {
+impl NewestMarker {
     /// Entries of a path, and the ids of those before them.
     pub(super) fn of(older: &[EntryId], entries: Vec<Entry>) -> Self {
         let section = |last: &EntryId, count| Section { last: last.clone(), count };
@@ -90,7 +90,7 @@ impl Newest {
             older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
             section: entries.last().map(|last| section(&last.id, entries.len())),
             ids: entries.iter().map(|entry| entry.id.clone()).collect(),
-            stretch: Stretch::of(&entries),
+            stretch: BlockBuilder::of(&entries),
             points: Arc::default(),
         }
     }
@@ -98,7 +98,7 @@ impl Newest {
 
 /// Part of the path to be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct ScrollRequest {
     epoch: u64,
     part: usize,
     /// The entries.
@@ -107,7 +107,7 @@ pub(super) struct Wanted {
     pub(super) ahead: Option<Section>,
 }
 
-impl Wanted {
+impl ScrollRequest {
     /// The number of the part.
     pub(super) fn part(&self) -> usize {
         self.part
@@ -116,14 +116,14 @@ impl Wanted {
 
 /// A stretch of the path, to be looked through.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unseen {
+pub(super) struct UnseenBelow {
     pub(super) part: usize,
     pub(super) section: Section,
 }
 
 /// What a place is followed or preceded by.
-enum Step {
-    To(At),
+enum FoldStep {
+    To(BlockPos),
     /// A part that isn't in memory.
     Unread(usize),
     /// Nothing.
@@ -132,21 +132,21 @@ enum Step {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::of(0, Newest::default())
+        Self::of(0, NewestMarker::default())
     }
 }
 
 impl Transcript {
     /// The transcript of a path.
-    pub(super) fn of(epoch: u64, newest: Newest) -> Self {
-        let Newest { older, section, ids, stretch, points } = newest;
-        let mut parts: Vec<Part> = older.into_iter().map(Part::unread).collect();
-        parts.push(Part::read(section));
+    pub(super) fn of(epoch: u64, newest: NewestMarker) -> Self {
+        let NewestMarker { older, section, ids, stretch, points } = newest;
+        let mut parts: Vec<Chunk> = older.into_iter().map(Chunk::unread).collect();
+        parts.push(Chunk::read(section));
         let mut transcript = Self {
             parts,
             live: Vec::new(),
             calls: HashMap::new(),
-            view: View::default(),
+            view: Viewport::default(),
             folds: Folds::default(),
             epoch,
             added: 0,
@@ -160,7 +160,7 @@ impl Transcript {
     }
 
     /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
-    pub(super) fn replace(&mut self, newest: Newest) -> Former {
+    pub(super) fn replace(&mut self, newest: NewestMarker) -> ScrollAnchor {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
         // It may be one of several that were asked for at once.
@@ -169,12 +169,12 @@ impl Transcript {
     }
 
     /// Takes a part that was read.
-    pub(super) fn take(&mut self, wanted: &Wanted, entries: &[Entry], ahead: &[Entry]) {
+    pub(super) fn take(&mut self, wanted: &ScrollRequest, entries: &[Entry], ahead: &[Entry]) {
         let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else {
             return;
         };
-        if matches!(part.content, Content::Asked) {
-            let mut stretch = Stretch::branching(entries, &self.points);
+        if matches!(part.content, ChunkContent::Asked) {
+            let mut stretch = BlockBuilder::branching(entries, &self.points);
             stretch.take_results(ahead);
             cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
@@ -183,12 +183,12 @@ impl Transcript {
     }
 
     /// Parts near the screen, or on the way to where somebody goes, that are to be read now.
-    pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
+    pub(super) fn take_wanted(&mut self) -> Vec<ScrollRequest> {
         let mut wanted = Vec::new();
         for part in self.near().into_iter().flatten() {
-            let ahead = self.parts.get(part + 1).and_then(Part::section).cloned();
+            let ahead = self.parts.get(part + 1).and_then(Chunk::section).cloned();
             if let Some(section) = self.parts[part].ask() {
-                wanted.push(Wanted { epoch: self.epoch, part, section, ahead });
+                wanted.push(ScrollRequest { epoch: self.epoch, part, section, ahead });
             }
         }
         wanted
@@ -197,16 +197,16 @@ impl Transcript {
     /// A part was asked for and won't come: it is asked for again.
     pub(super) fn unask(&mut self, part: usize) {
         if let Some(part) = self.parts.get_mut(part)
-            && matches!(part.content, Content::Asked)
+            && matches!(part.content, ChunkContent::Asked)
         {
-            part.content = Content::Unread;
+            part.content = ChunkContent::Unread;
         }
     }
 
     /// The path but for its last part, newest first; the last part is always in memory.
-    pub(super) fn unseen(&self) -> Vec<Unseen> {
+    pub(super) fn unseen(&self) -> Vec<UnseenBelow> {
         let parts = self.parts[..self.last()].iter().enumerate().rev();
-        parts.filter_map(|(part, it)| Some(Unseen { part, section: it.section()?.clone() })).collect()
+        parts.filter_map(|(part, it)| Some(UnseenBelow { part, section: it.section()?.clone() })).collect()
     }
 
     /// The number of the last part.
@@ -243,14 +243,14 @@ impl Transcript {
 
     /// The blocks that the log will make of the answer that is arriving, and the place of the first: its part, and its number there.
     pub(super) fn arriving(&self) -> ((usize, usize), impl Iterator<Item = &Block>) {
-        let blocks = self.parts.last().and_then(Part::blocks).unwrap_or_default();
+        let blocks = self.parts.last().and_then(Chunk::blocks).unwrap_or_default();
         let logged = blocks.iter().filter(|block| block.entry.is_some()).count();
         ((self.last(), logged), self.live.iter().filter(|block| !block.is_blank()))
     }
 
     /// The blocks of a part that the log makes, or will make, each with its number among all.
     fn known(&self, part: usize) -> impl Iterator<Item = (usize, &Block)> {
-        let blocks = self.parts.get(part).and_then(Part::blocks).unwrap_or_default();
+        let blocks = self.parts.get(part).and_then(Chunk::blocks).unwrap_or_default();
         let live = if part == self.last() { self.live.as_slice() } else { &[] };
         let logged = blocks.iter().enumerate().filter(|(_, block)| block.entry.is_some());
         let live = (blocks.len()..).zip(live).filter(|(_, block)| !block.is_blank());
@@ -263,17 +263,22 @@ impl Transcript {
     }
 
     /// The place of the block that is this one of the log's in its part.
-    pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<At> {
+    pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<BlockPos> {
         let (block, _) = self.known(part).nth(index)?;
-        Some(At { part, block })
+        Some(BlockPos { part, block })
     }
 
     /// Where on the lines of a block words are: line and column.
-    pub(super) fn places_of(&mut self, at: At, words: &Words, ctx: &Ctx) -> Vec<(usize, usize)> {
+    pub(super) fn places_of(
+        &mut self,
+        at: BlockPos,
+        words: &SearchTerm,
+        ctx: &RenderContext,
+    ) -> Vec<(usize, usize)> {
         let (count, mut places, mut line) = (self.height(at, ctx), Vec::new(), 0);
         let Some(block) = self.block(at) else { return places };
         while line < count {
-            let passage = Passage::around(block, line);
+            let passage = LogicalLine::around(block, line);
             let found = words
                 .find(&passage.text)
                 .into_iter()
@@ -285,7 +290,7 @@ impl Transcript {
     }
 
     /// Folds a block as all others of its kind.
-    pub(super) fn shut(&mut self, at: At) {
+    pub(super) fn shut(&mut self, at: BlockPos) {
         self.mark_place();
         if let Some(block) = self.block_mut(at) {
             block.fold = Fold::AsAll;
@@ -295,7 +300,7 @@ impl Transcript {
 
     /// Takes an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
-        let stretch = Stretch::of([entry]);
+        let stretch = BlockBuilder::of([entry]);
         self.unanswered = None;
         if stretch.answers() {
             self.end_live();
@@ -333,7 +338,7 @@ impl Transcript {
     /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
     /// again they are the same.
     fn newest_logged(&mut self) -> Option<&mut Block> {
-        let blocks = self.parts.last_mut().and_then(Part::blocks_mut)?;
+        let blocks = self.parts.last_mut().and_then(Chunk::blocks_mut)?;
         blocks.iter_mut().rev().find(|block| block.entry.is_some())
     }
 
@@ -342,13 +347,14 @@ impl Transcript {
     pub(super) fn begin_part(&mut self) {
         let is_full = self.parts.last().is_some_and(|part| part.count() >= ENTRIES);
         if is_full && self.live.is_empty() {
-            self.parts.push(Part::read(None));
+            self.parts.push(Chunk::read(None));
         }
     }
 
     /// Adds a block at the end.
     pub(super) fn push(&mut self, block: Block) {
-        let at = At { part: self.last(), block: self.count(self.last()).unwrap_or(0) - self.live.len() };
+        let at =
+            BlockPos { part: self.last(), block: self.count(self.last()).unwrap_or(0) - self.live.len() };
         if let BlockKind::Call(call) = &block.kind
             && call.is_open()
         {
@@ -358,7 +364,7 @@ impl Transcript {
         if !self.live.is_empty() {
             self.make_room(at);
         }
-        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) {
+        if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) {
             blocks.push(block);
         }
     }
@@ -387,14 +393,14 @@ impl Transcript {
         let first = self.calls.values().min().copied();
         self.calls.clear();
         if let Some(first) = first {
-            let parts = self.parts[first.part..].iter_mut().filter_map(Part::blocks_mut);
+            let parts = self.parts[first.part..].iter_mut().filter_map(Chunk::blocks_mut);
             cut_off(parts.flatten());
         }
     }
 
     /// The newest block that `wanted` accepts, among those of the log.
     pub(super) fn find_last(&mut self, wanted: impl Fn(&Block) -> bool) -> Option<&mut Block> {
-        let parts = self.parts.iter_mut().rev().map_while(Part::blocks_mut);
+        let parts = self.parts.iter_mut().rev().map_while(Chunk::blocks_mut);
         parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| wanted(block))
     }
 
@@ -407,7 +413,7 @@ impl Transcript {
     /// same.
     fn recover(&mut self, sent: UnixMs) {
         let part = self.last();
-        let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) else { return };
+        let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) else { return };
         let Some(Recovery { at, block, gone }) = find_recovery(blocks, sent) else { return };
         blocks[at] = block;
         gone.iter().for_each(|gone| _ = blocks.remove(*gone));
@@ -416,19 +422,19 @@ impl Transcript {
             let moved = self.calls.values_mut().filter(|call| call.part == part && call.block > gone);
             moved.for_each(|call| call.block -= 1);
             self.removed += 1;
-            self.close_gap(At { part, block: gone });
+            self.close_gap(BlockPos { part, block: gone });
         }
     }
 
     /// Removes the newest block if `wanted` accepts it.
     pub(super) fn remove_last(&mut self, wanted: impl Fn(&Block) -> bool) {
-        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)
+        if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut)
             && blocks.last().is_some_and(wanted)
         {
             blocks.pop();
             let block = blocks.len();
             self.removed += 1;
-            self.close_gap(At { part: self.last(), block });
+            self.close_gap(BlockPos { part: self.last(), block });
         }
     }
 
@@ -454,7 +460,7 @@ impl Transcript {
 
     /// Blocks of the log that are in memory without a hole, newest first.
     fn newest(&self) -> impl Iterator<Item = &Block> {
-        self.parts.iter().rev().map_while(Part::blocks).flat_map(|blocks| blocks.iter().rev())
+        self.parts.iter().rev().map_while(Chunk::blocks).flat_map(|blocks| blocks.iter().rev())
     }
 
     /// The answer of this number from the end, 1 for the newest, in Markdown, if it is read.
@@ -511,13 +517,13 @@ impl Transcript {
             return;
         }
         self.points = points;
-        for block in self.parts.iter_mut().filter_map(Part::blocks_mut).flatten() {
+        for block in self.parts.iter_mut().filter_map(Chunk::blocks_mut).flatten() {
             block.recount(&self.points);
         }
     }
 
     /// Adds something tiller has to say.
-    pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
+    pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
     }
 
@@ -540,13 +546,13 @@ impl Transcript {
     }
 
     /// A block.
-    pub(super) fn block(&self, at: At) -> Option<&Block> {
+    pub(super) fn block(&self, at: BlockPos) -> Option<&Block> {
         let blocks = self.parts.get(at.part)?.blocks()?;
         let live = || (at.part == self.last()).then(|| self.live.get(at.block - blocks.len())).flatten();
         blocks.get(at.block).or_else(live)
     }
 
-    fn block_mut(&mut self, at: At) -> Option<&mut Block> {
+    fn block_mut(&mut self, at: BlockPos) -> Option<&mut Block> {
         let is_last = at.part == self.last();
         let blocks = self.parts.get_mut(at.part)?.blocks_mut()?;
         let count = blocks.len();
@@ -558,36 +564,36 @@ impl Transcript {
     }
 
     /// The end: where the next block would be.
-    fn end(&self) -> At {
-        At { part: self.last(), block: self.count(self.last()).unwrap_or(0) }
+    fn end(&self) -> BlockPos {
+        BlockPos { part: self.last(), block: self.count(self.last()).unwrap_or(0) }
     }
 
     /// The first block at a place or after it.
-    fn from(&self, mut at: At) -> Step {
+    fn from(&self, mut at: BlockPos) -> FoldStep {
         loop {
             match self.count(at.part) {
-                _ if at.part >= self.parts.len() => return Step::End,
-                None => return Step::Unread(at.part),
-                Some(count) if at.block < count => return Step::To(at),
-                Some(_) => at = At { part: at.part + 1, block: 0 },
+                _ if at.part >= self.parts.len() => return FoldStep::End,
+                None => return FoldStep::Unread(at.part),
+                Some(count) if at.block < count => return FoldStep::To(at),
+                Some(_) => at = BlockPos { part: at.part + 1, block: 0 },
             }
         }
     }
 
-    fn after(&self, at: At) -> Step {
-        self.from(At { block: at.block + 1, ..at })
+    fn after(&self, at: BlockPos) -> FoldStep {
+        self.from(BlockPos { block: at.block + 1, ..at })
     }
 
     /// The last block before a place.
-    fn before(&self, mut at: At) -> Step {
+    fn before(&self, mut at: BlockPos) -> FoldStep {
         loop {
             if let Some(block) = at.block.checked_sub(1) {
-                return Step::To(At { block, ..at });
+                return FoldStep::To(BlockPos { block, ..at });
             }
-            let Some(part) = at.part.checked_sub(1) else { return Step::End };
+            let Some(part) = at.part.checked_sub(1) else { return FoldStep::End };
             match self.count(part) {
-                None => return Step::Unread(part),
-                Some(block) => at = At { part, block },
+                None => return FoldStep::Unread(part),
+                Some(block) => at = BlockPos { part, block },
             }
         }
     }

@@ -6,16 +6,16 @@
 
 mod click;
 mod draw;
-mod find;
+mod entry_text;
 mod keys;
-mod look;
+mod loader;
+mod model;
 mod moves;
 mod preview;
 mod rows;
-mod said;
 mod search;
-mod shape;
-mod texts;
+mod search_worker;
+mod text_cache;
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,19 +23,19 @@ use ratatui::layout::Rect;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_session::{LineRole, Visibility};
 
-use super::app::{Action, Go};
+use super::app::{Action, Navigate};
 use super::block::Block;
 
-pub(super) use draw::Drawn;
-pub(super) use find::{Query, Wanted, find};
+pub(super) use draw::DrawnTree;
+use entry_text::EntryText;
 pub(super) use keys::leaves_tree;
-pub(super) use look::look;
-use preview::Preview;
-use rows::Rows;
-use said::Said;
-use search::Search;
-pub(super) use shape::{Filter, Shape};
-use texts::Texts;
+pub(super) use loader::look;
+pub(super) use model::{TreeFilter, TreeModel};
+use preview::EntryPreview;
+use rows::VisibleRows;
+use search::TreeSearch;
+pub(super) use search_worker::{SearchTerms, TreeQuery, find};
+use text_cache::TextCache;
 
 /// Rows that stay between the cursor and the edge of the list.
 const MARGIN: usize = 2;
@@ -48,21 +48,21 @@ const TALL: u16 = 12;
 
 /// Something that the tree wants to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum TreeRequest {
     /// The session's shape as it is now.
     Shape,
     /// What rows say.
-    Texts(Vec<Want>),
+    Texts(Vec<TreeWant>),
     /// All that an entry says.
     Preview(usize),
-    Search(Query),
+    Search(TreeQuery),
     /// What was looked for last isn't wanted any more.
     EndSearch,
 }
 
 /// What a row lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Want {
+pub(super) struct TreeWant {
     node: usize,
     /// The answer whose model the row names, if it begins a branch.
     answer: Option<usize>,
@@ -70,15 +70,15 @@ pub(super) struct Want {
 
 /// What a row lacked.
 #[derive(Clone, Debug)]
-pub(super) struct Texted {
-    want: Want,
-    said: Said,
+pub(super) struct LoadedTexts {
+    want: TreeWant,
+    said: EntryText,
     model: Option<String>,
 }
 
 /// An entry in full.
 #[derive(Clone, Debug)]
-pub(super) struct Previewed {
+pub(super) struct LoadedPreview {
     node: usize,
     facts: Vec<String>,
     blocks: Vec<Block>,
@@ -86,16 +86,16 @@ pub(super) struct Previewed {
 
 /// What came of an [`Ask`].
 #[derive(Debug)]
-pub(super) enum News {
-    Shape(Box<Shape>),
-    Texts(Vec<Texted>),
-    Preview(Box<Previewed>),
-    Found(find::Found),
+pub(super) enum TreeResult {
+    Shape(Box<TreeModel>),
+    Texts(Vec<LoadedTexts>),
+    Preview(Box<LoadedPreview>),
+    Found(search_worker::TreeHits),
 }
 
 /// What choosing an entry is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum TreePurpose {
     /// To go on from there.
     Go,
     /// To go on from there in a new session.
@@ -116,23 +116,23 @@ enum Freshness {
 
 /// How far somebody is on the way to an entry.
 #[derive(Debug, Default, PartialEq)]
-enum Going {
+enum PendingNavigation {
     #[default]
     Nowhere,
     /// There, as soon as the agent has stopped.
-    OnceStopped(Go),
+    OnceStopped(Navigate),
     /// On the way; with what was typed since.
     Leaving(String),
 }
 
-impl Going {
+impl PendingNavigation {
     /// Nothing was typed yet on the way.
     fn begun() -> Self {
         Self::Leaving(String::new())
     }
 
     /// The agent has stopped: where to go, if somebody waits for that.
-    fn leave_once_stopped(&mut self) -> Option<Go> {
+    fn leave_once_stopped(&mut self) -> Option<Navigate> {
         match std::mem::take(self) {
             Self::OnceStopped(go) => {
                 *self = Self::begun();
@@ -156,15 +156,15 @@ impl Going {
 
 /// A label that is being edited.
 #[derive(Clone, Debug)]
-struct Labelling {
+struct LabelInput {
     node: usize,
     text: String,
 }
 
 /// Which entries have rows.
 #[derive(Debug)]
-struct Sieve {
-    filter: Filter,
+struct TreeFilterState {
+    filter: TreeFilter,
     hidden: Visibility,
     folded: HashSet<usize>,
     /// Rows that each of them would have beneath it.
@@ -174,24 +174,24 @@ struct Sieve {
 /// The tree as it is shown.
 #[derive(Debug)]
 pub(super) struct TreeView {
-    pub(super) purpose: Purpose,
-    shape: Option<Box<Shape>>,
+    pub(super) purpose: TreePurpose,
+    shape: Option<Box<TreeModel>>,
     freshness: Freshness,
-    sieve: Sieve,
-    search: Search,
-    rows: Rows,
-    place: Cursor,
-    texts: Texts,
-    preview: Preview,
-    labelling: Option<Labelling>,
+    sieve: TreeFilterState,
+    search: TreeSearch,
+    rows: VisibleRows,
+    place: TreeCursor,
+    texts: TextCache,
+    preview: EntryPreview,
+    labelling: Option<LabelInput>,
     /// How far somebody is on the way to an entry.
-    going: Going,
-    pub(super) drawn: Drawn,
+    going: PendingNavigation,
+    pub(super) drawn: DrawnTree,
 }
 
 /// Where one is in the tree.
 #[derive(Debug, Default)]
-struct Cursor {
+struct TreeCursor {
     /// The entry, which stays the same whatever is shown.
     node: usize,
     row: usize,
@@ -209,35 +209,35 @@ struct Cursor {
 
 /// Where the parts of the tree lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Areas {
+struct TreeAreas {
     list: Rect,
     preview: Option<Rect>,
 }
 
 impl TreeView {
-    pub(super) fn new(purpose: Purpose) -> Self {
+    pub(super) fn new(purpose: TreePurpose) -> Self {
         let filter = match purpose {
-            Purpose::Go => Filter::NoTools,
-            Purpose::Fork => Filter::User,
+            TreePurpose::Go => TreeFilter::NoTools,
+            TreePurpose::Fork => TreeFilter::User,
         };
         Self {
             purpose,
             shape: None,
             freshness: Freshness::Stale,
-            sieve: Sieve {
+            sieve: TreeFilterState {
                 filter,
                 hidden: Visibility::Hidden,
                 folded: HashSet::new(),
                 kept_back: HashMap::new(),
             },
-            search: Search::default(),
-            rows: Rows::default(),
-            place: Cursor::default(),
-            texts: Texts::default(),
-            preview: Preview::default(),
+            search: TreeSearch::default(),
+            rows: VisibleRows::default(),
+            place: TreeCursor::default(),
+            texts: TextCache::default(),
+            preview: EntryPreview::default(),
             labelling: None,
-            going: Going::default(),
-            drawn: Drawn::default(),
+            going: PendingNavigation::default(),
+            drawn: DrawnTree::default(),
         }
     }
 
@@ -250,14 +250,14 @@ impl TreeView {
     }
 
     /// What is to be asked for now.
-    pub(super) fn asks(&mut self, size: (u16, u16)) -> Vec<Ask> {
+    pub(super) fn asks(&mut self, size: (u16, u16)) -> Vec<TreeRequest> {
         let areas = self.areas(size);
         self.place.height = usize::from(areas.list.height);
         self.keep_in_sight();
         let mut asks = Vec::new();
         if self.freshness == Freshness::Stale {
             self.freshness = Freshness::Asked { stale: false };
-            asks.push(Ask::Shape);
+            asks.push(TreeRequest::Shape);
         }
         asks.extend(self.search.ask(self.sieve.filter));
         let Some(shape) = &self.shape else { return asks };
@@ -270,18 +270,18 @@ impl TreeView {
     }
 
     /// Takes what was asked for; `session` is the one it is about.
-    pub(super) fn take(&mut self, session: &SessionId, news: News) {
-        if let News::Shape(shape) = news {
+    pub(super) fn take(&mut self, session: &SessionId, news: TreeResult) {
+        if let TreeResult::Shape(shape) = news {
             return self.take_shape(shape);
         }
         if self.shape.as_ref().is_none_or(|shape| shape.session != *session) {
             return;
         }
         match news {
-            News::Shape(_) => {}
-            News::Texts(texts) => self.texts.take(texts),
-            News::Preview(previewed) => self.preview.take(*previewed),
-            News::Found(found) => {
+            TreeResult::Shape(_) => {}
+            TreeResult::Texts(texts) => self.texts.take(texts),
+            TreeResult::Preview(previewed) => self.preview.take(*previewed),
+            TreeResult::Found(found) => {
                 let entries = self.shape.as_ref().map_or(0, |shape| shape.len());
                 if self.search.take(found, self.sieve.filter, entries) {
                     self.arrange();
@@ -291,14 +291,14 @@ impl TreeView {
     }
 
     /// Where one is stays where it is: numbers of entries don't change when a log grows.
-    fn take_shape(&mut self, shape: Box<Shape>) {
+    fn take_shape(&mut self, shape: Box<TreeModel>) {
         let grew = matches!(self.freshness, Freshness::Asked { stale: true });
         self.freshness = if grew { Freshness::Stale } else { Freshness::Fresh };
         let same = self.shape.as_ref().is_some_and(|before| before.session == shape.session);
         if !same {
-            (self.texts, self.preview) = (Texts::default(), self.preview.begun_anew());
+            (self.texts, self.preview) = (TextCache::default(), self.preview.begun_anew());
             (self.sieve.folded, self.labelling) = (HashSet::new(), None);
-            self.place = Cursor { node: shape.here.unwrap_or(0), ..Cursor::default() };
+            self.place = TreeCursor { node: shape.here.unwrap_or(0), ..TreeCursor::default() };
         }
         self.search.outdate(shape.len());
         self.preview.outdate();
@@ -324,7 +324,7 @@ impl TreeView {
         };
         let kept_back = shape.kept_back(&self.sieve.folded, takes);
         let above = self.place.row.saturating_sub(self.place.top);
-        self.rows = Rows::of(shape, shown);
+        self.rows = VisibleRows::of(shape, shown);
         self.sieve.kept_back = kept_back;
         self.place.row = self.rows.nearest(shape, self.place.node);
         self.place.is_users &= self.rows.get(self.place.row).is_some_and(|row| row.node == self.place.node);
@@ -334,7 +334,7 @@ impl TreeView {
     }
 
     fn keep_in_sight(&mut self) {
-        let Cursor { row, top, height, .. } = self.place;
+        let TreeCursor { row, top, height, .. } = self.place;
         let margin = if self.place.is_clicked { 0 } else { MARGIN.min(height.saturating_sub(1) / 2) };
         let most = self.rows.len().saturating_sub(height);
         let lowest = (row + margin + 1).saturating_sub(height);
@@ -364,40 +364,40 @@ impl TreeView {
         Some(self.shape.as_ref()?.node(self.chosen()?).id.clone())
     }
 
-    fn areas(&self, (width, height): (u16, u16)) -> Areas {
+    fn areas(&self, (width, height): (u16, u16)) -> TreeAreas {
         let area = area((width, height));
         // A row for the title, one for the search, and where there is room one for the keys.
         let keys = u16::from(area.height >= 8);
         let body =
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + keys), ..area };
         if !self.preview.is_open {
-            return Areas { list: body, preview: None };
+            return TreeAreas { list: body, preview: None };
         }
         if width >= WIDE {
             // The list gets somewhat more: a row has to say what it is, the preview can wrap.
             let list = width * 11 / 20;
             let preview = Rect { x: body.x + list, width: width - list, ..body };
-            return Areas { list: Rect { width: list, ..body }, preview: Some(preview) };
+            return TreeAreas { list: Rect { width: list, ..body }, preview: Some(preview) };
         }
         if body.height < TALL {
-            return Areas { list: body, preview: None };
+            return TreeAreas { list: body, preview: None };
         }
         let beneath = body.height * 2 / 5;
         let list = Rect { height: body.height - beneath, ..body };
-        Areas { list, preview: Some(Rect { y: list.bottom(), height: beneath, ..body }) }
+        TreeAreas { list, preview: Some(Rect { y: list.bottom(), height: beneath, ..body }) }
     }
 
     /// What going there would do.
-    fn effect(&self, node: usize) -> Effect {
-        let Some(shape) = &self.shape else { return Effect::Stay };
+    fn effect(&self, node: usize) -> TreeEffect {
+        let Some(shape) = &self.shape else { return TreeEffect::Stay };
         let is_user = shape.node(node).role == Some(LineRole::User);
         match self.purpose {
-            _ if shape.hidden_with[node].is_some() => Effect::Show,
-            Purpose::Fork if is_user => Effect::ForkBefore,
-            Purpose::Fork => Effect::Fork,
-            Purpose::Go if is_user => Effect::Before,
-            Purpose::Go if shape.here == Some(node) => Effect::Stay,
-            Purpose::Go => Effect::From,
+            _ if shape.hidden_with[node].is_some() => TreeEffect::Show,
+            TreePurpose::Fork if is_user => TreeEffect::ForkBefore,
+            TreePurpose::Fork => TreeEffect::Fork,
+            TreePurpose::Go if is_user => TreeEffect::Before,
+            TreePurpose::Go if shape.here == Some(node) => TreeEffect::Stay,
+            TreePurpose::Go => TreeEffect::From,
         }
     }
 
@@ -410,7 +410,7 @@ impl TreeView {
 
 /// What choosing an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
+enum TreeEffect {
     /// It comes back into the tree.
     Show,
     /// One goes to just before it, its text in the editor.
@@ -423,7 +423,7 @@ enum Effect {
     ForkBefore,
 }
 
-impl Effect {
+impl TreeEffect {
     fn words(self) -> &'static str {
         match self {
             Self::Show => "brings it back into the tree",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_render::Role;
 
-use super::picker::{Choice, Item};
+use super::picker::{PickerChoice, PickerItem};
 
 type Find = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
 type Trust = dyn Fn() -> Result<(), String> + Send + Sync;
@@ -36,10 +36,10 @@ impl TrustService {
     }
 
     /// The answers to the question, no being the first, and the files that it is about.
-    pub(super) fn items(&self) -> Vec<Item> {
+    pub(super) fn items(&self) -> Vec<PickerItem> {
         match (self.find)() {
             Ok(project) => items(&project),
-            Err(why) => vec![Item::new(why.clone(), Choice::Cant(why))],
+            Err(why) => vec![PickerItem::new(why.clone(), PickerChoice::Cant(why))],
         }
     }
 
@@ -54,14 +54,17 @@ impl std::fmt::Debug for TrustService {
     }
 }
 
-fn items(project: &UntrustedProject) -> Vec<Item> {
+fn items(project: &UntrustedProject) -> Vec<PickerItem> {
     let yes = format!("trust {}", project.root);
     let mut items = vec![
-        Item::new("no, go on ignoring these files", Choice::Nothing),
-        Item::new(yes, Choice::Trust).with_note("only if you trust who wrote them"),
+        PickerItem::new("no, go on ignoring these files", PickerChoice::Nothing),
+        PickerItem::new(yes, PickerChoice::Trust).with_note("only if you trust who wrote them"),
     ];
     let file = |path: &String| {
-        let item = Item::new(path.clone(), Choice::Cant("a file that takes effect once trusted".to_owned()));
+        let item = PickerItem::new(
+            path.clone(),
+            PickerChoice::Cant("a file that takes effect once trusted".to_owned()),
+        );
         item.in_role(Role::Muted)
     };
     items.extend(project.files.iter().map(file));
@@ -80,7 +83,7 @@ mod tests {
         let items = desk.items();
         let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
         assert_eq!(labels, ["no, go on ignoring these files", "trust /p", "/p/.tiller/settings.json"]);
-        assert_eq!([&items[0].choice, &items[1].choice], [&Choice::Nothing, &Choice::Trust]);
+        assert_eq!([&items[0].choice, &items[1].choice], [&PickerChoice::Nothing, &PickerChoice::Trust]);
         let none = TrustService::new(|| Err("there is nothing to trust here".into()), || Ok(()));
         assert_eq!(none.items()[0].label, "there is nothing to trust here");
     }

@@ -2,16 +2,16 @@
 
 mod approval;
 mod footer;
+mod hit_test;
 mod list;
 mod panel;
 mod prompt;
 mod queue;
-mod text;
+mod transcript;
 mod tree;
-mod under;
 
+pub(super) use self::hit_test::{HitRow, ScrollTarget};
 pub(super) use self::prompt::most_offers;
-pub(super) use self::under::{Row, Wheeled};
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, LinkStyle, Role, Span, Style};
 
 use super::app::App;
-use super::editor::Kind;
+use super::editor::EditKind;
+use super::frame_pacer::Dirty;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
-use super::pace::Stale;
-use super::page::Page;
-use super::popup::Popup;
-use super::terminal::{Placement, mark};
-use super::theme::Theme;
-use super::transcript::Shown;
+use super::overlay::Overlay;
+use super::pager::Pager;
+use super::terminal::{ImagePlacement, mark};
+use super::theme::ThemeState;
+use super::transcript::ShownRows;
 
 /// Columns before the text of the editor.
 pub(super) const MARK: u16 = 3;
@@ -46,7 +46,7 @@ const BESIDE_QUESTION: u16 = 4;
 
 /// Where the parts of the screen lie; a part that has no room has no height.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Areas {
+pub(super) struct ScreenAreas {
     pub(super) transcript: Rect,
     approval: Rect,
     status: Rect,
@@ -58,7 +58,7 @@ pub(super) struct Areas {
     footer: Rect,
 }
 
-impl Areas {
+impl ScreenAreas {
     /// Divides the screen; from the most important part to the least each takes what it may.
     pub(super) fn of(app: &App) -> Self {
         let (width, height) = app.place.size;
@@ -101,21 +101,21 @@ impl Areas {
 
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
-    pub(super) fn prepare(&mut self) -> Areas {
+    pub(super) fn prepare(&mut self) -> ScreenAreas {
         let (width, height) = self.place.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         self.question_is_seen();
-        let areas = Areas::of(self);
+        let areas = ScreenAreas::of(self);
         self.question_is_drawn();
         let ctx = self.ctx();
-        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+        if let Some(Overlay::Tree(tree)) = self.popups.last_mut() {
             tree.prepare(self.place.size, &self.place.keymap, &ctx);
         }
         self.lay_out_page();
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         if self.transcript.lags() {
-            self.stale = self.stale.max(Stale::BySession);
+            self.stale = self.stale.max(Dirty::BySession);
         }
         areas
     }
@@ -130,34 +130,34 @@ impl App {
 
     /// Lays out the page that lies over the transcript, if there is one.
     pub(super) fn lay_out_page(&mut self) {
-        if !matches!(self.popups.last(), Some(Popup::Read(_))) {
+        if !matches!(self.popups.last(), Some(Overlay::Read(_))) {
             return;
         }
-        let footer = Areas::of(self).footer.height;
+        let footer = ScreenAreas::of(self).footer.height;
         let (width, height) = self.place.size;
         let foot = u16::try_from(approval::page_foot(self).len()).unwrap_or(u16::MAX);
-        if let Some(Popup::Read(page)) = self.popups.last_mut() {
+        if let Some(Overlay::Read(page)) = self.popups.last_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
-            page.lay_out(Page::columns(width), usize::from(rows));
+            page.lay_out(Pager::columns(width), usize::from(rows));
         }
     }
 
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
-    pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
+    pub(super) fn pictures(&self, areas: &ScreenAreas) -> Vec<ImagePlacement> {
         let area = areas.transcript;
-        let mut placements: Vec<Placement> = Vec::new();
+        let mut placements: Vec<ImagePlacement> = Vec::new();
         if !self.popups.is_empty() {
             return placements;
         }
         for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
-            let Some(Shown { inset, line, .. }) = shown else { continue };
+            let Some(ShownRows { inset, line, .. }) = shown else { continue };
             let Some(slice) = &line.picture else { continue };
             match placements.last_mut() {
                 Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
                 _ => {
                     let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
                     let picture = Arc::clone(&slice.picture);
-                    placements.push(Placement { picture, column, row, from: slice.row, rows: 1 });
+                    placements.push(ImagePlacement { picture, column, row, from: slice.row, rows: 1 });
                 }
             }
         }
@@ -167,7 +167,7 @@ impl App {
 
 /// Lines of the call that asks that are on the screen at once: from where it was scrolled to, and of its end.
 pub(super) fn question_rows(app: &App) -> (usize, usize) {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
+    approval::body_rows(app, usize::from(ScreenAreas::of(app).approval.height))
 }
 
 /// Whether the page of the call that asks says what may be answered: a small one has no room for that.
@@ -176,10 +176,10 @@ pub(super) fn page_says_answers(app: &App) -> bool {
 }
 
 /// Draws the screen as it was prepared.
-pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
+pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
-    text::draw(app, areas.transcript, buffer);
+    transcript::draw(app, areas.transcript, buffer);
     lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
     let status = prompt::status(app);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
@@ -188,7 +188,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let [above, below] = hidden(app, areas.editor);
     lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
-    let cursor = text::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
+    let cursor = transcript::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
     lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
     let over = app.popups.last().map(|popup| {
@@ -256,10 +256,10 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
         return (0, 0);
     }
     let (sign, role) = match app.editor.kind() {
-        Kind::Message if app.is_working() => (" ❯ ", Role::Muted),
-        Kind::Message => (" ❯ ", Role::Accent),
-        Kind::Command => (" ! ", Role::Warning),
-        Kind::PrivateCommand => ("!! ", Role::Warning),
+        EditKind::Message if app.is_working() => (" ❯ ", Role::Muted),
+        EditKind::Message => (" ❯ ", Role::Accent),
+        EditKind::Command => (" ! ", Role::Warning),
+        EditKind::PrivateCommand => ("!! ", Role::Warning),
     };
     let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
     put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
@@ -272,14 +272,14 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
 }
 
 /// Draws lines from the top of an area down.
-fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &Theme) {
+fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
         put(line, Rect { y, height: 1, ..area }, buffer, theme);
     }
 }
 
 /// Draws one line, as much of it as fits.
-fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
     let mut x = area.x;
     for span in &line.spans {
         if x >= area.right() || area.height == 0 {

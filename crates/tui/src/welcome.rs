@@ -10,12 +10,12 @@ use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
 use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, cut_to};
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
-use super::app::{App, Report};
+use super::app::{App, TaskResult};
 use super::block::{Block, BlockKind};
-use super::call::one_line;
-use super::folder::at_home;
 use super::keymap::KeyCommand;
+use super::path_display::at_home;
 use super::picker::{age, mode_about};
+use super::tool_call::one_line;
 
 /// Columns of the name of a fact.
 const NAME: usize = 10;
@@ -39,7 +39,7 @@ pub(super) struct Welcome {
 }
 
 /// Looks the facts up.
-pub(super) async fn gather(agent: &AgentSession) -> Report {
+pub(super) async fn gather(agent: &AgentSession) -> TaskResult {
     let breakdown = agent.context_breakdown().await;
     let files = breakdown.map(|breakdown| breakdown.files().cloned().collect()).unwrap_or_default();
     let here = agent.reader().id().clone();
@@ -47,7 +47,7 @@ pub(super) async fn gather(agent: &AgentSession) -> Report {
         Ok(catalog) => tokio::task::spawn_blocking(move || last_session(catalog, &here)).await,
         Err(_) => Ok(None),
     };
-    Report::Welcome(Welcome { files, last: last.unwrap_or_default() })
+    TaskResult::Welcome(Welcome { files, last: last.unwrap_or_default() })
 }
 
 fn last_session(mut catalog: Catalog, here: &SessionId) -> Option<(String, UnixMs)> {

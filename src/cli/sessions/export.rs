@@ -7,18 +7,18 @@ use anyhow::{Context, anyhow};
 use serde_json::json;
 
 use super::tree::is_said;
-use super::{page, print_json, say, warn};
+use super::{html_worker, print_json, say, warn};
 use crate::cli::args::ExportFormat;
-use crate::cli::{Failure, assemble, out};
+use crate::cli::{CliFailure, stdout, wiring};
 use crate::id::EntryId;
 use crate::session::export::{self, transcript};
 use crate::session::{Entry, Reader, SessionError};
 
 /// What somebody wants exported, and where to.
 #[derive(Default)]
-pub(in crate::cli) struct Asked<'a> {
+pub(in crate::cli) struct ExportRequest<'a> {
     pub(in crate::cli) format: Option<ExportFormat>,
-    pub(in crate::cli) part: Part<'a>,
+    pub(in crate::cli) part: ExportPart<'a>,
     pub(in crate::cli) output: Option<&'a Path>,
     pub(in crate::cli) force: bool,
     /// The program that makes pages when its first argument is [`SERVICE`](crate::html::SERVICE); `None` makes them in this process, which
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Asked<'a> {
 
 /// Which part of a session.
 #[derive(Clone, Copy, Default)]
-pub(in crate::cli) enum Part<'a> {
+pub(in crate::cli) enum ExportPart<'a> {
     /// The branch that the leaf is on.
     #[default]
     Current,
@@ -38,7 +38,7 @@ pub(in crate::cli) enum Part<'a> {
     All,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ExportPart<'a> {
     pub(super) fn of(all_branches: bool, entry: Option<&'a str>) -> Self {
         match entry {
             Some(entry) => Self::UpTo(entry),
@@ -48,7 +48,12 @@ impl<'a> Part<'a> {
     }
 }
 
-pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>, as_json: bool) -> Result<(), Failure> {
+pub(super) fn export(
+    reader: &Reader,
+    cwd: &Path,
+    asked: &ExportRequest<'_>,
+    as_json: bool,
+) -> Result<(), CliFailure> {
     warn(reader, &reader.findings());
     match made(reader, cwd, asked)? {
         Some(path) if as_json => print_json(&json!({"path": path, "id": reader.id()})),
@@ -61,13 +66,13 @@ pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>, as_json: bo
 pub(in crate::cli) fn made(
     reader: &Reader,
     cwd: &Path,
-    asked: &Asked<'_>,
-) -> Result<Option<PathBuf>, Failure> {
+    asked: &ExportRequest<'_>,
+) -> Result<Option<PathBuf>, CliFailure> {
     let format = format(asked)?;
     let bytes = || exported(reader, format, asked);
     match asked.output {
         Some(output) if output == Path::new("-") => {
-            out::write(&bytes()?)?;
+            stdout::write(&bytes()?)?;
             Ok(None)
         }
         output => {
@@ -85,7 +90,7 @@ pub(in crate::cli) fn made(
     }
 }
 
-fn format(asked: &Asked<'_>) -> Result<ExportFormat, Failure> {
+fn format(asked: &ExportRequest<'_>) -> Result<ExportFormat, CliFailure> {
     let ending = asked.output.and_then(Path::extension).map(|ending| ending.to_ascii_lowercase());
     let by_ending = match ending.as_ref().map(|ending| ending.to_str().unwrap_or_default()) {
         Some("jsonl") => Some(ExportFormat::Jsonl),
@@ -95,27 +100,29 @@ fn format(asked: &Asked<'_>) -> Result<ExportFormat, Failure> {
     };
     asked.format.or(by_ending).ok_or_else(|| {
         let path = asked.output.unwrap_or(Path::new("")).display();
-        Failure::usage(anyhow!("the ending of {path} doesn't say what to write"))
+        CliFailure::usage(anyhow!("the ending of {path} doesn't say what to write"))
             .hint("end it in .html, .md or .jsonl, or add --format")
     })
 }
 
-fn exported(reader: &Reader, format: ExportFormat, asked: &Asked<'_>) -> Result<Vec<u8>, Failure> {
+fn exported(reader: &Reader, format: ExportFormat, asked: &ExportRequest<'_>) -> Result<Vec<u8>, CliFailure> {
     let leaf = match asked.part {
-        Part::UpTo(entry) => Some(reader.find(entry)?),
-        Part::Current | Part::All => reader.leaf(),
+        ExportPart::UpTo(entry) => Some(reader.find(entry)?),
+        ExportPart::Current | ExportPart::All => reader.leaf(),
     };
     let mut bytes = Vec::new();
     match (format, asked.part) {
-        (ExportFormat::Jsonl, Part::All) => export::whole(reader, &mut bytes).map_err(Failure::run)?,
-        (ExportFormat::Jsonl, Part::Current | Part::UpTo(_)) => {
-            export::branch(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
+        (ExportFormat::Jsonl, ExportPart::All) => {
+            export::whole(reader, &mut bytes).map_err(CliFailure::run)?
         }
-        (ExportFormat::Md, Part::All) => bytes = markdown_of_all(reader)?.into_bytes(),
-        (ExportFormat::Md, Part::Current | Part::UpTo(_)) => {
+        (ExportFormat::Jsonl, ExportPart::Current | ExportPart::UpTo(_)) => {
+            export::branch(reader, leaf.as_ref(), wiring::now(), &mut bytes).map_err(CliFailure::run)?;
+        }
+        (ExportFormat::Md, ExportPart::All) => bytes = markdown_of_all(reader)?.into_bytes(),
+        (ExportFormat::Md, ExportPart::Current | ExportPart::UpTo(_)) => {
             bytes = markdown(reader, leaf.as_ref())?.into_bytes();
         }
-        (ExportFormat::Html, _) => bytes = page::page(reader, leaf.as_ref(), asked.pages)?,
+        (ExportFormat::Html, _) => bytes = html_worker::page(reader, leaf.as_ref(), asked.pages)?,
     }
     Ok(bytes)
 }
@@ -169,28 +176,28 @@ fn file_name(reader: &Reader, format: ExportFormat) -> String {
 }
 
 /// Writes a file whole or not at all, readable by its owner only as the log is.
-fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
     let failed = || format!("can't write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         let missing = anyhow!("{}: there is no folder {}", failed(), folder.display());
-        return Err(Failure::usage(missing).hint("make it first, or name another one"));
+        return Err(CliFailure::usage(missing).hint("make it first, or name another one"));
     }
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let what = anyhow!("{}: it exists and is not a regular file", failed());
-        return Err(Failure::usage(what).hint("name another file; `-o -` writes to stdout"));
+        return Err(CliFailure::usage(what).hint("name another file; `-o -` writes to stdout"));
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(Failure::usage)?;
-    file.write_all(bytes).with_context(failed).map_err(Failure::run)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(CliFailure::usage)?;
+    file.write_all(bytes).with_context(failed).map_err(CliFailure::run)?;
     let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
     match kept {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(path)),
-        Err(error) => Err(Failure::run(anyhow::Error::from(error.error).context(failed()))),
+        Err(error) => Err(CliFailure::run(anyhow::Error::from(error.error).context(failed()))),
     }
 }
 
-fn taken(path: &Path) -> Failure {
-    Failure::usage(anyhow!("{} is there already", path.display()))
+fn taken(path: &Path) -> CliFailure {
+    CliFailure::usage(anyhow!("{} is there already", path.display()))
         .hint("name another file with -o, or replace it with --force")
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{print_json, say};
 use crate::cli::args::ForeignProgram;
 use crate::cli::console::{clear_line, stderr_line, stderr_text};
-use crate::cli::{DONE, FAILED, Failure};
+use crate::cli::{CliFailure, DONE, FAILED};
 use crate::config::Config;
 use crate::session::SessionManager;
 use crate::session::import::{
@@ -21,7 +21,7 @@ use crate::unit::UnixMs;
 const WHAT_TO_NAME: &str = "name logs or folders of them, or take all that there are with --all";
 
 /// What was asked for.
-pub(super) struct Wanted<'a> {
+pub(super) struct ImportSelection<'a> {
     pub(super) paths: &'a [PathBuf],
     pub(super) all: bool,
     pub(super) from: Option<ForeignProgram>,
@@ -31,9 +31,9 @@ pub(super) struct Wanted<'a> {
 pub(super) fn import(
     manager: &SessionManager,
     config: &Config,
-    wanted: &Wanted<'_>,
+    wanted: &ImportSelection<'_>,
     as_json: bool,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliFailure> {
     let only = wanted.from.map(origin);
     let FoundLogs { logs, unlisted } =
         if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
@@ -44,7 +44,7 @@ pub(super) fn import(
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = UnixMs(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
     let importer = Importer { manager, only, mode, now };
-    let (mut progress, mut sessions) = (Progress::new(logs.len()), Vec::new());
+    let (mut progress, mut sessions) = (ImportProgress::new(logs.len()), Vec::new());
     for log in &logs {
         progress.show(sessions.len());
         let imported = importer.file(log);
@@ -74,7 +74,10 @@ const fn origin(program: ForeignProgram) -> SourceFormat {
 }
 
 /// Every log in the places where the programs keep them.
-pub(in crate::cli) fn everywhere(config: &Config, only: Option<SourceFormat>) -> Result<FoundLogs, Failure> {
+pub(in crate::cli) fn everywhere(
+    config: &Config,
+    only: Option<SourceFormat>,
+) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     let wanted = |(origin, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *origin);
     for (origin, folder) in places(config)?.into_iter().filter(wanted).filter(|(_, folder)| folder.is_dir()) {
@@ -87,7 +90,7 @@ pub(in crate::cli) fn everywhere(config: &Config, only: Option<SourceFormat>) ->
 }
 
 /// The folders in which programs keep their logs, whether they are there or not.
-pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, Failure> {
+pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
     let foreign = config.foreign_logs()?;
     let of = |origin, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (origin, folder));
     let claude = of(SourceFormat::Claude, foreign.claude);
@@ -100,10 +103,10 @@ fn is_rollout(log: &Path) -> bool {
 }
 
 /// The logs that were named, and those in the folders that were.
-pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<FoundLogs, Failure> {
+pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     if paths.is_empty() {
-        return Err(Failure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));
+        return Err(CliFailure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));
     }
     for path in paths {
         if path.is_dir() {
@@ -114,7 +117,7 @@ pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<FoundLogs, Failure> {
             found.logs.push(path.clone());
         } else {
             let missing = anyhow!("there is no file or folder {}", path.display());
-            return Err(Failure::usage(missing).hint(WHAT_TO_NAME));
+            return Err(CliFailure::usage(missing).hint(WHAT_TO_NAME));
         }
     }
     Ok(found)
@@ -164,12 +167,12 @@ fn sum_up(sessions: &[Imported], mode: ImportMode) {
 }
 
 /// How far it is, on a terminal.
-struct Progress {
+struct ImportProgress {
     total: usize,
     shows: bool,
 }
 
-impl Progress {
+impl ImportProgress {
     fn new(total: usize) -> Self {
         Self { total, shows: total > 1 && std::io::stderr().is_terminal() }
     }

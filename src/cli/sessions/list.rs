@@ -1,7 +1,7 @@
 //! `tiller sessions list`.
 
-use super::{Where, print_json, row, say};
-use crate::cli::Failure;
+use super::{SessionsScope, print_json, row, say};
+use crate::cli::CliFailure;
 use crate::cli::console::stderr_line;
 use crate::session::{PageRequest, SessionManager, SessionScope};
 
@@ -10,7 +10,7 @@ pub(super) fn list(
     scope: SessionScope,
     page: PageRequest,
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let listing = manager.catalog()?.page(scope, page)?;
     for error in &listing.unreadable {
         stderr_line!("warning: {error}");
@@ -18,7 +18,8 @@ pub(super) fn list(
     if as_json {
         print_json(&listing.sessions)?;
     } else {
-        let place = if scope == SessionScope::Everywhere { Where::Shown } else { Where::Known };
+        let place =
+            if scope == SessionScope::Everywhere { SessionsScope::Shown } else { SessionsScope::Known };
         let mut text = String::new();
         for session in &listing.sessions {
             text += &(row(session, place) + "\n");

@@ -7,13 +7,13 @@ use anyhow::{Context, anyhow};
 use serde_json::json;
 
 use super::{one_line, print_json, say};
-use crate::cli::Failure;
+use crate::cli::CliFailure;
 use crate::cli::console::{stderr_line, stderr_text};
 use crate::session::{DeleteMode, PendingDelete, Reader, SessionManager, SessionScope};
 
 /// Whether somebody has to say yes first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum Confirmation {
     Yes,
     No,
 }
@@ -21,9 +21,9 @@ pub(super) enum Asking {
 pub(super) fn rm(
     manager: &SessionManager,
     words: &[String],
-    (farewell, asking): (DeleteMode, Asking),
+    (farewell, asking): (DeleteMode, Confirmation),
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for words in words {
         let path = session(manager, words)?;
@@ -33,7 +33,7 @@ pub(super) fn rm(
     }
     // All of them are held before the first one goes: one that is in use stops the whole.
     let doomed = paths.iter().map(|path| PendingDelete::hold(path)).collect::<Result<Vec<_>, _>>()?;
-    if asking == Asking::Yes && !agreed(&paths, farewell)? {
+    if asking == Confirmation::Yes && !agreed(&paths, farewell)? {
         return say("nothing was removed\n");
     }
     let mut removed = Vec::new();
@@ -49,21 +49,21 @@ pub(super) fn rm(
 }
 
 /// The file that is meant, if it is a log at all.
-fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
+fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, CliFailure> {
     let path = manager.find(words)?;
     let is_ours = manager.logs(SessionScope::Everywhere)?.contains(&path);
     if !is_ours && let Err(error) = Reader::open(&path) {
-        return Err(Failure::from(error).hint("only sessions are removed; this file is left alone"));
+        return Err(CliFailure::from(error).hint("only sessions are removed; this file is left alone"));
     }
     // Of a link it is the link that goes, not what it leads to.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()));
-    real.with_context(|| format!("can't find {}", path.display())).map_err(Failure::usage)
+    real.with_context(|| format!("can't find {}", path.display())).map_err(CliFailure::usage)
 }
 
-fn agreed(paths: &[PathBuf], farewell: DeleteMode) -> Result<bool, Failure> {
+fn agreed(paths: &[PathBuf], farewell: DeleteMode) -> Result<bool, CliFailure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(anyhow!("nobody is there to say whether these sessions may go"))
+        return Err(CliFailure::usage(anyhow!("nobody is there to say whether these sessions may go"))
             .hint("--yes removes them without asking"));
     }
     for path in paths {
@@ -74,7 +74,7 @@ fn agreed(paths: &[PathBuf], farewell: DeleteMode) -> Result<bool, Failure> {
         DeleteMode::ForGood => stderr_text!("Delete for good? [y/N] "),
     }
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(Failure::run)?;
+    io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(CliFailure::run)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use super::{Where, heard, moment, one_line, print_json};
-use crate::cli::Failure;
+use super::{SessionsScope, heard, moment, one_line, print_json};
+use crate::cli::CliFailure;
 use crate::cli::console::{self, Stdout, stderr_line};
 use crate::cli::progress::ProgressLine;
 use crate::render::{ControlChars, sanitize};
@@ -18,7 +18,7 @@ pub(super) fn search(
     query: &str,
     (scope, limit): (SessionScope, usize),
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let mut catalog = manager.catalog()?;
     let mut line = ProgressLine::new();
     catalog.refresh(scope, |progress| line.tell(progress))?;
@@ -32,12 +32,12 @@ pub(super) fn search(
             if scope == SessionScope::ThisDirectory { "; `--all` looks in all directories" } else { "" };
         stderr_line!("nobody said `{query}`{elsewhere}");
     }
-    let place = if scope == SessionScope::Everywhere { Where::Shown } else { Where::Known };
+    let place = if scope == SessionScope::Everywhere { SessionsScope::Shown } else { SessionsScope::Known };
     let mut out = console::stdout();
     heard(hits.iter().try_for_each(|hit| write_hit(&mut out, hit, place)).and_then(|()| out.flush()))
 }
 
-fn write_hit(out: &mut Stdout, hit: &SearchHit, place: Where) -> io::Result<()> {
+fn write_hit(out: &mut Stdout, hit: &SearchHit, place: SessionsScope) -> io::Result<()> {
     write!(out, "{}\n    ", heading(hit, place))?;
     for piece in &hit.snippet {
         let text = one_line_of(piece);
@@ -53,10 +53,11 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, place: Where) -> io::Result<()> 
 }
 
 /// Which session and entry it is.
-fn heading(hit: &SearchHit, place: Where) -> String {
+fn heading(hit: &SearchHit, place: SessionsScope) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));
-    let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
+    let cwd =
+        if place == SessionsScope::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
     let (id, entry) = (one_line(session.id.short()), one_line(hit.entry.short()));
     format!("{id} {entry}  {}  {title}{cwd}", moment(hit.timestamp))
 }
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn nothing_that_a_log_says_moves_the_cursor() {
         let hit = SearchHit {
-            session: crate::cli::choose::tests::session("\u{1b}[2J\u{7}AB"),
+            session: crate::cli::resume::tests::session("\u{1b}[2J\u{7}AB"),
             entry: "\u{1b}[1A12".into(),
             timestamp: UnixMs(0),
             snippet: vec![
@@ -82,7 +83,7 @@ mod tests {
             ],
         };
         let pieces = hit.snippet.iter().map(one_line_of);
-        let shown: String = [heading(&hit, Where::Shown)].into_iter().chain(pieces).collect();
+        let shown: String = [heading(&hit, SessionsScope::Shown)].into_iter().chain(pieces).collect();
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}', '\n']), "{shown:?}");
     }
 }

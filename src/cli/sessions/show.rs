@@ -6,14 +6,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{branch, print_json, print_raw, say, warn};
-use crate::cli::{Failure, transcript};
+use crate::cli::{CliFailure, transcript};
 use crate::id::{EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::session::context::{Projection, sendable};
 use crate::session::{Finding, Reader};
 use crate::unit::Tokens;
 
-pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
+pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
     if as_json {
         warn(reader, &reader.findings());
         let path = reader.leaf().map(|leaf| reader.tree().path(&leaf)).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     say(&transcript::transcript(&branch(reader)?))
 }
 
-pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
+pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
     let (projection, damaged) = projection(reader)?;
     warn(reader, &damaged);
     let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
@@ -33,12 +33,12 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     say(&(said.join("\n") + "\n"))
 }
 
-pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let facts = Facts::of(reader)?;
+pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
+    let facts = SessionFacts::of(reader)?;
     if as_json { print_json(&facts) } else { say(&facts.to_string()) }
 }
 
-fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), Failure> {
+fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), CliFailure> {
     match reader.leaf() {
         Some(leaf) => Ok(reader.projection(&leaf)?),
         None => Ok((Projection::default(), Vec::new())),
@@ -48,7 +48,7 @@ fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), Failure> {
 /// What `--stats` tells.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Facts<'a> {
+struct SessionFacts<'a> {
     path: Option<&'a Path>,
     id: &'a SessionId,
     version: u64,
@@ -67,8 +67,8 @@ struct Facts<'a> {
     warnings: Vec<Finding>,
 }
 
-impl<'a> Facts<'a> {
-    fn of(reader: &'a Reader) -> Result<Self, Failure> {
+impl<'a> SessionFacts<'a> {
+    fn of(reader: &'a Reader) -> Result<Self, CliFailure> {
         let (projection, damaged) = projection(reader)?;
         let header = reader.header();
         Ok(Self {
@@ -90,7 +90,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-impl fmt::Display for Facts<'_> {
+impl fmt::Display for SessionFacts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<10} {value}");
         row("session", self.id)?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::{columns, fit, one_line, print_raw, say, warn};
-use crate::cli::{Failure, assemble};
+use crate::cli::{CliFailure, wiring};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
 use crate::session::annotations::Annotations;
 use crate::session::tree::{BranchMark, Tree, TreeNode, TreeRow};
@@ -16,19 +16,19 @@ use crate::unit::UnixMs;
 /// would be is said as a number.
 const DEEPEST: usize = 12;
 
-pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Failure> {
+pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliFailure> {
     warn(reader, &reader.findings());
     if as_json {
         let begin = format!("{{\n\"leafId\": {},\n\"entries\": ", json!(reader.leaf()));
         return print_raw(reader, 0..reader.entry_count(), (&begin, "\n}"));
     }
-    let drawing = Drawing::of(reader)?;
+    let drawing = TreeDrawing::of(reader)?;
     let mut text = String::new();
     for row in drawing
         .tree
         .rows(reader.leaf().as_ref(), |at, node| is_said(node) && (all || drawing.hidden_with[at].is_none()))
     {
-        drawing.draw(&row, assemble::now(), &mut text);
+        drawing.draw(&row, wiring::now(), &mut text);
     }
     if !all {
         text.push_str(&drawing.left_out());
@@ -37,31 +37,31 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Fail
 }
 
 /// A tree, and what its rows say.
-struct Drawing {
+struct TreeDrawing {
     tree: Tree,
     marks: Annotations,
     hidden_with: Vec<Option<usize>>,
     /// By position.
-    texts: Vec<Text>,
+    texts: Vec<TreeText>,
     /// How wide a row may be.
     columns: usize,
 }
 
 /// What a row says of its entry.
 #[derive(Default)]
-struct Text {
+struct TreeText {
     headline: String,
     /// Who answered, if that is somebody else than before on the same path.
     model: Option<ModelRef>,
 }
 
-impl Drawing {
+impl TreeDrawing {
     /// Reads the whole log once; of each entry a line is kept.
-    fn of(reader: &Reader) -> Result<Self, Failure> {
+    fn of(reader: &Reader) -> Result<Self, CliFailure> {
         let tree = reader.tree();
         let marks = Annotations::of(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
-        let mut texts: Vec<Text> = Vec::with_capacity(tree.nodes().len());
+        let mut texts: Vec<TreeText> = Vec::with_capacity(tree.nodes().len());
         // Who answered last on the way to each entry.
         let mut answered: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
         reader.visit(0, |entry| {
@@ -69,7 +69,7 @@ impl Drawing {
             let before = parent.and_then(|parent| answered[parent].clone());
             let who = entry.as_ref().ok().and_then(answerer);
             let model = who.clone().filter(|who| before.as_ref().is_some_and(|before| before != who));
-            texts.push(Text { headline: one_line(&headline(&entry)), model });
+            texts.push(TreeText { headline: one_line(&headline(&entry)), model });
             answered.push(who.or(before));
         })?;
         Ok(Self { tree, marks, hidden_with, texts, columns: columns() })
@@ -77,7 +77,7 @@ impl Drawing {
 
     fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
         let node = &self.tree.nodes()[row.node];
-        let Some(Text { headline, model }) = self.texts.get(row.node) else { return };
+        let Some(TreeText { headline, model }) = self.texts.get(row.node) else { return };
         // An unreadable moment is 1970.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
         let sign = match (row.on_path, self.hidden_with[row.node].is_some()) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{print_json, say};
-use crate::cli::{DONE, FAILED, Failure};
+use crate::cli::{CliFailure, DONE, FAILED};
 use crate::session::verify::{GradedFinding, Severity, VerifyReport, verify as check};
 use crate::session::{SessionManager, SessionScope};
 
@@ -18,7 +18,7 @@ struct Located<'a> {
 }
 
 /// Checks the logs that these words name, or all of them if there are no words.
-pub(super) fn verify(manager: &SessionManager, words: &[String], as_json: bool) -> Result<u8, Failure> {
+pub(super) fn verify(manager: &SessionManager, words: &[String], as_json: bool) -> Result<u8, CliFailure> {
     let paths: Vec<PathBuf> = if words.is_empty() {
         manager.logs(SessionScope::Everywhere)?
     } else {

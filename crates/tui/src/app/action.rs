@@ -9,34 +9,34 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BashContext, BranchSummary, Direction, Permission};
 use tiller_session::Visibility;
 
-use crate::browse::Ask;
-use crate::complete::{self, Ranking, Words};
-use crate::picker::{Extract, Narrowing};
+use crate::completion::{self, ArgumentValues, Ranking};
+use crate::picker::{Extract, NarrowingJob};
 use crate::search::Lookup;
-use crate::transcript::{Copied, Wanted};
+use crate::session_search::SearchRequest;
+use crate::transcript::{CopiedText, ScrollRequest};
 use crate::{approval, login, queue, tree};
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    Say(Say),
-    Go(Go),
+    Say(Submit),
+    Go(Navigate),
     Abort,
     /// Do something with messages that wait.
-    Queue(queue::Order),
+    Queue(queue::QueueAction),
     Decide(CallId, Decision),
     /// Sum up the older part of the context; the words say what matters.
     Compact(Option<String>),
     /// Leave the older part of the context out.
     Truncate,
     /// Change something of the session.
-    Change(Change),
+    Change(SessionEdit),
     /// What lists want, and what is done in them.
-    InList(InList),
+    InList(ListAction),
     /// Something that goes on beside, while other actions are carried out.
-    Beside(Beside),
+    Beside(BackgroundJob),
     /// Look through the sessions.
-    Browse(Ask),
+    Browse(SearchRequest),
     /// Nobody looks at the sessions any more.
     EndBrowse,
     /// Take a snapshot and read the path anew.
@@ -59,12 +59,12 @@ pub(crate) enum Action {
     Export(String),
     /// Attach the picture in this file; if it is none, paste the text instead.
     Attach(PathBuf, String),
-    Own(Own),
+    Own(TerminalAction),
 }
 
 /// A change of the session.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum SessionEdit {
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
     CycleModel(Direction),
@@ -80,18 +80,18 @@ pub(crate) enum Change {
 
 /// What lists want, what is offered while one types among it, and what is done in lists.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum InList {
+pub(crate) enum ListAction {
     /// Gather what a picker offers.
-    Gather(List),
+    Gather(ListKind),
     /// Gather what may follow a command.
-    GatherWords(Words),
+    GatherWords(ArgumentValues),
     /// Narrow a list that is long.
-    Narrow(Narrowing),
+    Narrow(NarrowingJob),
     /// Find the files beneath a directory.
     WalkFiles(PathBuf),
     RankFiles(Ranking),
     /// Look into the directory of a half-typed path.
-    ListPaths(complete::Wanted),
+    ListPaths(completion::PathQuery),
     /// Read the last exchange of a session.
     Preview(PathBuf, Extract),
     NameSession(PathBuf, String),
@@ -109,22 +109,22 @@ pub(crate) enum InList {
     /// Write a setting as it was typed; empty takes it out of the file.
     Set(&'static Setting, String),
     /// Keep a key, or take one away.
-    Key(login::Order),
+    Key(login::LoginRequest),
     /// Make sessions of logs of other programs, at a path as typed.
     Import(String),
 }
 
 /// What goes on beside, and reports when it is done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Beside {
+pub(crate) enum BackgroundJob {
     /// Look up what the tree wants to know.
-    Tree(tree::Ask),
+    Tree(tree::TreeRequest),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     /// Write a setting to the user's own file.
     Keep { setting: &'static Setting, value: String },
     /// Read a part of the path.
-    Read(Wanted),
+    Read(ScrollRequest),
     /// Count the other branches along the path anew, for the transcript of this number.
     CountBranches(u64),
     /// Look for words; whatever was looked for before no longer matters.
@@ -141,8 +141,8 @@ pub(crate) enum Beside {
 
 /// What the loop does itself: it needs the terminal, or ends it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Own {
-    Copy(Copied),
+pub(crate) enum TerminalAction {
+    Copy(CopiedText),
     EditElsewhere(String),
     Suspend,
     Quit,
@@ -150,13 +150,13 @@ pub(crate) enum Own {
 
 impl Action {
     /// What the user typed for it, and would lose if it failed.
-    pub(crate) fn typed(&self) -> Option<Typed> {
+    pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Say(say) => say.typed(),
-            Self::Go(Go::New) => Some("/new".to_owned().into()),
-            Self::Go(Go::Clone) => Some("/clone".to_owned().into()),
-            Self::Change(Change::SetModel(words)) => Some(format!("/model {words}").into()),
-            Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone().into()),
+            Self::Go(Navigate::New) => Some("/new".to_owned().into()),
+            Self::Go(Navigate::Clone) => Some("/clone".to_owned().into()),
+            Self::Change(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
+            Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
                 approval::words_of(reason).map(|words| words.to_owned().into())
             }
@@ -167,12 +167,12 @@ impl Action {
 
 /// Something that the user typed, with the pictures that signs in it stand for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Typed {
+pub(crate) struct UserText {
     pub(crate) text: String,
     pub(crate) images: Vec<Image>,
 }
 
-impl From<String> for Typed {
+impl From<String> for UserText {
     fn from(text: String) -> Self {
         Self { text, images: Vec::new() }
     }
@@ -180,7 +180,7 @@ impl From<String> for Typed {
 
 /// Something that the user says, to the agent or to the shell.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Say {
+pub(crate) enum Submit {
     Steer(String),
     /// Stop what is in flight and go on with this, and with what steers and waits already.
     SteerNow(String),
@@ -191,12 +191,12 @@ pub(crate) enum Say {
     /// One of the others, but `Bash`, with pictures.
     WithPictures(Box<Self>, Vec<Image>),
     /// A message, with what is to be done about the files that go with it or about its length.
-    With(Box<Self>, Extra),
+    With(Box<Self>, LineExtra),
 }
 
 /// The special treatment of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Extra {
+pub(crate) enum LineExtra {
     /// These blocks of text go with it; the files it names were read already.
     Attached(String),
     /// Only the files that this part of it names go with it: the rest is a paste.
@@ -207,24 +207,26 @@ pub(crate) enum Extra {
     AnyLength,
 }
 
-impl Say {
+impl Submit {
     /// What the user typed.
-    pub(crate) fn typed(&self) -> Option<Typed> {
+    pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone().into()),
             Self::Bash(command, BashContext::Include) => Some(format!("!{command}").into()),
             Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
             Self::Hurry => None,
-            Self::With(_, Extra::AsFile(whole)) => Some(whole.clone().into()),
-            Self::With(say, Extra::Attached(_) | Extra::FilesOf(_) | Extra::AnyLength) => say.typed(),
-            Self::WithPictures(say, images) => Some(Typed { images: images.clone(), ..say.typed()? }),
+            Self::With(_, LineExtra::AsFile(whole)) => Some(whole.clone().into()),
+            Self::With(say, LineExtra::Attached(_) | LineExtra::FilesOf(_) | LineExtra::AnyLength) => {
+                say.typed()
+            }
+            Self::WithPictures(say, images) => Some(UserText { images: images.clone(), ..say.typed()? }),
         }
     }
 }
 
 /// Somewhere else to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Go {
+pub(crate) enum Navigate {
     New,
     Open(PathBuf),
     Fork(EntryId),
@@ -241,7 +243,7 @@ pub(crate) enum Go {
 
 /// What a picker offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum List {
+pub(crate) enum ListKind {
     Models,
     Thinking,
     Approval,

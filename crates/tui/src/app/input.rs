@@ -12,19 +12,19 @@ use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
 
-use super::{Errand, List, Typed};
-use crate::attach::Picture;
-use crate::complete::{FileList, Listing, Ranked, Words};
-use crate::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
-use crate::question::Question;
-use crate::search::Found;
-use crate::transcript::{Newest, Wanted};
+use super::{Job, ListKind, UserText};
+use crate::attach::AttachedImage;
+use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
+use crate::dialog::Dialog;
+use crate::picker::{NarrowedList, PickerChoice, PickerItem, Sessions, StatusText, ThemeItem};
+use crate::search::SearchHits;
+use crate::transcript::{NewestMarker, ScrollRequest};
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 
 /// Something that came in.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
     /// Characters that came at once, each as if typed.
@@ -39,7 +39,7 @@ pub(crate) enum Input {
     Agent(Arc<Event>),
     /// Events were lost.
     Lagged,
-    Report(Report),
+    Report(TaskResult),
     /// The terminal said of which colour its ground is.
     Ground(Rgb),
     /// Other themes are known than before.
@@ -48,21 +48,21 @@ pub(crate) enum Input {
 
 /// Where something was said that can't be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum TaskOrigin {
     /// In the editor: it is there again, whatever lies over it.
     Typed,
     /// In this list if that is on top, and else in the editor.
-    List(List),
+    List(ListKind),
 }
 
 /// What came of an action.
 #[derive(Debug)]
-pub(crate) enum Report {
+pub(crate) enum TaskResult {
     /// It failed; `text` is what the user would otherwise have lost.
     Failed {
         what: String,
         hint: Option<String>,
-        text: Option<Typed>,
+        text: Option<UserText>,
     },
     /// It stays in the transcript as a warning.
     Warning(String),
@@ -70,12 +70,12 @@ pub(crate) enum Report {
     Mended(String),
     /// What was typed can't be meant; it is to be mended.
     Slip {
-        typed: Typed,
+        typed: UserText,
         what: String,
-        origin: Origin,
+        origin: TaskOrigin,
     },
     /// The session as it is now.
-    Loaded(Box<Loaded>),
+    Loaded(Box<LoadedSession>),
     /// Where other branches go on, for the transcript of this number.
     BranchPoints {
         epoch: u64,
@@ -85,21 +85,21 @@ pub(crate) enum Report {
     State(Box<SessionState>),
     /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
     Read {
-        wanted: Wanted,
+        wanted: ScrollRequest,
         entries: Vec<Entry>,
         ahead: Vec<Entry>,
     },
     /// What a search found.
-    Found(Found),
+    Found(SearchHits),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
     /// What came of an order for messages that wait.
-    Waiting(queue::Outcome),
+    Waiting(queue::QueueOutcome),
     Moved(SessionSwitched),
     /// What is for a list, the tree, or what is offered while one types.
-    List(ListNews),
+    List(ListResult),
     /// Something to be chosen before the list beneath goes on.
-    Ask(Question),
+    Ask(Dialog),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -116,66 +116,66 @@ pub(crate) enum Report {
     Welcome(Welcome),
     Note(String),
     /// A picture to go with the message.
-    Attached(Picture),
+    Attached(AttachedImage),
     /// What another editor made of the text.
     Edited(String),
     /// What is to be put into the editor as if it had been pasted.
     Pasted(String),
     /// A key was kept or taken away.
-    Key(login::News),
+    Key(login::LoginResult),
     /// Something was begun that may take long.
-    Began(Errand),
+    Began(Job),
     /// It is over, and told of.
-    Ended(Errand),
+    Ended(Job),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }
 
 /// What is for a list, the tree, or what is offered while one types.
 #[derive(Debug)]
-pub(crate) enum ListNews {
+pub(crate) enum ListResult {
     /// What a list has to offer, and where it begins.
-    Items { list: List, items: Vec<Item>, selected: usize },
+    Items { list: ListKind, items: Vec<PickerItem>, selected: usize },
     /// What came of narrowing a long list.
-    Narrowed(Narrowed),
+    Narrowed(NarrowedList),
     /// What there is to read of something that can be chosen.
-    Preview { of: Choice, lines: Vec<Line> },
+    Preview { of: PickerChoice, lines: Vec<Line> },
     /// What may follow a command.
-    Words { of: Words, items: Vec<Item> },
+    Words { of: ArgumentValues, items: Vec<PickerItem> },
     /// The project's files.
     Files(Arc<FileList>),
     /// Those that fit what was typed.
     Ranked(Ranked),
     /// What a path may become.
-    Listed(Listing),
+    Listed(PathListing),
     /// The settings as they are now.
     Settings(Box<Settings>),
     /// The theme that one of the settings has now.
     Theme(&'static Setting, String),
     /// What the list on top should say of what was done in it.
-    Said(Word),
+    Said(StatusText),
     /// Sessions are others than before; perhaps one went to the trash.
-    SessionsChanged { word: Word, trashed: Option<PathBuf> },
+    SessionsChanged { word: StatusText, trashed: Option<PathBuf> },
     /// A session could not be given the name that was typed.
-    NotNamed { path: PathBuf, name: String, why: Word },
+    NotNamed { path: PathBuf, name: String, why: StatusText },
     /// A session could not be brought back from the trash.
-    NotRestored { path: PathBuf, why: Word },
+    NotRestored { path: PathBuf, why: StatusText },
     /// What a look through the sessions found.
-    Browsed { look: Look, scope: SessionScope, what: Browsed },
+    Browsed { look: ThemeItem, scope: SessionScope, what: SessionsResult },
     /// Whether an entry, and so many with it, are to leave the tree.
     AskToHide { entry: EntryId, count: usize },
     /// What the tree asked for; the session is the one it is about.
-    Tree { session: SessionId, news: tree::News },
+    Tree { session: SessionId, news: tree::TreeResult },
     /// A session was made beside this one.
     Beside(SessionId),
 }
 
-impl Report {
+impl TaskResult {
     /// What was typed can't be meant; why, and what may help, in one line.
     pub(crate) fn slip(
-        typed: impl Into<Typed>,
+        typed: impl Into<UserText>,
         (what, hint): (String, Option<String>),
-        origin: Origin,
+        origin: TaskOrigin,
     ) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
         Self::Slip { typed: typed.into(), what, origin }
@@ -186,7 +186,7 @@ impl Report {
         match self {
             Self::Failed { text, .. } => text.is_some(),
             Self::Queue(items) => !items.is_empty(),
-            Self::Waiting(queue::Outcome::Gone(words)) => words.is_some(),
+            Self::Waiting(queue::QueueOutcome::Gone(words)) => words.is_some(),
             Self::Pasted(_) | Self::Edited(_) | Self::Slip { .. } => true,
             _ => false,
         }
@@ -195,18 +195,18 @@ impl Report {
 
 /// What a look through the sessions found.
 #[derive(Debug)]
-pub(crate) enum Browsed {
+pub(crate) enum SessionsResult {
     /// The sessions that are known so far.
     Sessions(Sessions),
     /// Those in which this was said.
-    Hits { words: String, items: Vec<Item> },
+    Hits { words: String, items: Vec<PickerItem> },
     /// How many of how many logs are read; `None` when all are.
     Indexing(Option<(usize, usize)>),
 }
 
 /// A session as the front end takes it up.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedSession {
     pub(crate) snapshot: Snapshot,
-    pub(crate) newest: Newest,
+    pub(crate) newest: NewestMarker,
 }

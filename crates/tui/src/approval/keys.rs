@@ -11,13 +11,13 @@ use crossterm::event::{KeyCode, KeyEvent};
 use tiller_core::event::Decision;
 
 use super::super::app::{Action, App};
+use super::super::dialog::{KeyIntent, ShownSince};
+use super::super::frame_pacer::Dirty;
 use super::super::keymap::{Context, KeyCommand};
-use super::super::pace::Stale;
-use super::super::popup::Popup;
-use super::super::question::{Appeared, Touch};
+use super::super::overlay::Overlay;
 use super::super::view;
-use super::letters::{After, Answered, Held};
-use super::{Answer, Mode, Ready};
+use super::debounce::{AfterAnswer, AnsweredCall, HeldKey};
+use super::{ApprovalAnswer, PanelMode, Ready};
 
 /// How soon after an answer the next call has to ask for whoever gave it to be looking still, in milliseconds.
 pub(super) const LOOKING_MS: u64 = 2_000;
@@ -67,7 +67,7 @@ impl App {
             return None;
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].answer = Some(Held::new(key, self.now));
+            self.work.approvals[0].answer = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.carry_answer(command, key))
@@ -76,7 +76,7 @@ impl App {
     /// Checks whether a key is Enter where nothing is typed or chosen that it would take.
     fn is_enter_alone(&self, key: KeyEvent) -> bool {
         let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
-        is_bare && self.editor.is_empty() && self.work.approvals[0].mode == Mode::Choosing(None)
+        is_bare && self.editor.is_empty() && self.work.approvals[0].mode == PanelMode::Choosing(None)
     }
 
     /// Says which keys answer the call that asks.
@@ -88,7 +88,7 @@ impl App {
     }
 
     /// A key behind a letter that was to answer: Enter confirms it, Esc takes it back, and whatever else makes a text of it.
-    fn key_after_letter(&mut self, held: Held, key: KeyEvent) -> Option<Vec<Action>> {
+    fn key_after_letter(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
         if key.code == KeyCode::Enter {
             self.work.approvals[0].answer = Some(held);
             return Some(self.answer_approval(0));
@@ -104,7 +104,7 @@ impl App {
     /// Answers the call that asks on its own page, as a letter does beneath the question: when no other key follows.
     pub(crate) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let asked = self.asked_on_page()?;
-        if let Some(Popup::Read(page)) = self.popups.last()
+        if let Some(Overlay::Read(page)) = self.popups.last()
             && page.find().is_some()
         {
             return None;
@@ -140,14 +140,14 @@ impl App {
             return Some(Vec::new());
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].answer = Some(Held::new(key, self.now));
+            self.work.approvals[0].answer = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.carry_answer(command, key))
     }
 
     /// Whoever writes on the page of a call writes beneath its question: letters that may have been an answer, and this one.
-    fn write_beneath(&mut self, held: Option<Held>, key: KeyEvent) -> Vec<Action> {
+    fn write_beneath(&mut self, held: Option<HeldKey>, key: KeyEvent) -> Vec<Action> {
         self.leave_call_page();
         held.into_iter().for_each(|held| self.begin_text(held));
         self.key(key)
@@ -163,13 +163,14 @@ impl App {
     /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
     /// longer looks at what asks.
     fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let answered = self.notes.answered.as_mut().filter(|answered| answered.after == After::Others)?;
+        let answered =
+            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::Others)?;
         let is_recent = answered.is_recent(self.now);
         let is_early = is_recent && self.holds_early_answers();
         if is_early && key.code == KeyCode::Enter {
             return Some(Vec::new());
         }
-        if Touch::of(key) == Touch::Types && !(is_early && self.answer_of(key).is_some()) {
+        if KeyIntent::of(key) == KeyIntent::Types && !(is_early && self.answer_of(key).is_some()) {
             self.notes.answered = None;
         }
         None
@@ -178,7 +179,7 @@ impl App {
     pub(super) fn begin_reason(&mut self) {
         self.leave_call_page();
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        asked.mode = Mode::Reasoning;
+        asked.mode = PanelMode::Reasoning;
         let reason = std::mem::take(&mut asked.reason);
         if !reason.is_empty() {
             self.editor.set_text(&reason);
@@ -190,7 +191,7 @@ impl App {
     pub(super) fn means_something(&self, command: KeyCommand) -> bool {
         let Some(asked) = self.work.approvals.first() else { return false };
         match command {
-            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => asked.mode != Mode::Choosing(None),
+            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => asked.mode != PanelMode::Choosing(None),
             KeyCommand::AllowSession => !asked.request.rule.is_empty(),
             _ => true,
         }
@@ -198,12 +199,12 @@ impl App {
 
     pub(super) fn carry_answer(&mut self, command: KeyCommand, key: KeyEvent) -> Vec<Action> {
         match command {
-            KeyCommand::Allow => return self.answer(Answer::Once, key),
-            KeyCommand::AllowSession => return self.answer(Answer::Session, key),
-            KeyCommand::Deny => return self.answer(Answer::Deny, key),
-            KeyCommand::DenyWithWord => return self.answer(Answer::DenyWithWord, key),
+            KeyCommand::Allow => return self.answer(ApprovalAnswer::Once, key),
+            KeyCommand::AllowSession => return self.answer(ApprovalAnswer::Session, key),
+            KeyCommand::Deny => return self.answer(ApprovalAnswer::Deny, key),
+            KeyCommand::DenyWithWord => return self.answer(ApprovalAnswer::DenyWithWord, key),
             KeyCommand::TakeAnswer => {
-                if let Some(Mode::Choosing(Some(answer))) =
+                if let Some(PanelMode::Choosing(Some(answer))) =
                     self.work.approvals.first().map(|asked| asked.mode)
                 {
                     return self.answer(answer, key);
@@ -211,16 +212,16 @@ impl App {
             }
             KeyCommand::NextAnswer => self.choose_answer(1),
             KeyCommand::PreviousAnswer => self.choose_answer(-1),
-            KeyCommand::NoAnswer => self.set_mode(Mode::Choosing(None)),
+            KeyCommand::NoAnswer => self.set_mode(PanelMode::Choosing(None)),
             KeyCommand::ShowWhole => self.show_whole(),
             _ => {}
         }
         Vec::new()
     }
 
-    fn answer(&mut self, answer: Answer, key: KeyEvent) -> Vec<Action> {
+    fn answer(&mut self, answer: ApprovalAnswer, key: KeyEvent) -> Vec<Action> {
         let Some(asked) = self.work.approvals.first() else { return Vec::new() };
-        let allows = matches!(answer, Answer::Once | Answer::Session);
+        let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
             self.say_of_call(format!("not all of it has been on the screen yet; {key} shows it"));
@@ -232,10 +233,10 @@ impl App {
             return Vec::new();
         }
         match answer {
-            Answer::Once => self.decide(Decision::Once, key),
-            Answer::Session => self.decide(Decision::Session, key),
-            Answer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }, key),
-            Answer::DenyWithWord => {
+            ApprovalAnswer::Once => self.decide(Decision::Once, key),
+            ApprovalAnswer::Session => self.decide(Decision::Session, key),
+            ApprovalAnswer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }, key),
+            ApprovalAnswer::DenyWithWord => {
                 self.begin_reason();
                 Vec::new()
             }
@@ -246,16 +247,16 @@ impl App {
         self.leave_call_page();
         let asked = self.work.approvals.remove(0);
         self.drop_words_about(&asked.request.tool_call_id);
-        self.stale = Stale::ByUser;
+        self.stale = Dirty::ByUser;
         let next = self.work.approvals.first_mut();
         let is_looking = next.is_none() && asked.request.later > 0;
-        let after = if is_looking { After::Others } else { After::Nothing };
-        self.notes.answered = Some(Answered::new(key, self.now, after));
+        let after = if is_looking { AfterAnswer::Others } else { AfterAnswer::Nothing };
+        self.notes.answered = Some(AnsweredCall::new(key, self.now, after));
         next.into_iter().for_each(|next| next.ready = Ready::Drawn);
         vec![Action::Decide(asked.request.tool_call_id, decision)]
     }
 
-    fn set_mode(&mut self, mode: Mode) {
+    fn set_mode(&mut self, mode: PanelMode) {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.mode = mode;
         }
@@ -266,15 +267,15 @@ impl App {
         let Some(asked) = self.work.approvals.first_mut() else { return };
         let answers = asked.answers();
         let chosen = match asked.mode {
-            Mode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
-            Mode::Choosing(None) | Mode::Reasoning => None,
+            PanelMode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
+            PanelMode::Choosing(None) | PanelMode::Reasoning => None,
         };
         let at = match chosen {
             Some(at) => at.saturating_add_signed(by).min(answers.len() - 1),
             None if by > 0 => 0,
             None => answers.len() - 1,
         };
-        asked.mode = Mode::Choosing(Some(answers[at]));
+        asked.mode = PanelMode::Choosing(Some(answers[at]));
     }
 
     fn move_in_question(&mut self, command: KeyCommand) {
@@ -319,8 +320,8 @@ impl App {
         }
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.reason = words;
-            asked.mode = Mode::Choosing(None);
-            asked.ready = Ready::Noticed(Appeared::at(self.now));
+            asked.mode = PanelMode::Choosing(None);
+            asked.ready = Ready::Noticed(ShownSince::at(self.now));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{MOST_BYTES, Picture, encoded, of_bytes};
+use super::{AttachedImage, MOST_BYTES, encoded, of_bytes};
 
 /// The programs that bring a picture, each with its arguments; what isn't installed is passed over.
 const PICTURE: [&[&str]; 2] = [
@@ -26,40 +26,44 @@ const NAME: &str = "the picture on the clipboard";
 
 /// What the clipboard has to offer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Clip {
-    Picture(Picture),
+pub(crate) enum ClipboardContent {
+    Picture(AttachedImage),
     Text(String),
     /// Nothing that can be put into a message, or there is no clipboard; a sentence says which.
     Nothing(String),
 }
 
 /// Looks at the clipboard.
-pub(crate) fn clipboard() -> Clip {
+pub(crate) fn clipboard() -> ClipboardContent {
     let Ok(mut board) = arboard::Clipboard::new() else {
         return of_programs(&PICTURE, &TEXT, PATIENCE);
     };
     match board.get_image() {
         Ok(image) => of_picture(encoded(image.width, image.height, &image.bytes)),
         Err(_) => match board.get_text() {
-            Ok(text) if !text.is_empty() => Clip::Text(text),
-            _ => Clip::Nothing("the clipboard is empty".to_owned()),
+            Ok(text) if !text.is_empty() => ClipboardContent::Text(text),
+            _ => ClipboardContent::Nothing("the clipboard is empty".to_owned()),
         },
     }
 }
 
-fn of_picture(picture: Result<Picture, String>) -> Clip {
-    picture.map_or_else(Clip::Nothing, Clip::Picture)
+fn of_picture(picture: Result<AttachedImage, String>) -> ClipboardContent {
+    picture.map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture)
 }
 
 /// What the first program says that brings anything.
-fn of_programs(picture: &[&[&str]], text: &[&[&str]], patience: Duration) -> Clip {
+fn of_programs(picture: &[&[&str]], text: &[&[&str]], patience: Duration) -> ClipboardContent {
     if let Some(bytes) = picture.iter().find_map(|words| output(words, patience)) {
         return of_picture(of_bytes(&bytes, NAME));
     }
     let text = text.iter().find_map(|words| String::from_utf8(output(words, patience)?).ok());
     text.map_or_else(
-        || Clip::Nothing("there is no clipboard here; paste with the terminal's own key".to_owned()),
-        Clip::Text,
+        || {
+            ClipboardContent::Nothing(
+                "there is no clipboard here; paste with the terminal's own key".to_owned(),
+            )
+        },
+        ClipboardContent::Text,
     )
 }
 
@@ -96,8 +100,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
     const MISSING: &[&str] = &["tiller-has-no-such-program"];
 
-    fn nothing(clip: &Clip) -> bool {
-        matches!(clip, Clip::Nothing(why) if why.starts_with("there is no clipboard here"))
+    fn nothing(clip: &ClipboardContent) -> bool {
+        matches!(clip, ClipboardContent::Nothing(why) if why.starts_with("there is no clipboard here"))
     }
 
     #[test]
@@ -105,7 +109,7 @@ mod tests {
         let fails: &[&str] = &["sh", "-c", "echo refused; exit 1"];
         let text: &[&str] = &["printf", "copied"];
         let clip = of_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
-        assert_eq!(clip, Clip::Text("copied".to_owned()));
+        assert_eq!(clip, ClipboardContent::Text("copied".to_owned()));
         assert!(nothing(&of_programs(&[MISSING], &[fails, &["true"]], LONG)));
     }
 
@@ -117,8 +121,11 @@ mod tests {
         let data = base64::Engine::decode(&super::super::STANDARD, &picture.image.data).unwrap();
         std::fs::write(&path, data).unwrap();
         let path = path.display().to_string();
-        assert_eq!(of_programs(&[&["cat", &path]], &[&["printf", "x"]], LONG), Clip::Picture(picture));
-        let Clip::Nothing(why) = of_programs(&[&["printf", "x"]], &[], LONG) else {
+        assert_eq!(
+            of_programs(&[&["cat", &path]], &[&["printf", "x"]], LONG),
+            ClipboardContent::Picture(picture)
+        );
+        let ClipboardContent::Nothing(why) = of_programs(&[&["printf", "x"]], &[], LONG) else {
             panic!("x is no picture")
         };
         assert!(why.starts_with("the picture on the clipboard is no picture that models take"), "{why}");
@@ -133,7 +140,9 @@ mod tests {
 
     #[test]
     fn more_than_a_picture_may_have_is_said_and_not_gathered() {
-        let Clip::Nothing(why) = of_programs(&[&["cat", "/dev/zero"]], &[], LONG) else { panic!("endless") };
+        let ClipboardContent::Nothing(why) = of_programs(&[&["cat", "/dev/zero"]], &[], LONG) else {
+            panic!("endless")
+        };
         assert!(why.starts_with("the picture on the clipboard"), "{why}");
     }
 }

@@ -6,12 +6,12 @@ use tiller_session::BranchPoints;
 
 use super::lines::unfolding_rule;
 use super::{Block, BlockKind};
-use crate::layout::{Ctx, rule};
+use crate::layout::{RenderContext, rule};
 
 /// A place on the path from which other branches go on, or at which one was left for this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchPoint {
-    pub(crate) side: Side,
+    pub(crate) side: BranchSide,
     /// Branches beside the one that is shown; those that are hidden don't count.
     pub(crate) others: usize,
     /// What happened on the branch that was left, if the model was told.
@@ -20,7 +20,7 @@ pub(crate) struct BranchPoint {
 
 /// Where it stands, seen from the entry it is told of with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum BranchSide {
     Before,
     After,
 }
@@ -29,8 +29,8 @@ impl BranchPoint {
     /// Other branches are hidden than before.
     fn recount(&mut self, entry: &EntryId, points: &BranchPoints) {
         let others = match self.side {
-            Side::Before => points.before(entry),
-            Side::After => points.after(entry),
+            BranchSide::Before => points.before(entry),
+            BranchSide::After => points.after(entry),
         };
         self.others = others.unwrap_or(0);
     }
@@ -54,7 +54,7 @@ impl BranchPoint {
         }
     }
 
-    pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
+    pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         if self.is_silent() {
             return Vec::new();
         }
@@ -88,18 +88,18 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passage::Passage;
+    use crate::logical_line::LogicalLine;
 
     fn drawn(others: usize, summary: Option<&str>) -> Block {
-        let point = BranchPoint { side: Side::Before, others, summary: summary.map(str::to_owned) };
+        let point = BranchPoint { side: BranchSide::Before, others, summary: summary.map(str::to_owned) };
         let mut block = Block::new(BlockKind::BranchPoint(point));
-        block.measure(&Ctx { width: 79, ..Ctx::default() });
+        block.measure(&RenderContext { width: 79, ..RenderContext::default() });
         block
     }
 
     #[test]
     fn the_rule_says_what_else_there_is_and_its_strokes_are_no_part_of_that() {
-        let says = |others, summary| Passage::around(&drawn(others, summary), 0).text;
+        let says = |others, summary| LogicalLine::around(&drawn(others, summary), 0).text;
         assert_eq!(says(1, None), " branch point · 1 other branch · /tree ");
         assert_eq!(
             says(12, Some("x")),

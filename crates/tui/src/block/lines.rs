@@ -9,10 +9,10 @@ use tiller_render::{
 };
 use tiller_session::entry::DeliveryReceipt;
 
-use super::Level;
-use crate::call::{one_line, seconds};
-use crate::layout::{Ctx, rule};
+use super::NoticeLevel;
+use crate::layout::{RenderContext, rule};
 use crate::receipt;
+use crate::tool_call::{one_line, seconds};
 
 /// Lines of a message of the user's beyond which only its beginning and its end are shown, and how many these are: what is asked
 /// often stands last.
@@ -32,7 +32,7 @@ pub(super) fn user(
     (whole, typed): (&str, Option<&str>),
     (note, at): (&str, UnixMs),
     receipt: Option<&DeliveryReceipt>,
-    ctx: &Ctx,
+    ctx: &RenderContext,
 ) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
     let typed = typed.filter(|_| folded);
@@ -113,7 +113,7 @@ fn said_beside(beside: usize, text: &str, style: Style, width: usize) -> Vec<Lin
     rows
 }
 
-pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
+pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &RenderContext) -> Vec<Line> {
     let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
@@ -125,11 +125,11 @@ pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
     lines
 }
 
-pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize) -> Vec<Line> {
+pub(super) fn notice(level: NoticeLevel, text: &str, hint: Option<&str>, width: usize) -> Vec<Line> {
     let (sign, role) = match level {
-        Level::Note => ("· ", Role::Muted),
-        Level::Warning => ("! ", Role::Warning),
-        Level::Error => ("✗ ", Role::Error),
+        NoticeLevel::Note => ("· ", Role::Muted),
+        NoticeLevel::Warning => ("! ", Role::Warning),
+        NoticeLevel::Error => ("✗ ", Role::Error),
     };
     let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
     let text = sanitize(text.trim(), ControlChars::Visible);
@@ -192,7 +192,7 @@ mod tests {
         let lines = unfolding_rule(
             "compacted",
             "Some **words** that go on.",
-            &Ctx { width: 20, folds, ..Ctx::default() },
+            &RenderContext { width: 20, folds, ..RenderContext::default() },
         );
         let text: Vec<String> = lines[1..].iter().map(Line::text).collect();
         assert_eq!(text, ["  Some words that go", "  on."]);

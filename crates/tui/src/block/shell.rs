@@ -6,8 +6,8 @@ use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 
-use crate::call::{self, Call, Output};
-use crate::layout::Ctx;
+use crate::layout::RenderContext;
+use crate::tool_call::{self, ToolCallBlock, ToolOutputBlock};
 
 /// Bytes of a running command's output that are kept for the screen.
 pub(crate) const MOST_OUTPUT: usize = 100_000;
@@ -55,30 +55,38 @@ impl Shell {
         }
     }
 
-    pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
+    pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         let (mut lines, output) = match &self.state {
             ShellState::Runs { since, paper } => {
                 let printed = paper.end_of(if ctx.folds.output_open { MOST_OUTPUT } else { FOLDED_OUTPUT });
-                let output = call::running_output(Output::of(&printed), call::FOLDED_SHELL, ctx);
+                let output =
+                    tool_call::running_output(ToolOutputBlock::of(&printed), tool_call::FOLDED_SHELL, ctx);
                 (vec![self.running_head(*since, ctx)], output)
             }
             ShellState::Over { note, failed, took_ms } => {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
-                let right = took_ms.and_then(call::noticeable).map(|time| Span::new(time, Role::Muted));
+                let right = took_ms.and_then(tool_call::noticeable).map(|time| Span::new(time, Role::Muted));
                 let head = self.finished_head((sign, note), right, ctx);
-                (head, call::finished_output(Output::of(&self.output), call::FOLDED_SHELL, ctx))
+                (
+                    head,
+                    tool_call::finished_output(
+                        ToolOutputBlock::of(&self.output),
+                        tool_call::FOLDED_SHELL,
+                        ctx,
+                    ),
+                )
             }
         };
         lines.extend(output);
         lines
     }
 
-    pub(super) fn running_head(&self, since: UnixMs, ctx: &Ctx) -> Line {
-        let elapsed = Span::new(call::seconds(ctx.now.since_ms(since)), Role::Muted);
+    pub(super) fn running_head(&self, since: UnixMs, ctx: &RenderContext) -> Line {
+        let elapsed = Span::new(tool_call::seconds(ctx.now.since_ms(since)), Role::Muted);
         let notes = self.notes();
         let used = 5 + elapsed.width() + notes.as_ref().map_or(0, Span::width);
-        let command = cut_to(&call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
+        let command = cut_to(&tool_call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
         let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
         left.extend(notes);
         ctx.right_aligned(left, Some(elapsed))
@@ -86,7 +94,12 @@ impl Shell {
 
     /// The whole command, with what became of it in the column of notes and how long it took at the end, as calls have them. Where a
     /// command leaves no room for that it stands beneath.
-    fn finished_head(&self, (sign, note): (Span, &str), right: Option<Span>, ctx: &Ctx) -> Vec<Line> {
+    fn finished_head(
+        &self,
+        (sign, note): (Span, &str),
+        right: Option<Span>,
+        ctx: &RenderContext,
+    ) -> Vec<Line> {
         let mut lines = wrap(&self.head(sign, &self.command), ctx.width, &Indent::default(), Breaks::Words);
         let unsent = match (self.excluded, note) {
             (false, _) => "",
@@ -103,7 +116,7 @@ impl Shell {
         let mut last = lines.pop_if(|last| last.width() + beside <= ctx.width).unwrap_or_default();
         if noted > 0 {
             let most = ctx.width.saturating_sub(last.width() + beside);
-            let blanks = GAP + Call::note_column(ctx).saturating_sub(last.width() + GAP).min(most);
+            let blanks = GAP + ToolCallBlock::note_column(ctx).saturating_sub(last.width() + GAP).min(most);
             last.spans.push(Span::new(" ".repeat(blanks), Role::Muted));
             last.spans.extend(told.into_iter().filter(|span| !span.text.is_empty()));
         }
@@ -121,7 +134,7 @@ impl Shell {
 
     fn head(&self, sign: Span, command: &str) -> Vec<Span> {
         let marks = if self.excluded { "!! " } else { "! " };
-        vec![sign, Span::new(marks, Role::Accent), Span::new(call::one_line(command), Role::Text)]
+        vec![sign, Span::new(marks, Role::Accent), Span::new(tool_call::one_line(command), Role::Text)]
     }
 
     fn notes(&self) -> Option<Span> {

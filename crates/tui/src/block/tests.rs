@@ -2,9 +2,9 @@ use tiller_render::{Highlighting, RenderOptions, Role};
 
 use super::*;
 
-fn ctx(code_told: u64) -> Ctx {
+fn ctx(code_told: u64) -> RenderContext {
     let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    Ctx { width: 40, manner, code_told, ..Ctx::default() }
+    RenderContext { width: 40, manner, code_told, ..RenderContext::default() }
 }
 
 /// Whether a block is laid out anew when some code was told.

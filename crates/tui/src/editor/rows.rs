@@ -12,13 +12,13 @@ const TAB: usize = 4;
 
 /// The rows of a text at a width.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct EditorRows {
     rows: Vec<Range<usize>>,
     /// The width, and the revision of the text, that these are the rows of.
     of: Option<(usize, u64)>,
 }
 
-impl Rows {
+impl EditorRows {
     /// Wraps a text anew if it or the width is another one.
     pub(super) fn lay_out(&mut self, text: &str, revision: u64, width: usize) {
         let width = width.max(1);
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<&str> {
-        let mut rows = Rows::default();
+        let mut rows = EditorRows::default();
         rows.lay_out(text, 0, width);
         rows.rows.into_iter().map(|row| &text[row]).collect()
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_column_and_a_place_find_each_other() {
         let text = "日本語 ab\ncd";
-        let mut rows = Rows::default();
+        let mut rows = EditorRows::default();
         rows.lay_out(text, 0, 7);
         assert_eq!(rows.rows, [0..10, 10..12, 13..15]);
         assert_eq!(rows.place(text, 6), (0, 4));
@@ -196,7 +196,7 @@ mod tests {
     proptest! {
         #[test]
         fn rows_hold_the_whole_text_and_fit(text in "(\\PC|[ \t\n]|日|é|👍🏽){0,60}", width in 2_usize..20) {
-            let mut rows = Rows::default();
+            let mut rows = EditorRows::default();
             rows.lay_out(&text, 0, width);
             let lost: String = text.chars().filter(|c| *c != '\n').collect();
             let kept: String = rows.rows.iter().map(|row| &text[row.clone()]).collect();
@@ -209,7 +209,7 @@ mod tests {
 
         #[test]
         fn the_cursor_stands_somewhere_wherever_it_is(text in "(\\PC|[ \t\n]){0,40}", width in 1_usize..12) {
-            let mut rows = Rows::default();
+            let mut rows = EditorRows::default();
             rows.lay_out(&text, 0, width);
             for (at, _) in text.grapheme_indices(true) {
                 let (row, column) = rows.place(&text, at);

@@ -85,15 +85,15 @@ fn a_long_paste_is_a_token_until_it_is_taken() {
 #[test]
 fn a_token_is_one_step_and_is_erased_as_a_whole() {
     let mut editor = typed("ab");
-    editor.edit(Edit::Left);
+    editor.edit(EditCommand::Left);
     editor.paste(&"x".repeat(2_000));
-    editor.edit(Edit::Left);
+    editor.edit(EditCommand::Left);
     editor.insert("|");
     assert_eq!(editor.text(), "a|[paste #1: 2000 characters]b");
-    editor.edit(Edit::DeleteForward);
+    editor.edit(EditCommand::DeleteForward);
     assert_eq!(editor.text(), "a|b");
     editor.paste(&"y".repeat(2_000));
-    editor.edit(Edit::DeleteBack);
+    editor.edit(EditCommand::DeleteBack);
     assert_eq!(editor.text(), "a|b");
 }
 
@@ -148,8 +148,8 @@ fn a_picture_is_sent_while_its_token_stands() {
     assert_eq!(editor.pictures(), [picture()]);
     assert_eq!(editor.take(), "look: [image #1: 640×480] ");
     editor.attach(picture(), (1, 1));
-    editor.edit(Edit::DeleteBack);
-    editor.edit(Edit::DeleteBack);
+    editor.edit(EditCommand::DeleteBack);
+    editor.edit(EditCommand::DeleteBack);
     assert_eq!(editor.pictures(), []);
 }
 
@@ -181,14 +181,14 @@ fn pictures_of_several_messages_that_come_back_are_told_apart() {
 #[test]
 fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
     let mut editor = typed("draft");
-    assert!(editor.edit(Edit::Up));
+    assert!(editor.edit(EditCommand::Up));
     assert_eq!(editor.text(), "second\nline");
-    editor.edit(Edit::Up);
-    editor.edit(Edit::Up);
+    editor.edit(EditCommand::Up);
+    editor.edit(EditCommand::Up);
     assert_eq!(editor.text(), "first");
-    assert!(!editor.edit(Edit::Up));
-    editor.edit(Edit::Down);
-    editor.edit(Edit::Down);
+    assert!(!editor.edit(EditCommand::Up));
+    editor.edit(EditCommand::Down);
+    editor.edit(EditCommand::Down);
     assert_eq!(editor.text(), "draft");
 }
 
@@ -197,13 +197,13 @@ fn moves_by_rows_keep_to_their_column() {
     let mut editor = typed("");
     editor.set_text("a long first line\nx\nanother line");
     editor.lay_out(40, 8);
-    editor.edit(Edit::Up);
+    editor.edit(EditCommand::Up);
     editor.insert("!");
     assert_eq!(editor.text(), "a long first line\nx!\nanother line");
-    editor.edit(Edit::Down);
-    editor.edit(Edit::TextEnd);
-    editor.edit(Edit::Up);
-    editor.edit(Edit::Up);
+    editor.edit(EditCommand::Down);
+    editor.edit(EditCommand::TextEnd);
+    editor.edit(EditCommand::Up);
+    editor.edit(EditCommand::Up);
     editor.insert("|");
     assert_eq!(editor.text(), "a long first| line\nx!\nanother line");
 }
@@ -220,9 +220,9 @@ fn a_backslash_before_enter_breaks_the_line() {
 fn an_emoji_with_joiners_goes_with_one_key() {
     let mut editor = typed("a");
     editor.paste("👩‍👩‍👧‍👦🇩🇪");
-    editor.edit(Edit::DeleteBack);
+    editor.edit(EditCommand::DeleteBack);
     assert_eq!(editor.text(), "a👩‍👩‍👧‍👦");
-    editor.edit(Edit::DeleteBack);
+    editor.edit(EditCommand::DeleteBack);
     assert_eq!(editor.text(), "a");
 }
 
@@ -247,15 +247,15 @@ fn the_window_follows_the_cursor_and_hides_nothing_for_nothing() {
         ((0..3).map(|y| buffer[(0, y)].symbol().to_owned()).collect::<String>(), cursor)
     };
     assert_eq!(draw(&editor), ("456".into(), (1, 2)));
-    editor.edit(Edit::TextStart);
+    editor.edit(EditCommand::TextStart);
     assert_eq!(draw(&editor), ("123".into(), (0, 0)));
-    editor.edit(Edit::Down);
+    editor.edit(EditCommand::Down);
     assert_eq!(draw(&editor), ("123".into(), (0, 1)), "what is to be seen stays where it is");
 }
 
 #[test]
 fn the_shell_s_lines_are_told_from_messages() {
-    assert_eq!(typed("!ls").kind(), Kind::Command);
-    assert_eq!(typed("!!ls").kind(), Kind::PrivateCommand);
-    assert_eq!(typed("so!").kind(), Kind::Message);
+    assert_eq!(typed("!ls").kind(), EditKind::Command);
+    assert_eq!(typed("!!ls").kind(), EditKind::PrivateCommand);
+    assert_eq!(typed("so!").kind(), EditKind::Message);
 }

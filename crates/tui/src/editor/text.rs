@@ -14,27 +14,27 @@ const MOST_EDITS: usize = 2_000;
 
 /// A text, a place in it, and how it came to be.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct EditorText {
     area: TextArea<'static>,
     /// What the area holds, in one piece.
     text: String,
     cursor: usize,
     /// Changes with the text, never with the cursor.
     revision: u64,
-    done: Vec<Edit>,
-    undone: Vec<Edit>,
+    done: Vec<TextChange>,
+    undone: Vec<TextChange>,
 }
 
 /// Edits of the area that are taken back at once.
 #[derive(Clone, Copy, Debug)]
-struct Edit {
+struct TextChange {
     count: usize,
     /// Where typing would go on with it.
     typed_to: Option<usize>,
     ends_in_blank: bool,
 }
 
-impl Text {
+impl EditorText {
     /// A text with the cursor at its end.
     pub(super) fn new(text: &str) -> Self {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -151,7 +151,7 @@ impl Text {
         self.area.delete_str(removed);
         self.area.insert_str(&with);
         let is_typing = removed == 0 && with.graphemes(true).nth(1).is_none() && with != "\n";
-        let edit = Edit {
+        let edit = TextChange {
             count,
             typed_to: is_typing.then_some(end),
             ends_in_blank: with.ends_with(char::is_whitespace),
@@ -163,15 +163,15 @@ impl Text {
     }
 
     /// Keeps an edit to be taken back: with the one before it, if both are typing within a word.
-    fn keep(&mut self, edit: Edit, at: usize) {
+    fn keep(&mut self, edit: TextChange, at: usize) {
         self.undone.clear();
-        let goes_on = |last: &&mut Edit| {
+        let goes_on = |last: &&mut TextChange| {
             edit.typed_to.is_some()
                 && last.typed_to == Some(at)
                 && (!last.ends_in_blank || edit.ends_in_blank)
         };
         match self.done.last_mut().filter(goes_on) {
-            Some(last) => *last = Edit { count: last.count + edit.count, ..edit },
+            Some(last) => *last = TextChange { count: last.count + edit.count, ..edit },
             None => self.done.push(edit),
         }
     }
@@ -192,7 +192,7 @@ impl Text {
     pub(super) fn undo(&mut self) -> bool {
         let Some(edit) = self.done.pop() else { return false };
         let undone = (0..edit.count).filter(|_| self.area.undo()).count();
-        self.undone.push(Edit { count: undone, typed_to: None, ..edit });
+        self.undone.push(TextChange { count: undone, typed_to: None, ..edit });
         self.take_from_area();
         undone > 0
     }
@@ -240,8 +240,8 @@ mod tests {
 
     use super::*;
 
-    fn typed(words: &str) -> Text {
-        let mut text = Text::new("");
+    fn typed(words: &str) -> EditorText {
+        let mut text = EditorText::new("");
         words.graphemes(true).for_each(|grapheme| text.insert(grapheme));
         text
     }
@@ -250,7 +250,7 @@ mod tests {
     fn what_reads_as_one_character_is_one_step() {
         for one in ["é", "👩‍👩‍👧‍👦", "🇩🇪", "e\u{301}", "👍🏽", "한", "क्षि"]
         {
-            let mut text = Text::new(&format!("a{one}b"));
+            let mut text = EditorText::new(&format!("a{one}b"));
             text.move_to(1 + one.len());
             assert_eq!(text.left(), 1, "{one}");
             text.move_to(1);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn steps_go_over_the_ends_of_lines_and_stop_at_those_of_the_text() {
-        let mut text = Text::new("ab\ncd");
+        let mut text = EditorText::new("ab\ncd");
         text.move_to(3);
         assert_eq!(text.left(), 2);
         text.move_to(2);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn words_are_words_of_any_script() {
-        let mut text = Text::new("look at  can't 日本 (x)");
+        let mut text = EditorText::new("look at  can't 日本 (x)");
         let mut stops = vec![text.cursor()];
         while *stops.last().unwrap() > 0 {
             text.move_to(text.word_left());
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_place_beyond_the_jumps_of_the_area_is_reached() {
         for long in ["\n".repeat(66_000), "é".repeat(66_000)] {
-            let mut text = Text::new(&long);
+            let mut text = EditorText::new(&long);
             text.insert("!");
             assert!(text.as_str().ends_with('!') && text.cursor() == text.as_str().len());
             assert!(!text.undo());
@@ -331,38 +331,38 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum CursorStep {
         Move(usize),
         Replace(usize, usize, String),
         Undo,
         Redo,
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = CursorStep> {
         prop_oneof![
-            (0_usize..40).prop_map(Step::Move),
+            (0_usize..40).prop_map(CursorStep::Move),
             (0_usize..40, 0_usize..6, "(a| |é|e\u{301}|👩‍👩‍👧|日|\n|\r\n|\t){0,4}")
-                .prop_map(|(at, length, with)| Step::Replace(at, length, with)),
-            Just(Step::Undo),
-            Just(Step::Redo),
+                .prop_map(|(at, length, with)| CursorStep::Replace(at, length, with)),
+            Just(CursorStep::Undo),
+            Just(CursorStep::Redo),
         ]
     }
 
     proptest! {
         #[test]
         fn the_text_and_what_its_edits_made_of_it_never_part(steps in prop::collection::vec(step(), 0..40)) {
-            let mut text = Text::new("one\n👍🏽 two");
+            let mut text = EditorText::new("one\n👍🏽 two");
             for step in steps {
                 match step {
-                    Step::Move(at) => text.move_to(at),
-                    Step::Replace(at, length, with) => {
+                    CursorStep::Move(at) => text.move_to(at),
+                    CursorStep::Replace(at, length, with) => {
                         text.move_to(at);
                         let start = text.cursor();
                         text.move_to(start + length);
                         text.replace(start.min(text.cursor())..text.cursor().max(start), &with);
                     }
-                    Step::Undo => _ = text.undo(),
-                    Step::Redo => _ = text.redo(),
+                    CursorStep::Undo => _ = text.undo(),
+                    CursorStep::Redo => _ = text.redo(),
                 }
                 prop_assert_eq!(text.area.lines().join("\n"), text.as_str());
                 prop_assert!(text.as_str().is_char_boundary(text.cursor()));

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// How typed words are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum MatchMode {
     /// Letters in order, the best fit first: for names.
     #[default]
     Names,
@@ -22,24 +22,26 @@ pub(crate) enum Way {
 }
 
 /// What is looked for.
-pub(crate) struct Query {
-    words: Vec<Word>,
-    way: Way,
+pub(crate) struct FuzzyQuery {
+    words: Vec<QueryTerm>,
+    way: MatchMode,
     matcher: Matcher,
     buffer: Vec<char>,
 }
 
-struct Word {
+struct QueryTerm {
     letters: Atom,
     part: Atom,
 }
 
-impl Query {
-    pub(crate) fn new(typed: &str, way: Way) -> Self {
+impl FuzzyQuery {
+    pub(crate) fn new(typed: &str, way: MatchMode) -> Self {
         let atom = |word: &str, kind| Atom::new(word, CaseMatching::Smart, Normalization::Smart, kind, false);
-        let word =
-            |word: &str| Word { letters: atom(word, AtomKind::Fuzzy), part: atom(word, AtomKind::Substring) };
-        let config = if way == Way::Paths { Config::DEFAULT.match_paths() } else { Config::DEFAULT };
+        let word = |word: &str| QueryTerm {
+            letters: atom(word, AtomKind::Fuzzy),
+            part: atom(word, AtomKind::Substring),
+        };
+        let config = if way == MatchMode::Paths { Config::DEFAULT.match_paths() } else { Config::DEFAULT };
         let words = typed.split_whitespace().map(word).collect();
         Self { words, way, matcher: Matcher::new(config), buffer: Vec::new() }
     }
@@ -57,7 +59,7 @@ impl Query {
         let fitting = items.iter().enumerate();
         let fitting = fitting.filter_map(|(at, item)| Some((self.score(texts(item))?, at)));
         let mut found: Vec<(u32, usize)> = fitting.collect();
-        if self.way != Way::Prose {
+        if self.way != MatchMode::Prose {
             found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         }
         found.into_iter().map(|(_, at)| at).collect()
@@ -68,7 +70,7 @@ impl Query {
         let (name, about) = (ended(name), ended(about));
         let mut sum = 0;
         for word in words {
-            let atom = if *way == Way::Prose { &word.part } else { &word.letters };
+            let atom = if *way == MatchMode::Prose { &word.part } else { &word.letters };
             let score = atom.score(Utf32Str::new(&name, buffer), matcher).or_else(|| {
                 let beside = word.part.score(Utf32Str::new(&about, buffer), matcher)?;
                 Some(beside / 2)
@@ -85,7 +87,7 @@ impl Query {
         for word in words {
             let mut here = Vec::new();
             let text = Utf32Str::new(&text, buffer);
-            let atom = if *way == Way::Prose { &word.part } else { &word.letters };
+            let atom = if *way == MatchMode::Prose { &word.part } else { &word.letters };
             atom.indices(text, matcher, &mut here);
             marks.extend(here.into_iter().map(|at| at as usize));
         }
@@ -121,62 +123,62 @@ mod tests {
     fn a_word_at_the_very_end_fits_in_any_script() {
         let texts = [("größer und schöner", "2 messages · 3m · VC79G8")];
         for (typed, marks) in [("schöner", (11..18).collect()), ("VC79G8", Vec::new())] {
-            let mut query = Query::new(typed, Way::Prose);
+            let mut query = FuzzyQuery::new(typed, MatchMode::Prose);
             assert_eq!(query.rank(&texts, |text| *text), [0], "{typed}");
             assert_eq!(query.marks(texts[0].0), marks, "{typed}");
         }
     }
 
-    fn ranked<'a>(typed: &str, way: Way, names: &[&'a str]) -> Vec<&'a str> {
-        let found = Query::new(typed, way).rank(names, |name| (name, ""));
+    fn ranked<'a>(typed: &str, way: MatchMode, names: &[&'a str]) -> Vec<&'a str> {
+        let found = FuzzyQuery::new(typed, way).rank(names, |name| (name, ""));
         found.into_iter().map(|at| names[at]).collect()
     }
 
     #[test]
     fn the_best_fit_comes_first_and_equals_stay_in_their_order() {
         let files = ["src/tui/amp.rs", "docs/map.md", "src/mantrap.rs", "src/map.rs"];
-        assert_eq!(ranked("map", Way::Paths, &files), ["docs/map.md", "src/map.rs", "src/mantrap.rs"]);
-        assert_eq!(ranked("", Way::Paths, &files), files);
-        assert_eq!(ranked("map", Way::Prose, &files), ["docs/map.md", "src/map.rs"]);
+        assert_eq!(ranked("map", MatchMode::Paths, &files), ["docs/map.md", "src/map.rs", "src/mantrap.rs"]);
+        assert_eq!(ranked("", MatchMode::Paths, &files), files);
+        assert_eq!(ranked("map", MatchMode::Prose, &files), ["docs/map.md", "src/map.rs"]);
     }
 
     #[test]
     fn words_fit_in_any_order_and_capitals_count_only_where_they_are_typed() {
         let names = ["Fix the Lexer", "the lexer is fixed", "parser"];
-        assert_eq!(ranked("lexer fix", Way::Names, &names).len(), 2);
-        assert_eq!(ranked("Lexer", Way::Names, &names), ["Fix the Lexer"]);
-        assert_eq!(ranked("lexer nothing", Way::Names, &names), [""; 0]);
+        assert_eq!(ranked("lexer fix", MatchMode::Names, &names).len(), 2);
+        assert_eq!(ranked("Lexer", MatchMode::Names, &names), ["Fix the Lexer"]);
+        assert_eq!(ranked("lexer nothing", MatchMode::Names, &names), [""; 0]);
     }
 
     #[test]
     fn prose_fits_where_it_holds_the_words_as_they_stand() {
         let said = ["open the window", "wind up"];
-        assert_eq!(ranked("wind", Way::Prose, &said), said);
-        assert_eq!(ranked("wndw", Way::Prose, &said), [""; 0]);
-        assert_eq!(ranked("ow wi", Way::Prose, &said), ["open the window"]);
+        assert_eq!(ranked("wind", MatchMode::Prose, &said), said);
+        assert_eq!(ranked("wndw", MatchMode::Prose, &said), [""; 0]);
+        assert_eq!(ranked("ow wi", MatchMode::Prose, &said), ["open the window"]);
     }
 
     #[test]
     fn what_is_said_beside_a_name_counts_as_a_whole_and_less() {
         let items = [("haiku", "thinks"), ("think-9", "")];
-        let mut query = Query::new("think", Way::Names);
+        let mut query = FuzzyQuery::new("think", MatchMode::Names);
         assert_eq!(query.rank(&items, |item| *item), [1, 0]);
-        assert_eq!(Query::new("tnks", Way::Names).rank(&items, |item| *item), [0; 0]);
+        assert_eq!(FuzzyQuery::new("tnks", MatchMode::Names).rank(&items, |item| *item), [0; 0]);
     }
 
     #[test]
     fn a_part_is_found_at_the_end_of_a_text_that_is_not_plain_too() {
         let items = [("the café window", "2 messages · 5m ago · 9GHJKL")];
         for typed in ["9GHJKL", "ghjkl", "window", "café", "w"] {
-            assert_eq!(Query::new(typed, Way::Prose).rank(&items, |item| *item), [0], "{typed}");
+            assert_eq!(FuzzyQuery::new(typed, MatchMode::Prose).rank(&items, |item| *item), [0], "{typed}");
         }
-        let marks = Query::new("dow", Way::Prose).marks("café window");
+        let marks = FuzzyQuery::new("dow", MatchMode::Prose).marks("café window");
         assert_eq!(marks, [8, 9, 10]);
     }
 
     #[test]
     fn marks_count_graphemes() {
-        let mut query = Query::new("né", Way::Names);
+        let mut query = FuzzyQuery::new("né", MatchMode::Names);
         let text = "日e\u{301}n-né";
         let shown: Vec<(String, bool)> = pieces(text, &query.marks(text));
         assert_eq!(shown, [("日e\u{301}n-".to_owned(), false), ("né".to_owned(), true)]);

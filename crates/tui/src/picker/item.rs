@@ -10,8 +10,8 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
-use crate::app::Go;
-use crate::keys::When;
+use crate::app::Navigate;
+use crate::keys::KeyValidity;
 use crate::long_message::LongMessage;
 
 /// Signs around a part of a label that stands out.
@@ -19,7 +19,7 @@ pub(crate) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 /// One thing to choose.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct PickerItem {
     /// What is drawn before it: the branches of a tree.
     pub(crate) lead: String,
     /// What it is called; what stands between [`MARKS`] stands out.
@@ -27,16 +27,16 @@ pub(crate) struct Item {
     /// What stands at the right end.
     pub(crate) note: String,
     pub(crate) role: Role,
-    pub(crate) choice: Choice,
+    pub(crate) choice: PickerChoice,
     /// What the preview says of it, if that is known already.
     pub(crate) detail: Arc<[Line]>,
     /// What it goes by, if it is a session.
-    pub(crate) tag: Option<Arc<Tag>>,
+    pub(crate) tag: Option<Arc<ItemTag>>,
 }
 
 /// What a session goes by, whatever of it its row shows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tag {
+pub(crate) struct ItemTag {
     pub(crate) id: SessionId,
     pub(crate) name: Option<String>,
     /// What its preview shows of it.
@@ -55,8 +55,8 @@ pub(crate) enum Extract {
     Around(EntryId, String),
 }
 
-impl Item {
-    pub(crate) fn new(label: impl Into<String>, choice: Choice) -> Self {
+impl PickerItem {
+    pub(crate) fn new(label: impl Into<String>, choice: PickerChoice) -> Self {
         let (lead, note, detail) = (String::new(), String::new(), Arc::default());
         Self { lead, label: label.into(), note, role: Role::Text, choice, detail, tag: None }
     }
@@ -78,19 +78,19 @@ impl Item {
 
     /// The same, a session that goes by this.
     pub(crate) fn tagged(self, id: SessionId, name: Option<String>) -> Self {
-        let tag = Tag { id, name, extract: Extract::End, is_here: false };
+        let tag = ItemTag { id, name, extract: Extract::End, is_here: false };
         Self { tag: Some(Arc::new(tag)), ..self }
     }
 
     /// The same, of which the preview shows this.
     pub(crate) fn showing(self, extract: Extract) -> Self {
-        let tag = self.tag.map(|tag| Arc::new(Tag { extract, ..(*tag).clone() }));
+        let tag = self.tag.map(|tag| Arc::new(ItemTag { extract, ..(*tag).clone() }));
         Self { tag, ..self }
     }
 
     /// The same, the session that is open here.
     pub(crate) fn marked_here(self) -> Self {
-        let tag = self.tag.map(|tag| Arc::new(Tag { is_here: true, ..(*tag).clone() }));
+        let tag = self.tag.map(|tag| Arc::new(ItemTag { is_here: true, ..(*tag).clone() }));
         Self { note: format!("open here · {}", self.note), tag, ..self }
     }
 
@@ -112,7 +112,7 @@ impl Item {
 
 /// What a choice means.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Choice {
+pub(crate) enum PickerChoice {
     /// Go on from this entry, and tell the model this of what is left behind.
     Leave(EntryId, BranchSummary),
     /// Do so once the user has said what matters in the summary of what is left behind.
@@ -122,11 +122,11 @@ pub(crate) enum Choice {
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
     /// Send the long message in the editor in this way.
-    Long(LongMessage, When),
+    Long(LongMessage, KeyValidity),
     /// Leave everything as it is.
     Nothing,
     /// Stop what runs, then do this.
-    Stop(Go),
+    Stop(Navigate),
     /// Make a session that begins with the path to this entry, and stay here.
     ForkBeside(EntryId),
     /// Go to this session.

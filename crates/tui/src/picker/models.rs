@@ -6,8 +6,8 @@ use tiller_engine::LockedModel;
 use tiller_provider::catalog::{ImageInput, ModelFacts};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::{Choice, Item};
-use crate::call::one_line;
+use super::{PickerChoice, PickerItem};
+use crate::tool_call::one_line;
 
 /// Models as a list needs them.
 #[derive(Clone, Debug, Default)]
@@ -23,14 +23,14 @@ pub(crate) struct Models {
 }
 
 /// Models to choose from, those that can be asked first, and where the current one is.
-pub(crate) fn models(models: &Models) -> (Vec<Item>, usize) {
+pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
     let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
     let usable = models.usable.iter().map(|facts| {
         let is_cycled = models.cycled.contains(&reference(facts));
         let model = reference(facts);
         let note = [is_cycled.then(|| "cycled".to_owned()), Some(note(facts))];
-        let item =
-            Item::new(model.shown(), Choice::Model(model.to_string())).with_lead(mark(is_current(facts)));
+        let item = PickerItem::new(model.shown(), PickerChoice::Model(model.to_string()))
+            .with_lead(mark(is_current(facts)));
         item.with_note(note.into_iter().flatten().collect::<Vec<_>>().join(" · ")).with_detail(detail(facts))
     });
     let locked = models.locked.iter().map(|locked| {
@@ -38,7 +38,7 @@ pub(crate) fn models(models: &Models) -> (Vec<Item>, usize) {
         let missing = format!("/login takes its key; so does {}, from the next start on", locked.key_name);
         let mut detail = detail(&locked.facts);
         detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
-        let item = Item::new(name, Choice::Locked(locked.facts.provider.clone()));
+        let item = PickerItem::new(name, PickerChoice::Locked(locked.facts.provider.clone()));
         let item = item.with_lead(mark(false));
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });
@@ -131,6 +131,6 @@ mod tests {
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
         let last = items.last().unwrap();
         assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
-        assert_eq!(last.choice, Choice::Locked("openai".into()));
+        assert_eq!(last.choice, PickerChoice::Locked("openai".into()));
     }
 }

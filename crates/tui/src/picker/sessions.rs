@@ -10,9 +10,9 @@ use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, St
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::models::{fact, heading};
-use super::{Choice, Extract, Item, MARKS};
-use crate::call::one_line;
-use crate::gather::{LONGEST, spaced, typed};
+use super::{Extract, MARKS, PickerChoice, PickerItem};
+use crate::list_data::{LONGEST, spaced, typed};
+use crate::tool_call::one_line;
 
 /// Characters of a directory beside a session.
 const LONGEST_PLACE: usize = 28;
@@ -37,7 +37,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// How sessions are put in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum SortOrder {
     /// Each fork beneath what it was forked from, the thread that was gone on with last first.
     #[default]
     Threads,
@@ -48,7 +48,7 @@ pub(crate) enum Order {
 /// Sessions of a list, the newest first, each with what it was forked from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sessions {
-    rows: Vec<(Item, Option<PathBuf>)>,
+    rows: Vec<(PickerItem, Option<PathBuf>)>,
 }
 
 /// Sessions to choose from; where they are is said when they may be anywhere.
@@ -60,7 +60,8 @@ pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs
         };
         let about = if scope == SessionScope::Everywhere { tail(&session.cwd) } else { size };
         let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
-        let item = Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(note);
+        let item = PickerItem::new(title_and_prompt(session), PickerChoice::Open(session.path.clone()))
+            .with_note(note);
         let item = item.with_detail(detail(session, now)).tagged(session.id.clone(), session.name.clone());
         (item, session.parent_session.as_ref().map(PathBuf::from))
     };
@@ -68,8 +69,8 @@ pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs
 }
 
 #[cfg(test)]
-impl From<Vec<Item>> for Sessions {
-    fn from(items: Vec<Item>) -> Self {
+impl From<Vec<PickerItem>> for Sessions {
+    fn from(items: Vec<PickerItem>) -> Self {
         Self { rows: items.into_iter().map(|item| (item, None)).collect() }
     }
 }
@@ -77,7 +78,7 @@ impl From<Vec<Item>> for Sessions {
 impl Sessions {
     /// The same with the one marked that is open here.
     pub(crate) fn marking(self, here: &SessionId) -> Self {
-        let mark = |(item, parent): (Item, Option<PathBuf>)| {
+        let mark = |(item, parent): (PickerItem, Option<PathBuf>)| {
             let is_here = item.tag.as_ref().is_some_and(|tag| tag.id == *here);
             (if is_here { item.marked_here() } else { item }, parent)
         };
@@ -85,15 +86,15 @@ impl Sessions {
     }
 
     /// The items in an order.
-    pub(crate) fn items(&self, order: Order) -> Vec<Item> {
+    pub(crate) fn items(&self, order: SortOrder) -> Vec<PickerItem> {
         match order {
-            Order::Newest => self.rows.iter().map(|(item, _)| item.clone()).collect(),
-            Order::Threads => self.threads(),
+            SortOrder::Newest => self.rows.iter().map(|(item, _)| item.clone()).collect(),
+            SortOrder::Threads => self.threads(),
         }
     }
 
     /// Forks beneath what they were forked from. A thread stands where its newest session would.
-    fn threads(&self) -> Vec<Item> {
+    fn threads(&self) -> Vec<PickerItem> {
         let at: HashMap<&Path, usize> =
             self.rows.iter().enumerate().filter_map(|(at, (item, _))| Some((path(item)?, at))).collect();
         let parents: Vec<Option<usize>> =
@@ -128,9 +129,9 @@ impl Sessions {
     }
 }
 
-fn path(item: &Item) -> Option<&Path> {
+fn path(item: &PickerItem) -> Option<&Path> {
     match &item.choice {
-        Choice::Open(path) => Some(path),
+        PickerChoice::Open(path) => Some(path),
         _ => None,
     }
 }
@@ -148,7 +149,7 @@ fn root_of(parents: &[Option<usize>], from: usize) -> usize {
 }
 
 /// What was said in sessions, to choose them by.
-pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<Item> {
+pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
     let item = |hit: &SearchHit| {
         let piece = |piece: &Snippet| match piece.matched {
             true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
@@ -158,7 +159,7 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<Item> {
         let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
         let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
-        let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
+        let item = PickerItem::new(label, PickerChoice::Open(hit.session.path.clone())).with_note(note);
         let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
         let words = hit.snippet.iter().find(|piece| piece.matched).map(|piece| piece.text.clone());
         let extract = Extract::Around(hit.entry.clone(), words.unwrap_or_default());
@@ -168,12 +169,12 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<Item> {
 }
 
 /// Sessions in their order, without their threads.
-pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
-    sessions(list, SessionScope::ThisDirectory, now).items(Order::Newest)
+pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
+    sessions(list, SessionScope::ThisDirectory, now).items(SortOrder::Newest)
 }
 
 /// Sessions that go by what was typed, wherever they are.
-pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     let sessions = sessions(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
 }
@@ -341,12 +342,12 @@ mod tests {
 
     fn rows(rows: &[(&str, Option<&str>)]) -> Sessions {
         let row = |(name, parent): &(&str, Option<&str>)| {
-            (Item::new(*name, Choice::Open(name.into())), parent.map(PathBuf::from))
+            (PickerItem::new(*name, PickerChoice::Open(name.into())), parent.map(PathBuf::from))
         };
         Sessions { rows: rows.iter().map(row).collect() }
     }
 
-    fn drawn(sessions: &Sessions, order: Order) -> Vec<String> {
+    fn drawn(sessions: &Sessions, order: SortOrder) -> Vec<String> {
         sessions.items(order).iter().map(|item| format!("{}{}", item.lead, item.label)).collect()
     }
 
@@ -376,16 +377,16 @@ mod tests {
             ("root", None),
         ]);
         assert_eq!(
-            drawn(&sessions, Order::Threads),
+            drawn(&sessions, SortOrder::Threads),
             ["root", "├─ other", "└─ fork", "   └─ newest", "alone", "orphan"]
         );
-        assert_eq!(drawn(&sessions, Order::Newest)[..2], ["newest", "alone"]);
+        assert_eq!(drawn(&sessions, SortOrder::Newest)[..2], ["newest", "alone"]);
     }
 
     #[test]
     fn logs_that_come_from_each_other_are_all_listed_once() {
         let sessions = rows(&[("a", Some("b")), ("b", Some("a")), ("self", Some("self"))]);
-        let mut drawn = drawn(&sessions, Order::Threads);
+        let mut drawn = drawn(&sessions, SortOrder::Threads);
         drawn.sort();
         assert_eq!(drawn, ["a", "b", "self"]);
     }

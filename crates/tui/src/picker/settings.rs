@@ -4,17 +4,17 @@ use tiller_core::setting::{APPROVAL, Setting, SettingKind, SettingScope, Setting
 use tiller_engine::ApprovalMode;
 use tiller_render::{Line, Role};
 
-use super::manners::{mode_about, mode_says};
+use super::agent_options::{mode_about, mode_says};
 use super::models::{fact, heading, mark};
-use super::{Choice, Item};
-use crate::call::one_line;
+use super::{PickerChoice, PickerItem};
+use crate::tool_call::one_line;
 
 /// Every setting with its value.
-pub(crate) fn settings(settings: &Settings) -> Vec<Item> {
+pub(crate) fn settings(settings: &Settings) -> Vec<PickerItem> {
     TABLE.iter().map(|setting| item(settings, setting)).collect()
 }
 
-fn item(settings: &Settings, setting: &'static Setting) -> Item {
+fn item(settings: &Settings, setting: &'static Setting) -> PickerItem {
     let (value, source) = settings.value(setting);
     let typed = value.map(ToString::to_string).unwrap_or_default();
     let shown = if typed.is_empty() { "unset".to_owned() } else { one_line(&typed) };
@@ -36,7 +36,10 @@ fn item(settings: &Settings, setting: &'static Setting) -> Item {
     if setting.scope == SettingScope::User {
         detail.push(fact("set by", "you alone, never a project"));
     }
-    Item::new(setting.name, Choice::Setting(setting, typed)).with_note(note).in_role(role).with_detail(detail)
+    PickerItem::new(setting.name, PickerChoice::Setting(setting, typed))
+        .with_note(note)
+        .in_role(role)
+        .with_detail(detail)
 }
 
 /// In a word, where a value comes from.
@@ -52,7 +55,7 @@ const fn whence(source: &SettingSource) -> &'static str {
 
 /// How a setting is changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum SettingChange {
     /// To this: there is nothing else that it could be.
     To(&'static str),
     /// To one of these.
@@ -62,15 +65,15 @@ pub(super) enum Change {
 }
 
 /// How a setting is changed that is this now.
-pub(super) fn change(setting: &Setting, now: &str) -> Change {
+pub(super) fn change(setting: &Setting, now: &str) -> SettingChange {
     match setting.kind {
-        SettingKind::Choice([one, other]) => Change::To(if now == *one { other } else { one }),
-        SettingKind::Choice(words) => Change::Among(words),
+        SettingKind::Choice([one, other]) => SettingChange::To(if now == *one { other } else { one }),
+        SettingKind::Choice(words) => SettingChange::Among(words),
         SettingKind::Text
         | SettingKind::Count { .. }
         | SettingKind::Number { .. }
         | SettingKind::List
-        | SettingKind::ListOrSwitch => Change::Typed,
+        | SettingKind::ListOrSwitch => SettingChange::Typed,
     }
 }
 
@@ -79,7 +82,7 @@ pub(super) fn words(
     setting: &'static Setting,
     all: &'static [&'static str],
     now: &str,
-) -> (Vec<Item>, usize) {
+) -> (Vec<PickerItem>, usize) {
     let item = |word: &&'static str| {
         let (mut note, mut detail) = (String::new(), vec![heading(setting.name)]);
         match ApprovalMode::parse(word).filter(|_| *setting == APPROVAL) {
@@ -93,7 +96,8 @@ pub(super) fn words(
         if *word == setting.default {
             note = if note.is_empty() { "default".to_owned() } else { format!("{note} · default") };
         }
-        let item = Item::new(*word, Choice::Word(setting, word)).with_note(note).with_detail(detail);
+        let item =
+            PickerItem::new(*word, PickerChoice::Word(setting, word)).with_note(note).with_detail(detail);
         item.with_lead(mark(*word == now))
     };
     (all.iter().map(item).collect(), all.iter().position(|word| *word == now).unwrap_or(0))
@@ -125,10 +129,10 @@ mod tests {
 
     #[test]
     fn two_words_take_turns_and_more_are_listed_with_the_present_one_marked() {
-        assert_eq!(change(&STEERING_MODE, "all"), Change::To("one-at-a-time"));
-        assert_eq!(change(&STEERING_MODE, "one-at-a-time"), Change::To("all"));
-        assert_eq!(change(&MAX_TURNS, "3"), Change::Typed);
-        let Change::Among(all) = change(&APPROVAL, "auto") else { panic!("approval is one of three") };
+        assert_eq!(change(&STEERING_MODE, "all"), SettingChange::To("one-at-a-time"));
+        assert_eq!(change(&STEERING_MODE, "one-at-a-time"), SettingChange::To("all"));
+        assert_eq!(change(&MAX_TURNS, "3"), SettingChange::Typed);
+        let SettingChange::Among(all) = change(&APPROVAL, "auto") else { panic!("approval is one of three") };
         let (items, selected) = words(&APPROVAL, all, "auto");
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();

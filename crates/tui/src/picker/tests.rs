@@ -3,10 +3,10 @@
 use tiller_session::SessionScope;
 
 use super::*;
-use crate::app::Browsed;
+use crate::app::SessionsResult;
 
-fn items(labels: &[&str]) -> Vec<Item> {
-    labels.iter().map(|label| Item::new(*label, Choice::Model((*label).to_owned()))).collect()
+fn items(labels: &[&str]) -> Vec<PickerItem> {
+    labels.iter().map(|label| PickerItem::new(*label, PickerChoice::Model((*label).to_owned()))).collect()
 }
 
 fn picker(labels: &[&str]) -> Picker {
@@ -40,61 +40,71 @@ fn typing_chooses_the_best_fit_and_stays_with_what_was_gone_to() {
 
 #[test]
 fn the_choice_stays_with_its_session_when_more_is_found() {
-    let session = |name: &str| Item::new(name, Choice::Open(name.into()));
-    let hits = |names: &[&str]| Browsed::Hits {
+    let session = |name: &str| PickerItem::new(name, PickerChoice::Open(name.into()));
+    let hits = |names: &[&str]| SessionsResult::Hits {
         words: "said".into(),
         items: names.iter().map(|name| session(name)).collect(),
     };
-    let mut picker = Picker::browser("said", Look(1));
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
+    let mut picker = Picker::browser("said", ThemeItem(1));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
+    picker.browsed(
+        ThemeItem(1),
+        SessionScope::ThisDirectory,
+        &SessionsResult::Sessions(vec![session("not it")].into()),
+    );
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
 #[test]
 fn the_row_stays_when_its_session_went_to_the_trash() {
-    let session = |name: &str| Item::new(name, Choice::Open(name.into()));
-    let known =
-        |names: &[&str]| Browsed::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into());
-    let mut picker = Picker::browser("", Look(1));
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b", "c", "d"]));
+    let session = |name: &str| PickerItem::new(name, PickerChoice::Open(name.into()));
+    let known = |names: &[&str]| {
+        SessionsResult::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into())
+    };
+    let mut picker = Picker::browser("", ThemeItem(1));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b", "c", "d"]));
     picker.step(2);
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b", "d"]));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b", "d"]));
     assert_eq!(picker.chosen().unwrap().label, "d", "the same key again is not for the newest");
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["a", "b"]));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
 #[test]
 fn a_list_of_sessions_does_not_begin_at_the_one_that_is_open() {
-    let session = |name: &str| Item::new(name, Choice::Open(name.into())).tagged(name.into(), None);
+    let session =
+        |name: &str| PickerItem::new(name, PickerChoice::Open(name.into())).tagged(name.into(), None);
     let known = |names: &[&str]| {
         let sessions: Sessions = names.iter().map(|name| session(name)).collect::<Vec<_>>().into();
-        Browsed::Sessions(sessions.marking(&"open".into()))
+        SessionsResult::Sessions(sessions.marking(&"open".into()))
     };
-    let mut picker = Picker::browser("", Look(1));
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
+    let mut picker = Picker::browser("", ThemeItem(1));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
     assert_eq!(shown(&picker, 1), [("b", true)]);
     assert_eq!(picker.window(3).next().unwrap().0.note, "open here · ");
-    let mut alone = Picker::browser("", Look(1));
-    alone.browsed(Look(1), SessionScope::ThisDirectory, &known(&["open"]));
+    let mut alone = Picker::browser("", ThemeItem(1));
+    alone.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open"]));
     assert_eq!(alone.chosen().unwrap().label, "open");
 }
 
 #[test]
 fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() {
-    let mut picker = Picker::browser("said", Look(1));
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
-    let items = vec![Item::new("a", Choice::Open("a".into()))];
-    picker.browsed(Look(1), SessionScope::ThisDirectory, &Browsed::Hits { words: "said".into(), items });
+    let mut picker = Picker::browser("said", ThemeItem(1));
+    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    let items = vec![PickerItem::new("a", PickerChoice::Open("a".into()))];
+    picker.browsed(
+        ThemeItem(1),
+        SessionScope::ThisDirectory,
+        &SessionsResult::Hits { words: "said".into(), items },
+    );
     typing(&mut picker, " so");
     assert_eq!(picker.counts().0, 1, "until there is more");
-    picker.edit(Typed::clear);
+    picker.edit(LineInput::clear);
     typing(&mut picker, "other");
     assert_eq!(picker.counts().0, 0, "that was the answer to another question");
 }
@@ -122,10 +132,10 @@ fn the_choice_stays_on_the_screen() {
 #[test]
 fn a_choice_that_moved_is_told_once() {
     let mut picker = picker(&["a", "b"]);
-    assert_eq!(picker.moved(), Some(Some(Choice::Model("b".into()))));
+    assert_eq!(picker.moved(), Some(Some(PickerChoice::Model("b".into()))));
     assert_eq!(picker.moved(), None);
     picker.step(-1);
-    assert_eq!(picker.moved(), Some(Some(Choice::Model("a".into()))));
+    assert_eq!(picker.moved(), Some(Some(PickerChoice::Model("a".into()))));
     typing(&mut picker, "x");
     assert_eq!(picker.moved(), Some(None));
 }
@@ -133,11 +143,11 @@ fn a_choice_that_moved_is_told_once() {
 #[test]
 fn a_preview_that_comes_too_late_is_dropped() {
     let mut picker = picker(&["a", "b"]).previewing();
-    picker.show(&Choice::Model("a".into()), vec![Line::default()]);
-    assert_eq!(*picker.preview(), Preview::Waiting);
-    picker.show(&Choice::Model("b".into()), vec![Line::default()]);
+    picker.show(&PickerChoice::Model("a".into()), vec![Line::default()]);
+    assert_eq!(*picker.preview(), ItemPreview::Waiting);
+    picker.show(&PickerChoice::Model("b".into()), vec![Line::default()]);
     let (detail, more) = (Arc::default(), vec![Line::default()]);
-    assert_eq!(*picker.preview(), Preview::Lines { detail, more });
+    assert_eq!(*picker.preview(), ItemPreview::Lines { detail, more });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use tiller_core::event::{QueueItem, QueueKind};
 
 use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
-use super::{Chosen, Focus, Order, Then, in_order, typed};
+use super::{AfterQueueEdit, QueueAction, QueueFocus, QueueSelection, in_order, typed};
 
 /// Returns whether a key changes the text of an editor that has it.
 pub(super) fn types(key: KeyEvent) -> bool {
@@ -28,9 +28,9 @@ impl App {
     /// What a key does with the messages that wait, if the keys are theirs.
     pub(crate) fn queue_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match &self.queue.focus {
-            Focus::Away => return None,
-            Focus::Editing { .. } => return self.editing_key(key),
-            Focus::Choosing(_) => {}
+            QueueFocus::Away => return None,
+            QueueFocus::Editing { .. } => return self.editing_key(key),
+            QueueFocus::Choosing(_) => {}
         }
         let Some(command) = self.place.keymap.command(Context::Queue, key) else {
             // A letter that means nothing here isn't meant for the editor either.
@@ -39,10 +39,10 @@ impl App {
         Some(self.queue_command(command).map(Action::Queue).into_iter().collect())
     }
 
-    fn queue_command(&mut self, command: KeyCommand) -> Option<Order> {
+    fn queue_command(&mut self, command: KeyCommand) -> Option<QueueAction> {
         match command {
             KeyCommand::QueueBack => {
-                self.queue.focus = Focus::Away;
+                self.queue.focus = QueueFocus::Away;
                 self.queue.expects_removal = false;
                 if self.queue.can_put_back() {
                     self.flash(self.way_back());
@@ -53,12 +53,12 @@ impl App {
                 // What was said of them holds no longer.
                 self.notes.flash = None;
                 self.queue.let_go.retain(|id| !removed.iter().any(|back| back.item.id == *id));
-                return Some(Order::PutBack(removed));
+                return Some(QueueAction::PutBack(removed));
             }
             KeyCommand::QueueClear if !self.work.queue.is_empty() => {
                 self.queue.expects_removal = true;
                 self.queue.let_go = self.work.queue.iter().map(|item| item.id.clone()).collect();
-                return Some(Order::Clear);
+                return Some(QueueAction::Clear);
             }
             command => return self.command_for_chosen(command),
         }
@@ -75,9 +75,9 @@ impl App {
     /// Gives the keys to the message of a row; says whether it was chosen already. One that is edited is gone on with.
     pub(crate) fn click_waiting(&mut self, row: usize) -> bool {
         let before = match &self.queue.focus {
-            Focus::Editing { .. } => return false,
-            Focus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
-            Focus::Away => None,
+            QueueFocus::Editing { .. } => return false,
+            QueueFocus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
+            QueueFocus::Away => None,
         };
         self.queue.let_go.clear();
         self.choose_row(row);
@@ -96,14 +96,14 @@ impl App {
     }
 
     /// What is done with the message that is chosen.
-    fn command_for_chosen(&mut self, command: KeyCommand) -> Option<Order> {
-        let Focus::Choosing(Some(Chosen { id, row })) = &self.queue.focus else { return None };
+    fn command_for_chosen(&mut self, command: KeyCommand) -> Option<QueueAction> {
+        let QueueFocus::Choosing(Some(QueueSelection { id, row })) = &self.queue.focus else { return None };
         let (id, row) = (id.clone(), *row);
         let item = self.work.queue.iter().find(|item| item.id == id)?.clone();
         match command {
             KeyCommand::QueueUp => self.choose_row(row.saturating_sub(1)),
             KeyCommand::QueueDown => self.choose_row(row + 1),
-            KeyCommand::QueueEdit => return self.begin_editing(Chosen { id, row }, &item),
+            KeyCommand::QueueEdit => return self.begin_editing(QueueSelection { id, row }, &item),
             KeyCommand::QueueEarlier => return self.place_beside(&item, row.checked_sub(1)?),
             KeyCommand::QueueLater => return self.place_beside(&item, row + 1),
             KeyCommand::QueueTurn => {
@@ -111,11 +111,11 @@ impl App {
                     QueueKind::Steer => QueueKind::FollowUp,
                     QueueKind::FollowUp => QueueKind::Steer,
                 };
-                return Some(Order::Turn(id, kind));
+                return Some(QueueAction::Turn(id, kind));
             }
             KeyCommand::QueueRelease if item.held => {
                 self.queue.let_go = vec![id.clone()];
-                return Some(Order::Release(id));
+                return Some(QueueAction::Release(id));
             }
             KeyCommand::QueueRelease => self.flash("it isn't held: it goes in by itself"),
             KeyCommand::QueueRemove => return Some(self.remove(&item, row)),
@@ -125,18 +125,18 @@ impl App {
     }
 
     /// Takes the chosen message out; the next one is chosen already, so that nobody is told that it is gone.
-    fn remove(&mut self, item: &QueueItem, row: usize) -> Order {
+    fn remove(&mut self, item: &QueueItem, row: usize) -> QueueAction {
         let place = self.work.queue.iter().position(|waiting| waiting.id == item.id).unwrap_or(0);
         let rows = in_order(&self.work.queue);
         let next = rows.get(row + 1).or_else(|| rows.get(row.checked_sub(1)?));
-        let chosen = next.map(|next| Chosen { id: next.id.clone(), row });
-        self.queue.focus = Focus::Choosing(chosen);
+        let chosen = next.map(|next| QueueSelection { id: next.id.clone(), row });
+        self.queue.focus = QueueFocus::Choosing(chosen);
         self.queue.expects_removal = true;
-        Order::Remove(item.id.clone(), place)
+        QueueAction::Remove(item.id.clone(), place)
     }
 
     /// Changes places with the message of another row, if that is of the same kind: what steers always goes first.
-    fn place_beside(&mut self, item: &QueueItem, row: usize) -> Option<Order> {
+    fn place_beside(&mut self, item: &QueueItem, row: usize) -> Option<QueueAction> {
         let other = *in_order(&self.work.queue).get(row)?;
         if other.kind != item.kind {
             let key = self.place.keymap.key_of(KeyCommand::QueueTurn);
@@ -145,16 +145,16 @@ impl App {
         }
         // The engine counts without the message itself: before one above it, behind one below it, both are that one's place.
         let place = self.work.queue.iter().position(|waiting| waiting.id == other.id)?;
-        Some(Order::Place(item.id.clone(), place))
+        Some(QueueAction::Place(item.id.clone(), place))
     }
 
     /// A message that might go in any moment is held for as long as it is edited.
-    fn begin_editing(&mut self, chosen: Chosen, item: &QueueItem) -> Option<Order> {
+    fn begin_editing(&mut self, chosen: QueueSelection, item: &QueueItem) -> Option<QueueAction> {
         let (shown, draft) = (typed(item), Box::new(self.editor.put_aside()));
         self.editor.set_text(&shown);
-        let then = if item.held { Then::Stays } else { Then::Goes };
-        self.queue.focus = Focus::Editing { chosen, shown, draft, then };
-        (then == Then::Goes).then(|| Order::Hold(item.id.clone()))
+        let then = if item.held { AfterQueueEdit::Stays } else { AfterQueueEdit::Goes };
+        self.queue.focus = QueueFocus::Editing { chosen, shown, draft, then };
+        (then == AfterQueueEdit::Goes).then(|| QueueAction::Hold(item.id.clone()))
     }
 
     /// While a message that waits is in the editor, Enter puts it back in its place and Esc leaves it as it was.
@@ -175,20 +175,20 @@ impl App {
             self.flash(format!("there is nothing to send; {key} leaves it as it was"));
             return Vec::new();
         }
-        let Focus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
+        let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
             return Vec::new();
         };
         let words = self.editor.expanded();
         self.editor.take_up(*draft);
         // After a failure everything waits for the user's word, and this is about its words.
-        let then = if self.work.failed { Then::Stays } else { then };
+        let then = if self.work.failed { AfterQueueEdit::Stays } else { then };
         let order = match then {
-            _ if words != shown => Some(Order::Edit(chosen.id.clone(), words, then)),
-            Then::Goes => Some(Order::Release(chosen.id.clone())),
-            Then::Stays => None,
+            _ if words != shown => Some(QueueAction::Edit(chosen.id.clone(), words, then)),
+            AfterQueueEdit::Goes => Some(QueueAction::Release(chosen.id.clone())),
+            AfterQueueEdit::Stays => None,
         };
         self.queue.let_go = vec![chosen.id.clone()];
-        self.queue.focus = Focus::Choosing(Some(chosen));
+        self.queue.focus = QueueFocus::Choosing(Some(chosen));
         order.map(Action::Queue).into_iter().collect()
     }
 
@@ -201,15 +201,15 @@ impl App {
     /// Leaves the message as it was. What was typed is in the history. When the run ended meanwhile it waits held, like all others.
     fn leave_editing(&mut self) -> Vec<Action> {
         let mut order = None;
-        if let Focus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
+        if let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
             let words = self.editor.expanded();
             if words != shown && !words.trim().is_empty() {
                 self.editor.remember(&words);
             }
             self.editor.take_up(*draft);
-            let goes = then == Then::Goes && self.work.running_since.is_some();
-            order = goes.then(|| Action::Queue(Order::Release(chosen.id.clone())));
-            self.queue.focus = Focus::Choosing(Some(chosen));
+            let goes = then == AfterQueueEdit::Goes && self.work.running_since.is_some();
+            order = goes.then(|| Action::Queue(QueueAction::Release(chosen.id.clone())));
+            self.queue.focus = QueueFocus::Choosing(Some(chosen));
         }
         order.into_iter().collect()
     }

@@ -4,63 +4,63 @@ use tiller_core::id::QueueId;
 use tiller_engine::queue::QueueEdit;
 use tiller_engine::{AgentError, AgentSession};
 
-use super::super::app::Report;
-use super::super::perform::failed;
-use super::{Order, Outcome, Removed, Then};
+use super::super::app::TaskResult;
+use super::super::executor::failed;
+use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
 
 /// Carries out an order. That a message is gone is no error: it was delivered at that moment.
 ///
 /// # Errors
 /// When the change could not be kept.
-pub(crate) async fn perform(agent: &AgentSession, order: Order) -> Result<Vec<Report>, AgentError> {
+pub(crate) async fn perform(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
     let words = match &order {
-        Order::Edit(_, words, _) => Some(words.clone()),
+        QueueAction::Edit(_, words, _) => Some(words.clone()),
         // The change of the queue tells that it is gone.
-        Order::Hold(_) => return carry_out(agent, order).await.or_else(gone_already),
+        QueueAction::Hold(_) => return carry_out(agent, order).await.or_else(gone_already),
         _ => None,
     };
     match carry_out(agent, order).await {
-        Err(AgentError::Gone(_)) => Ok(vec![Outcome::Gone(words).into()]),
+        Err(AgentError::Gone(_)) => Ok(vec![QueueOutcome::Gone(words).into()]),
         done => done,
     }
 }
 
-async fn carry_out(agent: &AgentSession, order: Order) -> Result<Vec<Report>, AgentError> {
+async fn carry_out(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
     match order {
-        Order::Hold(id) => agent.hold_queued(id).await.map(|()| Vec::new()),
-        Order::Edit(id, words, then) => {
+        QueueAction::Hold(id) => agent.hold_queued(id).await.map(|()| Vec::new()),
+        QueueAction::Edit(id, words, then) => {
             let text = Some(agent.expand(words).await?);
             let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
-            if then == Then::Goes {
+            if then == AfterQueueEdit::Goes {
                 release(agent, id).await.or_else(gone_already)?;
             }
             Ok(edited)
         }
-        Order::Place(id, place) => {
+        QueueAction::Place(id, place) => {
             edit(agent, id, QueueEdit { place: Some(place), ..QueueEdit::default() }).await
         }
-        Order::Turn(id, kind) => {
+        QueueAction::Turn(id, kind) => {
             edit(agent, id, QueueEdit { kind: Some(kind), ..QueueEdit::default() }).await
         }
-        Order::Release(id) => release(agent, id).await,
-        Order::Remove(id, place) => {
+        QueueAction::Release(id) => release(agent, id).await,
+        QueueAction::Remove(id, place) => {
             let item = agent.remove_queued(id).await?;
-            Ok(vec![Outcome::Removed(vec![Removed { item, place }]).into()])
+            Ok(vec![QueueOutcome::Removed(vec![RemovedMessages { item, place }]).into()])
         }
-        Order::Clear => {
+        QueueAction::Clear => {
             let items = agent.clear_queue(None).await?;
-            let removed = items.into_iter().enumerate().map(|(place, item)| Removed { item, place });
-            Ok(vec![Outcome::Removed(removed.collect()).into()])
+            let removed = items.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place });
+            Ok(vec![QueueOutcome::Removed(removed.collect()).into()])
         }
-        Order::PutBack(removed) => Ok(put_back(agent, removed).await),
+        QueueAction::PutBack(removed) => Ok(put_back(agent, removed).await),
     }
 }
 
-async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<Report>, AgentError> {
+async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<TaskResult>, AgentError> {
     agent.release_queued(id).await.map(|()| Vec::new())
 }
 
-fn gone_already(error: AgentError) -> Result<Vec<Report>, AgentError> {
+fn gone_already(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     match error {
         AgentError::Gone(_) => Ok(Vec::new()),
         error => Err(error),
@@ -68,18 +68,18 @@ fn gone_already(error: AgentError) -> Result<Vec<Report>, AgentError> {
 }
 
 /// Lets messages wait again. Those that can't be kept waiting are drafts: they are nowhere else any more.
-async fn put_back(agent: &AgentSession, removed: Vec<Removed>) -> Vec<Report> {
+async fn put_back(agent: &AgentSession, removed: Vec<RemovedMessages>) -> Vec<TaskResult> {
     let mut removed = removed.into_iter();
-    while let Some(Removed { item, place }) = removed.next() {
+    while let Some(RemovedMessages { item, place }) = removed.next() {
         if let Err(error) = agent.put_back(item.clone(), place).await {
             let rest = std::iter::once(item).chain(removed.map(|removed| removed.item));
-            return vec![Report::Queue(rest.collect()), failed(&error, None)];
+            return vec![TaskResult::Queue(rest.collect()), failed(&error, None)];
         }
     }
     Vec::new()
 }
 
-async fn edit(agent: &AgentSession, id: QueueId, edit: QueueEdit) -> Result<Vec<Report>, AgentError> {
+async fn edit(agent: &AgentSession, id: QueueId, edit: QueueEdit) -> Result<Vec<TaskResult>, AgentError> {
     agent.edit_queued(id, edit).await.map(|_| Vec::new())
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let agent = SessionBuilder::new(providers).start(folder.path()).unwrap();
         agent.close().await.unwrap();
-        let removed = ["one", "two"].map(|text| Removed {
+        let removed = ["one", "two"].map(|text| RemovedMessages {
             item: QueueItem {
                 id: text.into(),
                 kind: QueueKind::Steer,
@@ -113,8 +113,10 @@ mod tests {
             },
             place: 0,
         });
-        let reports = perform(&agent, Order::PutBack(removed.to_vec())).await.unwrap();
-        let [Report::Queue(items), Report::Failed { .. }] = &reports[..] else { panic!("{reports:?}") };
+        let reports = perform(&agent, QueueAction::PutBack(removed.to_vec())).await.unwrap();
+        let [TaskResult::Queue(items), TaskResult::Failed { .. }] = &reports[..] else {
+            panic!("{reports:?}")
+        };
         assert_eq!(items.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["one", "two"]);
     }
 }

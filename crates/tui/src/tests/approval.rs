@@ -6,9 +6,9 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Previ
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
-use super::stage::{SIZES, Stage, at_work, state};
-use crate::app::{Action, InList, Input, Loaded, Report, Say};
-use crate::transcript::Newest;
+use super::harness::{SIZES, Stage, at_work, state};
+use crate::app::{Action, ListAction, LoadedSession, Msg, Submit, TaskResult};
+use crate::transcript::NewestMarker;
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
     ApprovalRequest {
@@ -42,8 +42,8 @@ impl Stage {
     fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
         let live = InFlight { approvals, running_since: Some(UnixMs(self.now)), ..InFlight::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), live };
-        let newest = Newest::default();
-        self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
+        let newest = NewestMarker::default();
+        self.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     }
 }
 
@@ -201,12 +201,12 @@ fn approval_mode_key_goes_to_the_next_mode() {
     ] {
         stage.app.facts.approval = mode.into();
         let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
-        assert_eq!(actions, [Action::InList(InList::SetApproval(next))], "{mode}");
+        assert_eq!(actions, [Action::InList(ListAction::SetApproval(next))], "{mode}");
     }
     let mut stage = asking(120, 40);
     stage.asked(command("cargo test"));
     let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
-    assert_eq!(actions, [Action::InList(InList::SetApproval(ApprovalMode::Auto))], "while it asks");
+    assert_eq!(actions, [Action::InList(ListAction::SetApproval(ApprovalMode::Auto))], "while it asks");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn what_keys_pass_by_without_a_frame_was_not_seen() {
         // All in one read.
         for _ in 0..40 {
             for (code, modifiers) in keys {
-                stage.app.update(Input::Key(KeyEvent::new(code, modifiers)), UnixMs(stage.now));
+                stage.app.update(Msg::Key(KeyEvent::new(code, modifiers)), UnixMs(stage.now));
             }
         }
         stage.screen();
@@ -413,7 +413,7 @@ fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
     stage.type_text("nd first the tests");
     assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Say::Steer("and first the tests".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer("and first the tests".into()))), "{sent:?}");
     assert_eq!(stage.letter('a'), [Action::Decide("c2".into(), Decision::Session)]);
 }
 
@@ -434,10 +434,10 @@ fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares
     stage.asked(ApprovalRequest { tool_call_id: "c6".into(), ..command("cargo test three") });
     assert_eq!(stage.key(KeyCode::Enter), [], "what was said of the one before doesn't count");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Say::Steer("y".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer("y".into()))), "{sent:?}");
     stage.type_text("no");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Say::Steer("no".into()))), "a word is a message: {sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer("no".into()))), "a word is a message: {sent:?}");
 }
 
 #[test]
@@ -495,7 +495,7 @@ fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again
     stage.wait(200);
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Say(Say::Hurry)]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Say(Submit::Hurry)]);
 }
 
 #[test]
@@ -536,7 +536,7 @@ fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_do
     assert!(stage.screen().contains("once more sends it"), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "use nextest");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Say::Steer("use nextest".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer("use nextest".into()))), "{sent:?}");
 }
 
 #[test]
@@ -787,7 +787,9 @@ fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
     stage.type_text("look at the tests first");
     stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
     assert_eq!(stage.app.editor.text(), "look at the tests first");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("look at the tests first".into()))));
+    assert!(
+        stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("look at the tests first".into())))
+    );
 }
 
 #[test]
@@ -817,7 +819,7 @@ fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
     assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: because"));
     stage.asked(command("cargo test"));
     stage.type_text("d");
-    stage.input(Input::Paste("it is slow".into()));
+    stage.input(Msg::Paste("it is slow".into()));
     assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: it is slow"));
 }
 
@@ -867,7 +869,7 @@ fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
     let mut stage = asking(80, 24);
     stage.asked(command("rm -r build"));
     stage.type_text("a");
-    stage.input(Input::Paste("nd then this".into()));
+    stage.input(Msg::Paste("nd then this".into()));
     stage.wait(400);
     assert_eq!((stage.app.editor.text(), stage.actions.len()), ("and then this".to_owned(), 0));
 }

@@ -9,9 +9,9 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::stage::{SIZES, START, Stage, state, text};
-use crate::app::{Action, Beside, Input, Loaded, Report};
-use crate::perform::{count_branches, look_up, newest, read_part};
+use super::harness::{SIZES, START, Stage, state, text};
+use crate::app::{Action, BackgroundJob, LoadedSession, Msg, TaskResult};
+use crate::executor::{count_branches, look_up, newest, read_part};
 
 /// A front end over a session that goes several ways.
 struct Parting {
@@ -46,8 +46,8 @@ impl Parting {
     fn load(&mut self) -> String {
         let newest = newest(&self.writer.reader());
         let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-        let loaded = Loaded { snapshot, newest };
-        self.stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+        let loaded = LoadedSession { snapshot, newest };
+        self.stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
         self.look()
     }
 
@@ -56,7 +56,7 @@ impl Parting {
         let reader = self.writer.reader();
         loop {
             self.stage.screen();
-            self.stage.input(Input::Tick);
+            self.stage.input(Msg::Tick);
             let actions = std::mem::take(&mut self.stage.actions);
             if actions.is_empty() {
                 return self.stage.screen();
@@ -64,24 +64,24 @@ impl Parting {
             for action in actions {
                 let mut reports = Vec::new();
                 match action {
-                    Action::Beside(Beside::Read(wanted)) => reports.push(read_part(&reader, wanted)),
-                    Action::Beside(Beside::CountBranches(epoch)) => {
+                    Action::Beside(BackgroundJob::Read(wanted)) => reports.push(read_part(&reader, wanted)),
+                    Action::Beside(BackgroundJob::CountBranches(epoch)) => {
                         reports.push(count_branches(&reader, epoch))
                     }
-                    Action::Beside(Beside::Search(lookup)) => look_up(&reader, &lookup, |found| {
-                        reports.push(Report::Found(found));
+                    Action::Beside(BackgroundJob::Search(lookup)) => look_up(&reader, &lookup, |found| {
+                        reports.push(TaskResult::Found(found));
                         true
                     }),
                     _ => {}
                 }
-                reports.into_iter().for_each(|report| self.stage.input(Input::Report(report)));
+                reports.into_iter().for_each(|report| self.stage.input(Msg::Report(report)));
             }
         }
     }
 
     /// The screen after a key, and after what is read because of it.
     fn press(&mut self, key: impl Into<KeyEvent>) -> String {
-        self.stage.input(Input::Key(key.into()));
+        self.stage.input(Msg::Key(key.into()));
         self.look()
     }
 
@@ -149,7 +149,7 @@ fn a_search_finds_branch_points_and_what_stands_behind_them() {
     session.load();
     for (words, shown) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
         session.press(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::CONTROL));
-        session.stage.input(Input::Paste(words.to_owned()));
+        session.stage.input(Msg::Paste(words.to_owned()));
         let screen = session.look();
         assert!(screen.contains(shown) && screen.contains("1 of 1"), "{screen}");
         session.press(KeyCode::Esc);

@@ -3,17 +3,17 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
 
-use super::stage::{Stage, at_work};
+use super::harness::{Stage, at_work};
 use super::summaries::compaction_fails;
-use crate::app::{Action, Beside, Change, Input, List, ListNews, Report};
-use crate::picker::{Choice, Item};
-use crate::queue::Order;
+use crate::app::{Action, BackgroundJob, ListKind, ListResult, Msg, SessionEdit, TaskResult};
+use crate::picker::{PickerChoice, PickerItem};
+use crate::queue::QueueAction;
 
 impl Stage {
     pub(super) fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {
         self.actions.clear();
         let event = MouseEvent { kind, column: 6, row, modifiers: KeyModifiers::NONE };
-        self.input(Input::Mouse(event));
+        self.input(Msg::Mouse(event));
         std::mem::take(&mut self.actions)
     }
 
@@ -41,9 +41,14 @@ impl Stage {
 /// A list of so many models, the first one chosen.
 fn list(stage: &mut Stage, count: usize) {
     stage.control('l');
-    let items =
-        (1..=count).map(|n| Item::new(format!("model {n:03}"), Choice::Model(format!("m{n}")))).collect();
-    stage.input(Input::Report(Report::List(ListNews::Items { list: List::Models, items, selected: 0 })));
+    let items = (1..=count)
+        .map(|n| PickerItem::new(format!("model {n:03}"), PickerChoice::Model(format!("m{n}"))))
+        .collect();
+    stage.input(Msg::Report(TaskResult::List(ListResult::Items {
+        list: ListKind::Models,
+        items,
+        selected: 0,
+    })));
 }
 
 #[test]
@@ -52,7 +57,7 @@ fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
     list(&mut stage, 100);
     assert_eq!(stage.click_on("model 010"), []);
     assert!(stage.screen().contains("▸ model 010"), "{}", stage.screen());
-    assert_eq!(stage.click_on("model 010"), [Action::Change(Change::SetModel("m10".into()))]);
+    assert_eq!(stage.click_on("model 010"), [Action::Change(SessionEdit::SetModel("m10".into()))]);
     assert!(stage.app.popups.is_empty());
 }
 
@@ -61,18 +66,18 @@ fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click()
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(SessionEdit::SetModel("m1".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.type_text("042");
     assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
-    assert_eq!(stage.click_on("▸ model 042"), [Action::Change(Change::SetModel("m42".into()))]);
+    assert_eq!(stage.click_on("▸ model 042"), [Action::Change(SessionEdit::SetModel("m42".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.key(KeyCode::Down);
     assert_eq!(
         stage.click_on("▸ model 002"),
-        [Action::Change(Change::SetModel("m2".into()))],
+        [Action::Change(SessionEdit::SetModel("m2".into()))],
         "a key went to it"
     );
 }
@@ -117,16 +122,16 @@ fn the_wheel_goes_through_a_list() {
 fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_took() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 3);
-    let fork = Item::new("go on in a fork", Choice::ForkOf("/s/1.jsonl".into()));
-    let question = crate::question::Question { title: "late".into(), items: vec![fork] };
-    stage.input(Input::Report(Report::Ask(question)));
+    let fork = PickerItem::new("go on in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
+    let question = crate::dialog::Dialog { title: "late".into(), items: vec![fork] };
+    stage.input(Msg::Report(TaskResult::Ask(question)));
     assert_eq!(stage.click_on("go on in a fork"), [], "it has only just come");
     stage.wait(400);
     assert_eq!(stage.click_on("go on in a fork").len(), 1);
     assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
     stage.wait(400);
     assert_eq!(stage.click_on("▸ model 001"), []);
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(SessionEdit::SetModel("m1".into()))]);
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
     assert_eq!(stage.click_on("▸ try again"), []);
     assert_eq!(
         stage.click_on("▸ try again"),
-        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
@@ -163,7 +168,7 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
     assert_eq!(stage.click_on("▸ auto"), []);
     let actions = stage.click_on("▸ auto");
     assert!(
-        actions.iter().any(|action| matches!(action, Action::Beside(Beside::Keep { .. }))),
+        actions.iter().any(|action| matches!(action, Action::Beside(BackgroundJob::Keep { .. }))),
         "{actions:?}"
     );
     stage.wait(400);
@@ -211,7 +216,7 @@ fn a_message_that_waits_is_chosen_by_a_click_and_edited_by_another() {
     stage.wheel_on(MouseEventKind::ScrollDown, "the first of them");
     stage.wheel_on(MouseEventKind::ScrollUp, "the first of them");
     let actions = stage.click_on("▸ ↳ next    the second");
-    assert_eq!(actions, [Action::Queue(Order::Hold("second".into()))]);
+    assert_eq!(actions, [Action::Queue(QueueAction::Hold("second".into()))]);
     assert_eq!(stage.app.editor.text(), "the second of them");
     assert_eq!(stage.click_on("the first of them"), [], "one is edited");
     stage.key(KeyCode::Esc);
@@ -223,7 +228,7 @@ fn a_message_that_waits_is_chosen_by_a_click_and_edited_by_another() {
 fn the_wheel_elsewhere_scrolls_whatever_is_offered() {
     let mut stage = Stage::new(80, 24);
     let lines: Vec<String> = (1..=60).map(|n| format!("- {n}")).collect();
-    stage.answer(vec![super::stage::text(&lines.join("\n"))]);
+    stage.answer(vec![super::harness::text(&lines.join("\n"))]);
     stage.type_text("/");
     let before = stage.screen();
     stage.mouse_at(MouseEventKind::ScrollUp, 3);

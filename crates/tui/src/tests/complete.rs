@@ -8,24 +8,26 @@ use tiller_core::setting;
 use tiller_engine::{ApprovalMode, CommandSource, SessionState, SlashCommand};
 use tiller_provider::catalog::ImageInput;
 
-use super::stage::{SIZES, Stage, state};
-use crate::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report, Say};
-use crate::attach::Picture;
-use crate::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
-use crate::picker::{self, Choice, Item};
+use super::harness::{SIZES, Stage, state};
+use crate::app::{
+    Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, Submit, TaskResult,
+};
+use crate::attach::AttachedImage;
+use crate::completion::{ArgumentValues, FileList, PathKind, PathQuery, Ranking, list};
+use crate::picker::{self, PickerChoice, PickerItem};
 
 impl Stage {
-    pub(super) fn told(&mut self, report: Report) -> Vec<Action> {
+    pub(super) fn told(&mut self, report: TaskResult) -> Vec<Action> {
         self.actions.clear();
-        self.input(Input::Report(report));
+        self.input(Msg::Report(report));
         std::mem::take(&mut self.actions)
     }
 
     /// Does what the performer would do about files.
     fn ranked(&mut self, actions: Vec<Action>) {
         for action in actions {
-            if let Action::InList(InList::RankFiles(ranking)) = action {
-                self.told(Report::List(ListNews::Ranked(ranking.done())));
+            if let Action::InList(ListAction::RankFiles(ranking)) = action {
+                self.told(TaskResult::List(ListResult::Ranked(ranking.done())));
             }
         }
     }
@@ -49,12 +51,12 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
         stage.type_text("look at ");
         assert_eq!(
             stage.key(KeyCode::Char('@')),
-            [Action::InList(InList::WalkFiles("/home/ada/code/conf".into()))]
+            [Action::InList(ListAction::WalkFiles("/home/ada/code/conf".into()))]
         );
-        let actions = stage.told(Report::List(ListNews::Files(files())));
+        let actions = stage.told(TaskResult::List(ListResult::Files(files())));
         assert_eq!(
             actions,
-            [Action::InList(InList::RankFiles(Ranking { files: files(), words: String::new() }))]
+            [Action::InList(ListAction::RankFiles(Ranking { files: files(), words: String::new() }))]
         );
         stage.ranked(actions);
         stage.types("ma");
@@ -64,7 +66,7 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
         stage.types("and @notes");
         stage.key(KeyCode::Tab);
         assert_eq!(stage.app.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
-        let sent = Say::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
+        let sent = Submit::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
         assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
     }
 }
@@ -73,7 +75,7 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
 fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
     let mut stage = Stage::new(80, 24);
     stage.key(KeyCode::Char('@'));
-    let asked = stage.told(Report::List(ListNews::Files(files())));
+    let asked = stage.told(TaskResult::List(ListResult::Files(files())));
     stage.ranked(asked);
     let asked: Vec<Action> = "ma".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
     assert_eq!(stage.key(KeyCode::Tab), []);
@@ -102,15 +104,15 @@ fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
 #[test]
 fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("what is @sho");
     assert_eq!(stage.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
     assert_eq!(stage.app.editor.text(), "what is ");
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
-    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    stage.told(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
     assert_eq!(stage.app.editor.text(), "what is [image #1: 3×2] ");
-    let sent = Say::Steer("what is [image #1: 3×2] ".into());
-    let sent = Action::Say(Say::WithPictures(Box::new(sent), vec![image]));
+    let sent = Submit::Steer("what is [image #1: 3×2] ".into());
+    let sent = Action::Say(Submit::WithPictures(Box::new(sent), vec![image]));
     assert!(stage.key(KeyCode::Enter).contains(&sent));
 }
 
@@ -118,9 +120,9 @@ fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
 fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
     let mut stage = Stage::new(80, 24);
     let text_only = SessionState { sight: ImageInput::Unsupported, ..state() };
-    stage.told(Report::State(Box::new(text_only)));
+    stage.told(TaskResult::State(Box::new(text_only)));
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
-    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    stage.told(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
     assert!(stage.screen().contains("claude-sonnet-4-5 takes no images; ctrl+l chooses another model"));
     assert_eq!(stage.key(KeyCode::Enter), []);
     assert!(
@@ -131,32 +133,32 @@ fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
     assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
     stage.type_text("what is it?");
     assert_eq!(stage.key(KeyCode::Enter), [], "another message is another question");
-    let said = Say::Steer("[image #1: 3×2] what is it?".into());
-    let sent = Action::Say(Say::WithPictures(Box::new(said), vec![image]));
+    let said = Submit::Steer("[image #1: 3×2] what is it?".into());
+    let sent = Action::Say(Submit::WithPictures(Box::new(said), vec![image]));
     assert!(stage.key(KeyCode::Enter).contains(&sent));
     stage.types("see @a.png ");
     assert_eq!(stage.key(KeyCode::Enter), [], "so is one that is only named");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @a.png ".into()))));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("see @a.png ".into()))));
 }
 
 #[test]
 fn esc_puts_the_offers_away_and_what_is_typed_stays() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("see @src");
     assert!(stage.screen().contains("src/main.rs"));
     stage.key(KeyCode::Esc);
     assert!(!stage.screen().contains("src/main.rs"));
     assert_eq!(stage.app.editor.text(), "see @src");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @src".into()))));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("see @src".into()))));
 }
 
 #[test]
 fn a_file_that_is_typed_in_full_is_sent_by_enter() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("see @docs/map.md");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @docs/map.md".into()))));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("see @docs/map.md".into()))));
 }
 
 #[test]
@@ -167,7 +169,7 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
     ];
     for (names, typed, expected) in cases {
         let mut stage = Stage::new(80, 24);
-        stage.told(Report::List(ListNews::Files(Arc::new(FileList::from(names)))));
+        stage.told(TaskResult::List(ListResult::Files(Arc::new(FileList::from(names)))));
         stage.types(typed);
         for expected in expected {
             // What follows from the text is looked at after the key.
@@ -178,16 +180,16 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
     }
     // A folder that is meant as it stands is sent.
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("@src/");
     assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("@src/".into()))));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("@src/".into()))));
 }
 
 #[test]
 fn files_that_were_ranked_for_other_words_are_not_offered() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     let early = stage.key(KeyCode::Char('@'));
     stage.key(KeyCode::Char('m'));
     stage.ranked(early);
@@ -203,15 +205,15 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
     let mut stage = Stage::new(80, 24);
     stage.app.place.cwd = folder.path().to_owned();
     stage.type_text("see ./m");
-    let wanted = Wanted {
-        purpose: Purpose::Word,
+    let wanted = PathQuery {
+        purpose: PathKind::Word,
         before: "see ./m".into(),
         typed: "./m".into(),
         cwd: folder.path().into(),
         home: stage.app.place.home.clone(),
     };
-    assert_eq!(stage.key(KeyCode::Tab), [Action::InList(InList::ListPaths(wanted.clone()))]);
-    stage.told(Report::List(ListNews::Listed(list(wanted))));
+    assert_eq!(stage.key(KeyCode::Tab), [Action::InList(ListAction::ListPaths(wanted.clone()))]);
+    stage.told(TaskResult::List(ListResult::Listed(list(wanted))));
     assert_eq!(stage.app.editor.text(), "see ./ma");
     assert!(stage.screen().contains("map.rs"), "{}", stage.screen());
     stage.key(KeyCode::Down);
@@ -230,10 +232,10 @@ fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
     let press = |stage: &mut Stage, code| {
         let mut actions = stage.key(code);
         while let Some(at) =
-            actions.iter().position(|action| matches!(action, Action::InList(InList::ListPaths(_))))
+            actions.iter().position(|action| matches!(action, Action::InList(ListAction::ListPaths(_))))
         {
-            let Action::InList(InList::ListPaths(wanted)) = actions.remove(at) else { unreachable!() };
-            actions.extend(stage.told(Report::List(ListNews::Listed(list(wanted)))));
+            let Action::InList(ListAction::ListPaths(wanted)) = actions.remove(at) else { unreachable!() };
+            actions.extend(stage.told(TaskResult::List(ListResult::Listed(list(wanted)))));
         }
         actions
     };
@@ -257,7 +259,7 @@ fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
         types(&mut stage, whole);
         assert!(stage.screen().contains(" ▸ "), "{whole}: {}", stage.screen());
         let sent = press(&mut stage, KeyCode::Enter);
-        assert!(sent.contains(&Action::Say(Say::Steer(whole.into()))), "{whole}: {sent:?}");
+        assert!(sent.contains(&Action::Say(Submit::Steer(whole.into()))), "{whole}: {sent:?}");
     }
 }
 
@@ -268,24 +270,25 @@ fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
     let mut stage = Stage::new(80, 24);
     stage.app.place.home = Some(folder.path().to_owned());
     stage.type_text("@~/");
-    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Char('m'))[..] else {
+    let [Action::InList(ListAction::ListPaths(wanted))] = &stage.key(KeyCode::Char('m'))[..] else {
         panic!("it is looked for")
     };
     assert_eq!(stage.key(KeyCode::Tab), []);
-    stage.told(Report::List(ListNews::Listed(list(wanted.clone()))));
+    stage.told(TaskResult::List(ListResult::Listed(list(wanted.clone()))));
     assert_eq!(stage.app.editor.text(), "@~/map.md ");
 }
 
 #[test]
 fn what_follows_a_command_is_offered_too() {
     let mut stage = Stage::new(80, 24);
-    let models = Words::Of(List::Models);
+    let models = ArgumentValues::Of(ListKind::Models);
     stage.types("/model");
-    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(models))]);
-    let model = |name: &str| Item::new(name, Choice::Model(name.into())).with_note("thinks · 200k");
-    let locked = Item::new("openai/o3", Choice::Cant("no key".into()));
+    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(ListAction::GatherWords(models))]);
+    let model =
+        |name: &str| PickerItem::new(name, PickerChoice::Model(name.into())).with_note("thinks · 200k");
+    let locked = PickerItem::new("openai/o3", PickerChoice::Cant("no key".into()));
     let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
-    stage.told(Report::List(ListNews::Words { of: models, items }));
+    stage.told(TaskResult::List(ListResult::Words { of: models, items }));
     stage.types("hai");
     for (width, height) in SIZES {
         stage.resize(width, height);
@@ -293,17 +296,17 @@ fn what_follows_a_command_is_offered_too() {
     }
     let actions = stage.key(KeyCode::Enter);
     assert!(
-        actions.contains(&Action::Change(Change::SetModel("anthropic/claude-haiku-4-5".into()))),
+        actions.contains(&Action::Change(SessionEdit::SetModel("anthropic/claude-haiku-4-5".into()))),
         "{actions:?}"
     );
     stage.types("/model");
     assert_eq!(
         stage.key(KeyCode::Char(' ')),
-        [Action::InList(InList::GatherWords(models))],
+        [Action::InList(ListAction::GatherWords(models))],
         "others may be there by now"
     );
     assert!(
-        stage.key(KeyCode::Enter).contains(&Action::InList(InList::Gather(List::Models))),
+        stage.key(KeyCode::Enter).contains(&Action::InList(ListAction::Gather(ListKind::Models))),
         "nothing was typed of a name"
     );
 }
@@ -311,9 +314,12 @@ fn what_follows_a_command_is_offered_too() {
 #[test]
 fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     for (line, expected) in [
-        ("/approval ro", Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))),
-        ("/theme gruv", Action::Beside(Beside::Keep { setting: &setting::THEME, value: "gruvbox".into() })),
-        ("/settings steerpt", Action::InList(InList::Gather(List::Settings))),
+        ("/approval ro", Action::InList(ListAction::SetApproval(ApprovalMode::ReadOnly))),
+        (
+            "/theme gruv",
+            Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: "gruvbox".into() }),
+        ),
+        ("/settings steerpt", Action::InList(ListAction::Gather(ListKind::Settings))),
     ] {
         let mut stage = Stage::new(80, 24);
         stage.types(line);
@@ -333,7 +339,7 @@ fn behind_a_settings_name_what_it_may_be_is_offered() {
     let mut stage = Stage::new(80, 24);
     stage.types("/settings approval au");
     assert!(stage.screen().contains("approval auto"), "{}", stage.screen());
-    let auto = Action::InList(InList::Set(&tiller_core::setting::APPROVAL, "auto".into()));
+    let auto = Action::InList(ListAction::Set(&tiller_core::setting::APPROVAL, "auto".into()));
     assert!(stage.key(KeyCode::Enter).contains(&auto), "it is taken and done");
     stage.types("/settings max_turns ");
     assert!(!stage.screen().contains("approval auto"), "{}", stage.screen());
@@ -343,12 +349,12 @@ fn behind_a_settings_name_what_it_may_be_is_offered() {
 fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
-        let of = Words::Of(List::Thinking);
+        let of = ArgumentValues::Of(ListKind::Thinking);
         stage.types("/thinking");
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(ListAction::GatherWords(of))]);
         let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
         let levels = picker::Levels { can, current: ThinkingLevel::Low, model: state().model };
-        stage.told(Report::List(ListNews::Words { of, items: picker::levels(&levels).0 }));
+        stage.told(TaskResult::List(ListResult::Words { of, items: picker::levels(&levels).0 }));
         insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
         stage.types("xhi");
         assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
@@ -356,7 +362,7 @@ fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
         stage.types("hi");
         assert_eq!(
             stage.key(KeyCode::Enter)[1..],
-            [Action::Change(Change::SetThinking(ThinkingLevel::High))]
+            [Action::Change(SessionEdit::SetThinking(ThinkingLevel::High))]
         );
     }
 }
@@ -366,24 +372,29 @@ fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
     for (command, list, choice, expected) in [
         (
             "/tools",
-            List::Tools,
-            Choice::Tool("bash".into()),
-            Action::InList(InList::ToggleTool("bash".into())),
+            ListKind::Tools,
+            PickerChoice::Tool("bash".into()),
+            Action::InList(ListAction::ToggleTool("bash".into())),
         ),
-        ("/login", List::Logins, Choice::Login("bash".into()), Action::InList(InList::Gather(List::Logins))),
+        (
+            "/login",
+            ListKind::Logins,
+            PickerChoice::Login("bash".into()),
+            Action::InList(ListAction::Gather(ListKind::Logins)),
+        ),
     ] {
         let mut stage = Stage::new(80, 24);
         stage.types(command);
-        let of = Words::Of(list);
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
+        let of = ArgumentValues::Of(list);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(ListAction::GatherWords(of))]);
         stage.types("b");
-        let late = Words::Of(List::Models);
-        stage.told(Report::List(ListNews::Words {
+        let late = ArgumentValues::Of(ListKind::Models);
+        stage.told(TaskResult::List(ListResult::Words {
             of: late,
-            items: vec![Item::new("big", Choice::Model("big".into()))],
+            items: vec![PickerItem::new("big", PickerChoice::Model("big".into()))],
         }));
         assert!(!stage.screen().contains("big"), "that was for another command");
-        stage.told(Report::List(ListNews::Words { of, items: vec![Item::new("bash", choice)] }));
+        stage.told(TaskResult::List(ListResult::Words { of, items: vec![PickerItem::new("bash", choice)] }));
         assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
     }
 }
@@ -392,12 +403,13 @@ fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
 fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() {
     let mut stage = Stage::new(80, 24);
     let session = |name: &str| {
-        let item = Item::new(name, Choice::Open(format!("/s/{name}").into())).with_note("10 messages");
+        let item =
+            PickerItem::new(name, PickerChoice::Open(format!("/s/{name}").into())).with_note("10 messages");
         item.tagged(format!("01JD6X-{name}").as_str().into(), None)
     };
     stage.types("/resume ");
     let items = vec![session("lexer"), session("parser")];
-    stage.told(Report::List(ListNews::Words { of: Words::Sessions, items }));
+    stage.told(TaskResult::List(ListResult::Words { of: ArgumentValues::Sessions, items }));
     for (width, height) in SIZES {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("session_offers_{width}x{height}"), stage.screen());
@@ -411,12 +423,12 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
     stage.key(KeyCode::Esc);
     stage.key(KeyCode::Esc);
     stage.types("/resume ");
-    stage.told(Report::List(ListNews::Words {
-        of: Words::Sessions,
+    stage.told(TaskResult::List(ListResult::Words {
+        of: ArgumentValues::Sessions,
         items: vec![session("lexer"), session("parser")],
     }));
     stage.key(KeyCode::Down);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/parser".into()))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/parser".into()))]);
     assert_eq!(stage.app.editor.text(), "");
 }
 
@@ -429,8 +441,8 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
     let typed = |stage: &mut Stage, text: &str| {
         for c in text.chars() {
             for action in stage.key(KeyCode::Char(c)) {
-                if let Action::InList(InList::ListPaths(wanted)) = action {
-                    stage.told(Report::List(ListNews::Listed(list(wanted))));
+                if let Action::InList(ListAction::ListPaths(wanted)) = action {
+                    stage.told(TaskResult::List(ListResult::Listed(list(wanted))));
                 }
             }
         }
@@ -443,7 +455,7 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
     stage.key(KeyCode::Up);
     assert!(stage.screen().contains("   session.md                Markdown"), "{}", stage.screen());
     assert!(stage.screen().contains(" ▸ pages/"), "{}", stage.screen());
-    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Enter)[..] else {
+    let [Action::InList(ListAction::ListPaths(wanted))] = &stage.key(KeyCode::Enter)[..] else {
         panic!("one goes on typing")
     };
     assert_eq!(stage.app.editor.text(), "/export pages/");
@@ -483,7 +495,7 @@ fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow(
         command("review-all", None),
         command("review-what-was-committed-today", Some("[NAME]")),
     ];
-    stage.told(Report::Commands(commands));
+    stage.told(TaskResult::Commands(commands));
     stage.type_text("/review");
     let screen = stage.screen();
     let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
@@ -504,11 +516,11 @@ fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow(
 fn the_files_of_another_directory_are_looked_for_anew() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("@");
-    stage.told(Report::List(ListNews::Files(files())));
+    stage.told(TaskResult::List(ListResult::Files(files())));
     stage.control('u');
     let elsewhere = SessionState { cwd: "/srv".into(), ..state() };
-    stage.told(Report::State(Box::new(elsewhere)));
-    assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(InList::WalkFiles("/srv".into()))]);
+    stage.told(TaskResult::State(Box::new(elsewhere)));
+    assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(ListAction::WalkFiles("/srv".into()))]);
 }
 
 /// An editor in which something was typed, with skills for debugging and for committing.
@@ -521,7 +533,7 @@ fn with_skills(typed: &str) -> Stage {
         source: CommandSource::Skill,
         location: None,
     };
-    stage.told(Report::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
+    stage.told(TaskResult::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
     stage.type_text(typed);
     stage
 }
@@ -540,13 +552,13 @@ fn enter_fuzzy_command_is_filled_in_and_not_run() {
 
 #[test]
 fn enter_exact_name_alias_or_unique_prefix_runs() {
-    let said = |text: &str| Action::Say(Say::Steer(text.into()));
+    let said = |text: &str| Action::Say(Submit::Steer(text.into()));
     for (typed, action) in [
         ("/debug", said("/skill:debug ")),
         ("/deb", said("/skill:debug ")),
         ("/skill:commit", said("/skill:commit ")),
-        ("/clear", Action::Go(Go::New)),
-        ("/clon", Action::Go(Go::Clone)),
+        ("/clear", Action::Go(Navigate::New)),
+        ("/clon", Action::Go(Navigate::Clone)),
     ] {
         let mut stage = with_skills(typed);
         let actions = stage.key(KeyCode::Enter);

@@ -14,10 +14,10 @@ use tiller_core::message::{AssistantBlock, Image, Message, ToolResultMessage, Us
 use tiller_core::unit::UnixMs;
 use tiller_render::{ControlChars, LinkStyle, sanitize};
 
-use super::stage::{SIZES, Stage, call, steered, text};
-use crate::app::{Input, Report};
-use crate::pace::Stale;
-use crate::terminal::{Abilities, Images, Italics, Painter};
+use super::harness::{SIZES, Stage, call, steered, text};
+use crate::app::{Msg, TaskResult};
+use crate::frame_pacer::Dirty;
+use crate::terminal::{Abilities, Images, Italics, TerminalBackend};
 use crate::view::view;
 
 /// A PNG of one pixel.
@@ -40,7 +40,7 @@ impl Write for Tap {
 
 /// A terminal of 80 columns and 24 rows, and what is written to it.
 struct Paper {
-    terminal: Terminal<Painter<Tap>>,
+    terminal: Terminal<TerminalBackend<Tap>>,
     tap: Tap,
 }
 
@@ -57,9 +57,11 @@ impl Paper {
     fn on(abilities: Abilities) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
         let tap = Tap::default();
-        let terminal =
-            Terminal::with_options(Painter::new(tap.clone(), abilities), TerminalOptions { viewport })
-                .unwrap();
+        let terminal = Terminal::with_options(
+            TerminalBackend::new(tap.clone(), abilities),
+            TerminalOptions { viewport },
+        )
+        .unwrap();
         Self { terminal, tap }
     }
 
@@ -125,10 +127,10 @@ fn a_frame_in_which_nothing_changed_writes_no_byte() {
 #[test]
 fn colours_of_code_that_are_told_later_hurry_no_frame() {
     let mut stage = Stage::new(80, 24);
-    stage.app.stale = Stale::No;
-    let told = || Input::Report(Report::CodeTold);
+    stage.app.stale = Dirty::No;
+    let told = || Msg::Report(TaskResult::CodeTold);
     for (input, stale) in
-        [(told(), Stale::BySession), (Input::Paste("x".into()), Stale::ByUser), (told(), Stale::ByUser)]
+        [(told(), Dirty::BySession), (Msg::Paste("x".into()), Dirty::ByUser), (told(), Dirty::ByUser)]
     {
         stage.input(input);
         assert_eq!(stage.app.stale, stale);

@@ -4,8 +4,10 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_engine::{BashContext, CommandSource, SlashCommand};
 
-use super::stage::{Stage, at_work};
-use crate::app::{Action, Beside, Change, Extra, Go, Input, Own, Report, Say};
+use super::harness::{Stage, at_work};
+use crate::app::{
+    Action, BackgroundJob, LineExtra, Msg, Navigate, SessionEdit, Submit, TaskResult, TerminalAction,
+};
 use crate::keymap::Keymap;
 use crate::{FirstPrompt, tree};
 
@@ -13,13 +15,16 @@ use crate::{FirstPrompt, tree};
 fn enter_steers_and_alt_enter_follows_up() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
-    let remember = Action::Beside(Beside::Remember(vec!["hello".into()]));
-    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
+    let remember = Action::Beside(BackgroundJob::Remember(vec!["hello".into()]));
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Submit::Steer("hello".into()))]);
     stage.type_text("later");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert_eq!(actions[1..], [Action::Say(Say::FollowUp("later".into()))]);
+    assert_eq!(actions[1..], [Action::Say(Submit::FollowUp("later".into()))]);
     stage.type_text("!!env");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Say(Say::Bash("env".into(), BashContext::Exclude))]);
+    assert_eq!(
+        stage.key(KeyCode::Enter)[1..],
+        [Action::Say(Submit::Bash("env".into(), BashContext::Exclude))]
+    );
     assert_eq!(stage.key(KeyCode::Enter), []);
 }
 
@@ -43,19 +48,19 @@ fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
         source: CommandSource::Prompt,
         location: None,
     };
-    stage.input(Input::Report(Report::Commands(vec![command])));
+    stage.input(Msg::Report(TaskResult::Commands(vec![command])));
     stage.type_text("/gr");
     assert!(stage.screen().contains("▸ /greet <who>"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.type_text("Ada");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Say::Steer("/greet Ada".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer("/greet Ada".into()))), "{sent:?}");
     stage.type_text("/greet Bob");
     let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert!(sent.contains(&Action::Say(Say::FollowUp("/greet Bob".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::FollowUp("/greet Bob".into()))), "{sent:?}");
     stage.type_text("/skill:nobody");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Say::Steer(_)))), "{sent:?}");
+    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Submit::Steer(_)))), "{sent:?}");
     assert_eq!(stage.app.editor.text(), "/skill:nobody");
     assert_eq!(stage.control('c'), []);
     stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
@@ -76,7 +81,7 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
         images: [].into(),
         held: false,
     };
-    stage.input(Input::Report(Report::Queue(vec![item])));
+    stage.input(Msg::Report(TaskResult::Queue(vec![item])));
     assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
 }
 
@@ -118,10 +123,10 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
     at_work(&mut stage);
     stage.event(waits);
     assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
-    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Say::Hurry)]);
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Submit::Hurry)]);
     stage.type_text("stop");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
-    assert!(actions.contains(&Action::Say(Say::SteerNow("stop".into()))), "{actions:?}");
+    assert!(actions.contains(&Action::Say(Submit::SteerNow("stop".into()))), "{actions:?}");
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn an_earlier_prompt_is_found_by_its_words() {
 fn a_copy_is_asked_for_by_name() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/clone");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Go::Clone)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Navigate::Clone)]);
 }
 
 #[test]
@@ -156,7 +161,7 @@ fn ctrl_c_clears_then_quits() {
     assert_eq!(stage.control('c'), []);
     assert!(stage.app.editor.is_empty());
     assert_eq!(stage.control('c'), [], "what cleared the text is no first press");
-    assert_eq!(stage.control('c'), [Action::Own(Own::Quit)]);
+    assert_eq!(stage.control('c'), [Action::Own(TerminalAction::Quit)]);
     let mut stage = Stage::new(80, 24);
     assert_eq!(stage.control('c'), []);
     stage.wait(2_500);
@@ -171,7 +176,7 @@ fn an_unknown_command_stays_in_the_editor_and_suggests() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/modle gpt");
     let actions = stage.key(KeyCode::Enter);
-    assert_eq!(actions, [Action::Beside(Beside::Remember(vec!["/modle gpt".into()]))]);
+    assert_eq!(actions, [Action::Beside(BackgroundJob::Remember(vec!["/modle gpt".into()]))]);
     assert_eq!(stage.app.editor.text(), "/modle gpt");
     assert!(stage.screen().contains("did you mean /model?"));
 }
@@ -241,10 +246,10 @@ fn the_page_of_keys_names_them_and_is_narrowed_by_what_is_typed() {
 #[test]
 fn a_fork_without_a_name_is_marked() {
     let mut stage = Stage::new(80, 24);
-    stage.input(Input::Report(Report::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
+    stage.input(Msg::Report(TaskResult::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
     assert!(!stage.screen().contains("fork "), "its name tells it apart");
-    let state = tiller_engine::SessionState { name: None, ..super::stage::state() };
-    stage.input(Input::Report(Report::State(Box::new(state))));
+    let state = tiller_engine::SessionState { name: None, ..super::harness::state() };
+    stage.input(Msg::Report(TaskResult::State(Box::new(state))));
     assert!(stage.screen().contains("fork FGHJKL"), "{}", stage.screen());
 }
 
@@ -268,7 +273,10 @@ fn a_half_typed_command_is_completed() {
     assert_eq!(stage.app.editor.text(), "/followup ");
     stage.control('u');
     stage.type_text("/tre");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Beside(Beside::Tree(tree::Ask::Shape))]);
+    assert_eq!(
+        stage.key(KeyCode::Enter)[1..],
+        [Action::Beside(BackgroundJob::Tree(tree::TreeRequest::Shape))]
+    );
 }
 
 #[test]
@@ -277,7 +285,7 @@ fn a_label_is_given_and_taken_away_by_name() {
     for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
         stage.type_text(line);
         let actions = stage.key(KeyCode::Enter);
-        assert!(actions.contains(&Action::Change(Change::Label(label))), "{actions:?}");
+        assert!(actions.contains(&Action::Change(SessionEdit::Label(label))), "{actions:?}");
     }
 }
 
@@ -290,12 +298,12 @@ fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() 
         attached: "<file>…</file>".into(),
     };
     let actions = stage.app.say_first(prompt.clone());
-    let extra = Extra::Attached(prompt.attached.clone());
-    let said = Action::Say(Say::With(Box::new(Say::Steer(prompt.text.clone())), extra));
-    assert_eq!(actions, [Action::Beside(Beside::Remember(vec![prompt.typed.clone()])), said.clone()]);
+    let extra = LineExtra::Attached(prompt.attached.clone());
+    let said = Action::Say(Submit::With(Box::new(Submit::Steer(prompt.text.clone())), extra));
+    assert_eq!(actions, [Action::Beside(BackgroundJob::Remember(vec![prompt.typed.clone()])), said.clone()]);
     // The file of earlier times is read meanwhile, and may have it already.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
-    stage.input(Input::Report(Report::Earlier(earlier)));
+    stage.input(Msg::Report(TaskResult::Earlier(earlier)));
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "why? @parse.rs");
     stage.key(KeyCode::Up);
@@ -308,7 +316,7 @@ fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_ea
     let mut stage = Stage::new(80, 24);
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
         let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
-        assert_eq!(stage.app.say_first(prompt), [Action::Say(Say::Steer(words.to_owned()))]);
+        assert_eq!(stage.app.say_first(prompt), [Action::Say(Submit::Steer(words.to_owned()))]);
     }
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "an earlier prompt");
@@ -342,7 +350,7 @@ fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_
         take(&mut stage);
         let actions = stage.key(KeyCode::Enter);
         let kept = vec![draft.to_owned(), "an earlier prompt".to_owned()];
-        assert_eq!(actions[0], Action::Beside(Beside::Remember(kept)));
+        assert_eq!(actions[0], Action::Beside(BackgroundJob::Remember(kept)));
         assert_eq!(recalled(&mut stage, 3), ["an earlier prompt", draft, "an earlier prompt"]);
     }
 }
@@ -351,13 +359,13 @@ fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_
 fn the_pastes_of_a_draft_that_was_replaced_outlast_what_is_taken_meanwhile() {
     let mut stage = Stage::new(80, 24);
     let paste = |mark: &str| (0..40).map(|n| format!("{mark} {n}\n")).collect::<String>();
-    stage.input(Input::Paste(paste("first")));
+    stage.input(Msg::Paste(paste("first")));
     stage.key(KeyCode::Up);
     // As the reason of a no is taken, or words for a summary.
     stage.app.editor.take();
-    stage.input(Input::Paste(paste("second")));
+    stage.input(Msg::Paste(paste("second")));
     let actions = stage.key(KeyCode::Enter);
-    let Action::Beside(Beside::Remember(kept)) = &actions[0] else { panic!("{actions:?}") };
+    let Action::Beside(BackgroundJob::Remember(kept)) = &actions[0] else { panic!("{actions:?}") };
     assert!(kept[0].starts_with("first 0\nfirst 1"), "{kept:?}");
 }
 
@@ -395,7 +403,7 @@ fn changes_of_an_earlier_prompt_that_one_went_on_from_and_what_was_cleared_after
 fn what_the_other_editor_made_of_a_draft_can_be_taken_back() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
-    stage.input(Input::Report(Report::Edited(String::new())));
+    stage.input(Msg::Report(TaskResult::Edited(String::new())));
     stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
     assert_eq!(stage.app.editor.text(), "dear draft");
 }
@@ -408,7 +416,7 @@ fn a_draft_that_holds_a_key_gets_into_no_history() {
     stage.control('c');
     stage.type_text("hello");
     let actions = stage.key(KeyCode::Enter);
-    assert_eq!(actions[0], Action::Beside(Beside::Remember(vec!["hello".into()])));
+    assert_eq!(actions[0], Action::Beside(BackgroundJob::Remember(vec!["hello".into()])));
 }
 
 #[test]

@@ -8,26 +8,31 @@ use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
-use super::stage::{SIZES, Stage};
-use crate::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report};
-use crate::picker::{self, Choice, Item, Levels, Models, Word};
-use crate::question::Question;
+use super::harness::{SIZES, Stage};
+use crate::app::{
+    Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, TaskResult,
+};
+use crate::dialog::Dialog;
+use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, StatusText};
 
 impl Stage {
-    fn report(&mut self, report: Report) -> Vec<Action> {
+    fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.actions.clear();
-        self.input(Input::Report(report));
+        self.input(Msg::Report(report));
         std::mem::take(&mut self.actions)
     }
 
     fn say(&mut self, line: &str) -> Vec<Action> {
         self.type_text(line);
         let actions = self.key(KeyCode::Enter);
-        actions.into_iter().filter(|action| !matches!(action, Action::Beside(Beside::Remember(_)))).collect()
+        actions
+            .into_iter()
+            .filter(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))))
+            .collect()
     }
 
-    fn items(&mut self, list: List, (items, selected): (Vec<Item>, usize)) {
-        self.report(Report::List(ListNews::Items { list, items, selected }));
+    fn items(&mut self, list: ListKind, (items, selected): (Vec<PickerItem>, usize)) {
+        self.report(TaskResult::List(ListResult::Items { list, items, selected }));
     }
 }
 
@@ -47,7 +52,7 @@ fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
     stage.control('l');
     let locked = catalog::known("anthropic").into_iter();
     let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
-    stage.items(List::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
+    stage.items(ListKind::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
     let screen = stage.screen();
     let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
     assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
@@ -57,13 +62,13 @@ fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
 fn models_say_what_they_cost_and_which_key_is_missing() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.control('l'), [Action::InList(InList::Gather(List::Models))]);
-        stage.items(List::Models, picker::models(&models()));
+        assert_eq!(stage.control('l'), [Action::InList(ListAction::Gather(ListKind::Models))]);
+        stage.items(ListKind::Models, picker::models(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(InList::Gather(List::Logins))],
+            [Action::InList(ListAction::Gather(ListKind::Logins))],
             "it can't answer"
         );
         assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
@@ -73,7 +78,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
         let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert!(
-            matches!(&chosen[..], [Action::Change(Change::SetModel(name)), Action::InList(InList::Gather(List::Thinking))] if name.contains("haiku"))
+            matches!(&chosen[..], [Action::Change(SessionEdit::SetModel(name)), Action::InList(ListAction::Gather(ListKind::Thinking))] if name.contains("haiku"))
         );
     }
 }
@@ -88,7 +93,7 @@ fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
     stage.control('l');
-    stage.items(List::Models, picker::models(&models()));
+    stage.items(ListKind::Models, picker::models(&models()));
     stage.type_text("haiku");
     assert!(stage.screen().contains("esc shows all"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
@@ -105,7 +110,7 @@ fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
     stage.say("/thinking");
     let can = vec![ThinkingLevel::Off];
     let levels = Levels { can, current: ThinkingLevel::Off, ..all_levels("my-model") };
-    stage.items(List::Thinking, picker::levels(&levels));
+    stage.items(ListKind::Thinking, picker::levels(&levels));
     stage.type_text("high");
     assert_eq!(stage.key(KeyCode::Enter), []);
     assert!(stage.screen().contains("✗ my-model can't do that"), "{}", stage.screen());
@@ -115,17 +120,26 @@ fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
 fn thinking_and_approval_are_chosen_from_what_there_is() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/thinking"), [Action::InList(InList::Gather(List::Thinking))]);
-        stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+        assert_eq!(stage.say("/thinking"), [Action::InList(ListAction::Gather(ListKind::Thinking))]);
+        stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Change(Change::SetThinking(ThinkingLevel::Xhigh))]);
-        assert_eq!(stage.say("/approval"), [Action::InList(InList::Gather(List::Approval))]);
-        stage.items(List::Approval, picker::modes("ask"));
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::Change(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]
+        );
+        assert_eq!(stage.say("/approval"), [Action::InList(ListAction::Gather(ListKind::Approval))]);
+        stage.items(ListKind::Approval, picker::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
         stage.type_text("read");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))]);
-        assert_eq!(stage.say("/approval auto"), [Action::InList(InList::SetApproval(ApprovalMode::Auto))]);
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(ListAction::SetApproval(ApprovalMode::ReadOnly))]
+        );
+        assert_eq!(
+            stage.say("/approval auto"),
+            [Action::InList(ListAction::SetApproval(ApprovalMode::Auto))]
+        );
     }
 }
 
@@ -134,17 +148,17 @@ fn permissions_are_listed_and_taken_back() {
     let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
     for code in [KeyCode::Enter, KeyCode::Delete] {
         let mut stage = Stage::new(80, 24);
-        assert_eq!(stage.say("/permissions"), [Action::InList(InList::Gather(List::Permissions))]);
-        stage.items(List::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
+        assert_eq!(stage.say("/permissions"), [Action::InList(ListAction::Gather(ListKind::Permissions))]);
+        stage.items(ListKind::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
         let screen = stage.screen();
         assert!(
             screen.contains("reading in /docs") && screen.contains("file tools · this session"),
             "{screen}"
         );
-        assert_eq!(stage.key(code), [Action::InList(InList::Revoke(folder.clone()))], "{code:?}");
+        assert_eq!(stage.key(code), [Action::InList(ListAction::Revoke(folder.clone()))], "{code:?}");
     }
     let mut stage = Stage::new(80, 24);
-    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::InList(InList::AddFolder("../x:ro".into()))]);
+    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::InList(ListAction::AddFolder("../x:ro".into()))]);
 }
 
 #[test]
@@ -163,9 +177,9 @@ fn tools_are_offered_or_not_and_their_list_stays() {
     let extension = || ToolSource::Extension("deploy".into());
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/tools"), [Action::InList(InList::Gather(List::Tools))]);
+        assert_eq!(stage.say("/tools"), [Action::InList(ListAction::Gather(ListKind::Tools))]);
         stage.items(
-            List::Tools,
+            ListKind::Tools,
             (
                 picker::tools(&[
                     tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
@@ -177,9 +191,9 @@ fn tools_are_offered_or_not_and_their_list_stays() {
         );
         insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::ToggleTool("bash".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::ToggleTool("bash".into()))]);
         stage.items(
-            List::Tools,
+            ListKind::Tools,
             (
                 picker::tools(&[
                     tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
@@ -202,19 +216,22 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
             never,
             SettingSource::File("/home/ada/.config/tiller/settings.json".into()),
         );
-        Report::List(ListNews::Settings(Box::new(settings)))
+        TaskResult::List(ListResult::Settings(Box::new(settings)))
     };
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/settings"), [Action::InList(InList::Gather(List::Settings))]);
+        assert_eq!(stage.say("/settings"), [Action::InList(ListAction::Gather(ListKind::Settings))]);
         stage.report(settings());
         insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
         stage.type_text("sync");
         assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
         insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Up);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Set(&setting::SYNC, "turn".into()))]);
-        assert_eq!(stage.control('x'), [Action::InList(InList::Set(&setting::SYNC, String::new()))]);
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(ListAction::Set(&setting::SYNC, "turn".into()))]
+        );
+        assert_eq!(stage.control('x'), [Action::InList(ListAction::Set(&setting::SYNC, String::new()))]);
         stage.control('u');
         stage.type_text("max_turns");
         assert_eq!(stage.key(KeyCode::Enter), []);
@@ -225,9 +242,9 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
         stage.type_text("12");
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(InList::Set(&setting::MAX_TURNS, "12".into()))]
+            [Action::InList(ListAction::Set(&setting::MAX_TURNS, "12".into()))]
         );
-        stage.report(Report::List(ListNews::Said(Word::note(
+        stage.report(TaskResult::List(ListResult::Said(StatusText::note(
             "written; it takes effect from the next start on",
         ))));
         assert!(stage.screen().contains("from the next start on"));
@@ -244,7 +261,7 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
 fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
     let mut stage = Stage::new(200, 60);
     stage.say("/settings");
-    stage.report(Report::List(ListNews::Settings(Box::default())));
+    stage.report(TaskResult::List(ListResult::Settings(Box::default())));
     let screen = stage.screen();
     let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
     let ends = row.find("between-tools").unwrap() + "between-tools".len();
@@ -257,12 +274,12 @@ fn a_session_that_another_process_holds_can_be_forked() {
     stage.type_text("dear draft");
     stage.app.browse("");
     let items = vec![
-        Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
-        Item::new("stay here", Choice::Nothing),
+        PickerItem::new("go on in a fork of it", PickerChoice::ForkOf("/s/1.jsonl".into())),
+        PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    stage.report(Report::Ask(Question { title: "another tiller has it open".into(), items }));
+    stage.report(TaskResult::Ask(Dialog { title: "another tiller has it open".into(), items }));
     stage.wait(400);
-    let fork = Action::Go(Go::ForkOf("/s/1.jsonl".into()));
+    let fork = Action::Go(Navigate::ForkOf("/s/1.jsonl".into()));
     assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndBrowse]);
     assert!(stage.screen().contains("dear draft"), "the list beneath is gone: {}", stage.screen());
 }
@@ -272,17 +289,17 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
     for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
         let mut stage = Stage::new(width, height);
         stage.control('l');
-        let item =
-            Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
-        stage.items(List::Models, (vec![item], 0));
+        let item = PickerItem::new("a", PickerChoice::Model("a".into()))
+            .with_detail(vec![Line::new("more of it", Role::Text)]);
+        stage.items(ListKind::Models, (vec![item], 0));
         let screen = stage.screen();
         assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
     }
     let mut stage = Stage::new(80, 12);
     stage.control('l');
-    let item =
-        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
-    stage.items(List::Models, (vec![item], 0));
+    let item = PickerItem::new("a", PickerChoice::Model("a".into()))
+        .with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items(ListKind::Models, (vec![item], 0));
     assert!(!stage.screen().contains("more of it"), "there is no room for it");
 }
 
@@ -291,7 +308,7 @@ fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_hav
     for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
         let mut stage = Stage::new(width, 30);
         stage.control('l');
-        stage.items(List::Models, picker::models(&models()));
+        stage.items(ListKind::Models, picker::models(&models()));
         let screen = stage.screen();
         assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
         assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
@@ -304,9 +321,9 @@ fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_hav
 fn where_nothing_fits_nothing_is_previewed() {
     let mut stage = Stage::new(120, 24);
     stage.control('l');
-    let item =
-        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
-    stage.items(List::Models, (vec![item], 0));
+    let item = PickerItem::new("a", PickerChoice::Model("a".into()))
+        .with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items(ListKind::Models, (vec![item], 0));
     assert!(stage.screen().contains("more of it"));
     stage.type_text("zz");
     assert!(!stage.screen().contains("more of it"), "{}", stage.screen());
@@ -320,19 +337,19 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
     stage.say("/thinking");
     stage.key(KeyCode::Esc);
     stage.control('l');
-    stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+    stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
     assert!(stage.screen().contains("looking…"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.control('r');
-    stage.items(List::Models, picker::models(&models()));
+    stage.items(ListKind::Models, picker::models(&models()));
     assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
 }
 
 #[test]
 fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
     let mut stage = Stage::new(80, 24);
-    stage.report(Report::List(ListNews::Said(Word::trouble("there is no tool nope"))));
+    stage.report(TaskResult::List(ListResult::Said(StatusText::trouble("there is no tool nope"))));
     assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
-    stage.report(Report::List(ListNews::Said(Word::note("it is back"))));
+    stage.report(TaskResult::List(ListResult::Said(StatusText::note("it is back"))));
     assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
 }

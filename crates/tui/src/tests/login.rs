@@ -5,12 +5,12 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
 
-use super::stage::{SIZES, Stage};
-use crate::app::{Action, Beside, Go, InList, Input, List, ListNews, Report};
+use super::harness::{SIZES, Stage};
+use crate::app::{Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, TaskResult};
+use crate::dialog::Dialog;
 use crate::import::{self, ForeignLog};
-use crate::login::{self, Key, News, Order};
-use crate::picker::{Choice, Item, Word};
-use crate::question::Question;
+use crate::login::{self, KeyInput, LoginRequest, LoginResult};
+use crate::picker::{PickerChoice, PickerItem, StatusText};
 
 fn holders() -> Vec<ProviderCredential> {
     let holder = |provider: &str, from| ProviderCredential { provider: provider.into(), from };
@@ -29,12 +29,12 @@ fn sent(size: (u16, u16), line: &str) -> (Stage, Vec<Action>) {
     (stage, actions)
 }
 
-fn offers(stage: &mut Stage, list: List, items: Vec<Item>) {
-    stage.input(Input::Report(Report::List(ListNews::Items { list, items, selected: 0 })));
+fn offers(stage: &mut Stage, list: ListKind, items: Vec<PickerItem>) {
+    stage.input(Msg::Report(TaskResult::List(ListResult::Items { list, items, selected: 0 })));
 }
 
-fn changed(provider: &str) -> Report {
-    Report::Key(News {
+fn changed(provider: &str) -> TaskResult {
+    TaskResult::Key(LoginResult {
         said: format!("{provider} can be asked now"),
         hint: None,
         answers: KeyChangeOutcome::Another,
@@ -45,18 +45,21 @@ fn changed(provider: &str) -> Report {
 fn a_key_is_asked_for_in_the_list_and_never_shown() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/login");
-        assert!(actions.contains(&Action::InList(InList::Gather(List::Logins))), "{actions:?}");
-        offers(&mut stage, List::Logins, login::logins(&holders()));
+        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logins))), "{actions:?}");
+        offers(&mut stage, ListKind::Logins, login::logins(&holders()));
         insta::assert_snapshot!(format!("login_{}x{}", size.0, size.1), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), []);
         stage.type_text("sk-ant-");
-        stage.input(Input::Paste("hush-hush\n".into()));
+        stage.input(Msg::Paste("hush-hush\n".into()));
         let screen = stage.screen();
         assert!(!screen.contains("hush") && !screen.contains("sk-"), "{screen}");
         insta::assert_snapshot!(format!("login_typed_{}x{}", size.0, size.1), screen);
-        let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-ant-hush-hush"))));
+        let kept = Action::InList(ListAction::Key(LoginRequest::Keep(
+            "anthropic".into(),
+            KeyInput::of("sk-ant-hush-hush"),
+        )));
         assert_eq!(stage.key(KeyCode::Enter), [kept]);
-        stage.input(Input::Report(changed("mistral")));
+        stage.input(Msg::Report(changed("mistral")));
         let screen = stage.screen();
         assert!(
             screen.contains("mistral can be asked now") && screen.contains("ctrl+l chooses a model"),
@@ -69,7 +72,7 @@ fn a_key_is_asked_for_in_the_list_and_never_shown() {
 #[test]
 fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
     let (mut stage, _) = sent(SIZES[0], "/login");
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     stage.key(KeyCode::Enter);
     stage.type_text("sk");
     stage.key(KeyCode::Esc);
@@ -85,30 +88,34 @@ fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
 #[test]
 fn a_key_that_is_refused_leaves_the_list_and_the_line_to_be_mended() {
     let (mut stage, _) = sent(SIZES[0], "/login anthropic");
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     stage.type_text("sk-bad");
     stage.key(KeyCode::Enter);
-    stage.input(Input::Report(Report::List(ListNews::Said(Word::trouble("that is no key")))));
+    stage.input(Msg::Report(TaskResult::List(ListResult::Said(StatusText::trouble("that is no key")))));
     let screen = stage.screen();
     assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
     stage.type_text("x");
-    let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-badx"))));
+    let kept =
+        Action::InList(ListAction::Key(LoginRequest::Keep("anthropic".into(), KeyInput::of("sk-badx"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 }
 
 #[test]
 fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
     let (mut stage, _) = sent(SIZES[0], "/model");
-    let locked = Item::new("anthropic/claude", Choice::Locked("anthropic".into()));
-    offers(&mut stage, List::Models, vec![locked]);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Gather(List::Logins))]);
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    let locked = PickerItem::new("anthropic/claude", PickerChoice::Locked("anthropic".into()));
+    offers(&mut stage, ListKind::Models, vec![locked]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::Gather(ListKind::Logins))]);
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
     stage.actions.clear();
-    let news =
-        News { said: "anthropic can be asked now".into(), hint: None, answers: KeyChangeOutcome::AsBefore };
-    stage.input(Input::Report(Report::Key(news)));
-    assert_eq!(stage.actions, [Action::InList(InList::Gather(List::Models))]);
+    let news = LoginResult {
+        said: "anthropic can be asked now".into(),
+        hint: None,
+        answers: KeyChangeOutcome::AsBefore,
+    };
+    stage.input(Msg::Report(TaskResult::Key(news)));
+    assert_eq!(stage.actions, [Action::InList(ListAction::Gather(ListKind::Models))]);
     assert!(stage.screen().contains("── models"), "{}", stage.screen());
 }
 
@@ -117,14 +124,15 @@ fn a_provider_that_is_named_is_asked_about_at_once() {
     let (mut stage, _) = sent(SIZES[0], "/login anth");
     stage.type_text("sk-hush");
     assert!(!stage.screen().contains("sk-hush"), "typed before the list is there: {}", stage.screen());
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯ •••••••  7 characters"), "{}", stage.screen());
-    let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-hush"))));
+    let kept =
+        Action::InList(ListAction::Key(LoginRequest::Keep("anthropic".into(), KeyInput::of("sk-hush"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 
     let (mut stage, _) = sent(SIZES[0], "/login nobody");
     stage.type_text("sk-hush");
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     let screen = stage.screen();
     assert!(screen.contains("no provider goes by `nobody`") && !screen.contains("hush"), "{screen}");
     assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
@@ -133,13 +141,13 @@ fn a_provider_that_is_named_is_asked_about_at_once() {
 #[test]
 fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
     let (mut stage, actions) = sent(SIZES[0], "/login anthropic sk-hush");
-    assert_eq!(actions, [Action::InList(InList::Gather(List::Logins))]);
+    assert_eq!(actions, [Action::InList(ListAction::Gather(ListKind::Logins))]);
     assert!(!format!("{:?}", stage.app.editor.history()).contains("hush"));
-    offers(&mut stage, List::Logins, login::logins(&holders()));
+    offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "it is asked for: {}", stage.screen());
     let (stage, actions) = sent(SIZES[0], "/login anthropic");
     assert!(
-        matches!(&actions[0], Action::Beside(Beside::Remember(lines)) if *lines == ["/login anthropic"]),
+        matches!(&actions[0], Action::Beside(BackgroundJob::Remember(lines)) if *lines == ["/login anthropic"]),
         "{actions:?}"
     );
     assert!(format!("{:?}", stage.app.editor.history()).contains("/login anthropic"));
@@ -149,20 +157,26 @@ fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
 fn only_keys_that_are_there_can_be_taken_away() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/logout");
-        assert!(actions.contains(&Action::InList(InList::Gather(List::Logouts))), "{actions:?}");
-        offers(&mut stage, List::Logouts, login::logouts(&holders()));
+        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logouts))), "{actions:?}");
+        offers(&mut stage, ListKind::Logouts, login::logouts(&holders()));
         insta::assert_snapshot!(format!("logout_{}x{}", size.0, size.1), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Key(Order::Forget("mistral".into())))]);
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(ListAction::Key(LoginRequest::Forget("mistral".into())))]
+        );
     }
     let (_, actions) = sent(SIZES[0], "/logout openai");
-    assert!(actions.contains(&Action::InList(InList::Key(Order::Forget("openai".into())))), "{actions:?}");
+    assert!(
+        actions.contains(&Action::InList(ListAction::Key(LoginRequest::Forget("openai".into())))),
+        "{actions:?}"
+    );
 }
 
 fn foreign() -> Vec<ForeignLog> {
     let log = |from, file: &str, cwd: Option<&str>, words: Option<&str>, hours: i64| ForeignLog {
         path: format!("/h/{file}").into(),
-        modified: UnixMs(super::stage::START - hours * 3_600_000),
+        modified: UnixMs(super::harness::START - hours * 3_600_000),
         glance: LogPeek { from, cwd: cwd.map(str::to_owned), words: words.map(str::to_owned) },
     };
     let fish = "feed the fish, and then tell me in every detail how many there are and of which kind they seem to be";
@@ -178,17 +192,17 @@ fn foreign() -> Vec<ForeignLog> {
 fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/import");
-        assert!(actions.contains(&Action::InList(InList::Gather(List::Foreign))), "{actions:?}");
-        offers(&mut stage, List::Foreign, import::logs(&foreign(), UnixMs(super::stage::START)));
+        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Foreign))), "{actions:?}");
+        offers(&mut stage, ListKind::Foreign, import::logs(&foreign(), UnixMs(super::harness::START)));
         insta::assert_snapshot!(format!("import_{}x{}", size.0, size.1), stage.screen());
         stage.type_text("fish");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Import("/h/pond.jsonl".into()))]);
-        let open = Item::new("open it, session DFGHJKL", Choice::Open("/s/pond.jsonl".into()));
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::Import("/h/pond.jsonl".into()))]);
+        let open = PickerItem::new("open it, session DFGHJKL", PickerChoice::Open("/s/pond.jsonl".into()));
         let title = "imported, 9 entries".into();
-        stage.input(Input::Report(Report::Ask(Question { title, items: vec![open] })));
+        stage.input(Msg::Report(TaskResult::Ask(Dialog { title, items: vec![open] })));
         stage.wait(400);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/pond.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/pond.jsonl".into()))]);
     }
     let (_, actions) = sent(SIZES[0], "/import ~/old logs");
-    assert!(actions.contains(&Action::InList(InList::Import("~/old logs".into()))), "{actions:?}");
+    assert!(actions.contains(&Action::InList(ListAction::Import("~/old logs".into()))), "{actions:?}");
 }

@@ -5,18 +5,18 @@ use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{ContextUse, SessionState};
 
-use super::stage::{Stage, state};
-use crate::app::{Action, Extra, Input, Report, Say};
+use super::harness::{Stage, state};
+use crate::app::{Action, LineExtra, Msg, Submit, TaskResult};
 
 /// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
 fn long() -> (Stage, String) {
     let mut stage = Stage::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
-    stage.input(Input::Report(Report::State(Box::new(SessionState { context, ..state() }))));
+    stage.input(Msg::Report(TaskResult::State(Box::new(SessionState { context, ..state() }))));
     let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
     let paste = paste[..6_000].to_owned();
     stage.type_text("fix this: ");
-    stage.input(Input::Paste(paste.clone()));
+    stage.input(Msg::Paste(paste.clone()));
     (stage, format!("fix this: {paste}"))
 }
 
@@ -37,14 +37,14 @@ fn long_message_is_asked_about_before_it_is_sent() {
 fn long_message_goes_as_a_file_with_the_signs_of_pastes() {
     let (mut stage, whole) = long();
     stage.key(KeyCode::Enter);
-    let sent = Say::With(Box::new(Say::Steer(SHORT.into())), Extra::AsFile(whole));
+    let sent = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
     assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
     assert!(stage.app.editor.is_empty() && stage.app.popups.is_empty());
 }
 
 #[test]
 fn long_message_that_could_not_be_kept_comes_back_whole() {
-    let say = Say::With(Box::new(Say::Steer(SHORT.into())), Extra::AsFile("the whole".into()));
+    let say = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile("the whole".into()));
     assert_eq!(say.typed(), Some("the whole".to_owned().into()));
 }
 
@@ -53,7 +53,7 @@ fn long_message_can_be_sent_anyway() {
     let (mut stage, whole) = long();
     stage.key(KeyCode::Enter);
     stage.key(KeyCode::Down);
-    let sent = Say::With(Box::new(Say::Steer(whole)), Extra::AnyLength);
+    let sent = Submit::With(Box::new(Submit::Steer(whole)), LineExtra::AnyLength);
     assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
 }
 
@@ -75,8 +75,8 @@ fn message_of_half_the_window_is_sent_at_once() {
     let (mut stage, _) = long();
     stage.app.editor.clear();
     let half = "x".repeat(2_000);
-    stage.input(Input::Paste(half.clone()));
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer(half))));
+    stage.input(Msg::Paste(half.clone()));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer(half))));
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn paste_that_shows_as_a_token_names_no_files() {
     let mut stage = Stage::new(80, 24);
     let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
     stage.type_text("fix @a.rs: ");
-    stage.input(Input::Paste(paste.clone()));
-    let said = Say::Steer(format!("fix @a.rs: {paste}"));
-    let sent = Say::With(Box::new(said), Extra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+    stage.input(Msg::Paste(paste.clone()));
+    let said = Submit::Steer(format!("fix @a.rs: {paste}"));
+    let sent = Submit::With(Box::new(said), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.contains(&Action::Say(sent)), "{actions:?}");
 }

@@ -15,19 +15,19 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBash, SessionState, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::stage::{SIZES, START, Stage, at_work, call, state, steered, text};
-use crate::app::{Action, Beside, Go, Input, Loaded, Own, Report};
-use crate::block::Level;
-use crate::pace::Stale;
-use crate::search::{Found, Lookup};
-use crate::transcript::Newest;
+use super::harness::{SIZES, START, Stage, at_work, call, state, steered, text};
+use crate::app::{Action, BackgroundJob, LoadedSession, Msg, Navigate, TaskResult, TerminalAction};
+use crate::block::NoticeLevel;
+use crate::frame_pacer::Dirty;
+use crate::search::{Lookup, SearchHits};
+use crate::transcript::NewestMarker;
 use crate::view::view;
 
 impl Stage {
     fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
         self.actions.clear();
         let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-        self.input(Input::Mouse(event));
+        self.input(Msg::Mouse(event));
         std::mem::take(&mut self.actions)
     }
 
@@ -75,7 +75,7 @@ impl Stage {
 
 fn copied(actions: &[Action]) -> Option<(&str, &str)> {
     match actions {
-        [Action::Own(Own::Copy(copied))] => Some((&copied.text, &copied.what)),
+        [Action::Own(TerminalAction::Copy(copied))] => Some((&copied.text, &copied.what)),
         _ => None,
     }
 }
@@ -307,7 +307,7 @@ fn letters_that_come_at_once_lead_to_the_same_place_in_folded_output_as_one_by_o
             by_one.type_text(&letter.to_string());
             by_one.screen();
         }
-        at_once.input(Input::Typed(words.into()));
+        at_once.input(Msg::Typed(words.into()));
         assert_eq!(at_once.looking(Modifier::REVERSED), [words]);
         assert_eq!(at_once.screen(), by_one.screen());
     }
@@ -318,7 +318,7 @@ fn lines_that_are_pasted_into_a_search_stand_behind_each_other_with_a_blank_betw
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 1);
     stage.control('f');
-    stage.input(Input::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
+    stage.input(Msg::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
     assert!(stage.screen().contains("/ line  a line b c "), "{}", stage.screen());
 }
 
@@ -347,7 +347,7 @@ fn a_place_in_the_answer_that_is_arriving_is_the_same_when_it_is_there() {
     assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
     stage.text(0, ", and another lexer");
     assert!(stage.screen().contains("4 of 5"), "{}", stage.screen());
-    stage.app.say(Level::Note, "a word of tiller's", None);
+    stage.app.say(NoticeLevel::Note, "a word of tiller's", None);
     stage.answer(vec![text("a lexer that grows, and another lexer, and a lexer")]);
     assert!(stage.screen().contains("4 of 6"), "{}", stage.screen());
     assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
@@ -377,9 +377,9 @@ fn resumed(stage: &mut Stage, count: usize) {
     let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(logged).collect();
     let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: Newest::of(&older, entries),
+        newest: NewestMarker::of(&older, entries),
     }))));
     stage.screen();
 }
@@ -392,8 +392,8 @@ fn a_session_of_many_entries_in_which_nothing_was_said_opens_with_the_first_line
         let context = ContextUse { used: Tokens(used), window: Tokens(200_000) };
         let snapshot =
             Snapshot { seq: 0, state: SessionState { context, ..state() }, live: InFlight::default() };
-        let loaded = Loaded { snapshot, newest: Newest::of(&older, Vec::new()) };
-        stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+        let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&older, Vec::new()) };
+        stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
         stage.screen().contains("tiller 0.1.0")
     };
     assert!(begins(0));
@@ -416,19 +416,19 @@ fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew
             read(&mut stage);
         }
         let before = stage.screen();
-        stage.input(Input::Lagged);
+        stage.input(Msg::Lagged);
         resumed(&mut stage, 320);
         read(&mut stage);
         assert_eq!(upper(&stage.screen()), upper(&before), "{scrolls} pages up");
-        stage.input(Input::Lagged);
-        stage.input(Input::Lagged);
+        stage.input(Msg::Lagged);
+        stage.input(Msg::Lagged);
         resumed(&mut stage, 320);
         resumed(&mut stage, 320);
         read(&mut stage);
         assert_eq!(upper(&stage.screen()), upper(&before), "{scrolls} pages up, missed twice");
 
         stage.event(EventKind::SessionChanged { reason: SessionChange::Leaf, session_id: "s".into() });
-        stage.input(Input::Lagged);
+        stage.input(Msg::Lagged);
         resumed(&mut stage, 320);
         resumed(&mut stage, 320);
         assert!(stage.screen().contains("prompt 319 of the log"), "elsewhere: {}", stage.screen());
@@ -448,9 +448,9 @@ fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_sc
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
     let older: Vec<EntryId> = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(logged).collect();
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: Newest::of(&older, entries),
+        newest: NewestMarker::of(&older, entries),
     }))));
     read(&mut stage);
     assert_eq!(upper(&stage.screen()), upper(&before));
@@ -469,15 +469,15 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
     stage.key(KeyCode::PageUp);
     let before = stage.screen();
     assert!(before.contains("Line 45 of it."), "{before}");
-    stage.input(Input::Lagged);
+    stage.input(Msg::Lagged);
     let partial = AssistantMessage {
         content: vec![AssistantBlock::Text { text: format!("{text}And more.") }],
         ..AssistantMessage::default()
     };
     let live = InFlight { partial: Some(partial), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
-    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+    let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&[], vec![logged(0)]) };
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);
     assert!(stage.screen().contains("And more."), "{}", stage.screen());
@@ -491,15 +491,15 @@ fn a_command_goes_on_in_its_line_when_events_were_missed_and_all_that_was_shown_
     let (command, exclude_from_context) = ("fetch".to_owned(), false);
     stage.event(EventKind::BashExecutionStart { id: id.clone(), command, exclude_from_context });
     stage.event(EventKind::BashExecutionUpdate { id: id.clone(), delta: before.clone() });
-    stage.input(Input::Lagged);
+    stage.input(Msg::Lagged);
     let mut output = OutputBuffer::default();
     output.push(format!("{before}19884 percent").as_bytes());
     let context = BashContext::Include;
     let bash = RunningBash { id: id.clone(), line: "fetch".into(), context, since: UnixMs(START), output };
     let live = InFlight { bash: Some(bash), running_since: Some(UnixMs(START)), ..InFlight::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
-    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+    let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&[], vec![logged(0)]) };
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
     stage.event(EventKind::BashExecutionUpdate { id, delta: "\r30273 percent".into() });
     let screen = stage.screen();
     assert!(screen.contains("│ 30273 percent\n") && !screen.contains("19884"), "{screen}");
@@ -515,25 +515,25 @@ fn a_lot_of_text_that_comes_at_once_is_shown_over_several_frames() {
     stage.text(0, &"Some **words**.\n\n".repeat(20_000));
     stage.text(0, "The end");
     let mut frames = 1;
-    stage.app.stale = Stale::No;
+    stage.app.stale = Dirty::No;
     while !stage.screen().contains("The end") {
-        assert_eq!(stage.app.stale, Stale::BySession, "another frame is asked for");
-        stage.app.stale = Stale::No;
+        assert_eq!(stage.app.stale, Dirty::BySession, "another frame is asked for");
+        stage.app.stale = Dirty::No;
         frames += 1;
     }
     assert!((2..10).contains(&frames), "{frames}");
-    stage.app.stale = Stale::No;
+    stage.app.stale = Dirty::No;
     stage.screen();
-    assert_eq!(stage.app.stale, Stale::No, "and then none");
+    assert_eq!(stage.app.stale, Dirty::No, "and then none");
 }
 
 /// Reads what is asked for.
 fn read(stage: &mut Stage) {
     for action in std::mem::take(&mut stage.actions) {
-        if let Action::Beside(Beside::Read(wanted)) = action {
+        if let Action::Beside(BackgroundJob::Read(wanted)) = action {
             let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
             let entries = (last + 1 - wanted.section.count..=last).map(logged).collect();
-            stage.input(Input::Report(Report::Read { wanted, entries, ahead: vec![] }));
+            stage.input(Msg::Report(TaskResult::Read { wanted, entries, ahead: vec![] }));
         }
     }
     stage.screen();
@@ -545,18 +545,18 @@ fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
     resumed(&mut stage, 1_010);
     read(&mut stage);
     stage.control('f');
-    stage.input(Input::Paste("prompt 25".into()));
+    stage.input(Msg::Paste("prompt 25".into()));
     let lookups: Vec<Lookup> = std::mem::take(&mut stage.actions)
         .into_iter()
-        .filter_map(
-            |action| if let Action::Beside(Beside::Search(lookup)) = action { Some(lookup) } else { None },
-        )
+        .filter_map(|action| {
+            if let Action::Beside(BackgroundJob::Search(lookup)) = action { Some(lookup) } else { None }
+        })
         .collect();
     let [lookup] = lookups.as_slice() else { panic!("one look is asked for") };
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
     assert!(stage.screen().contains("looking…"), "{}", stage.screen());
     let found = |part, hits, is_last| {
-        Input::Report(Report::Found(Found { number: lookup.number, part, hits, is_last }))
+        Msg::Report(TaskResult::Found(SearchHits { number: lookup.number, part, hits, is_last }))
     };
     stage.input(found(2, (50..60).map(|at| (at, 1)).collect(), false));
     for _ in 0..4 {
@@ -565,8 +565,8 @@ fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
     let screen = stage.screen();
     assert!(screen.contains("10 of 10…") && screen.contains("prompt 259 of the log"), "{screen}");
     stage.input(found(0, vec![(25, 1)], true));
-    let old = Found { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_last: true };
-    stage.input(Input::Report(Report::Found(old)));
+    let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_last: true };
+    stage.input(Msg::Report(TaskResult::Found(old)));
     assert!(stage.screen().contains("11 of 11 "), "what an older look found is dropped: {}", stage.screen());
     stage.actions = stage.key(KeyCode::Down);
     for _ in 0..4 {
@@ -615,7 +615,7 @@ fn a_prompt_that_was_never_answered_says_so_and_enter_takes_it_back() {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("unanswered_{width}x{height}"), stage.screen());
     }
-    let back = Action::Go(Go::Navigate("o19".into(), BranchSummary::None));
+    let back = Action::Go(Navigate::Navigate("o19".into(), BranchSummary::None));
     assert_eq!(stage.key(KeyCode::Enter), [back]);
     stage.answer(vec![text("at last")]);
     assert_eq!(stage.key(KeyCode::Enter), []);

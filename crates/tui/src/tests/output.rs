@@ -8,7 +8,7 @@ use tiller_core::event::EventKind;
 use tiller_core::message::{BashExecutionMessage, Message};
 use tiller_core::unit::UnixMs;
 
-use super::stage::{SIZES, Stage, at_work};
+use super::harness::{SIZES, Stage, at_work};
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()

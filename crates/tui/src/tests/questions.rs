@@ -5,21 +5,21 @@ use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
 use tiller_engine::{InFlight, Snapshot};
 use tiller_render::{Line, Role};
 
-use super::stage::{Stage, at_work, state};
+use super::harness::{Stage, at_work, state};
 use super::summaries::compaction_fails;
-use crate::app::{Action, Change, Go, Input, List, Loaded, Report, Say};
-use crate::picker::{Choice, Item};
-use crate::question::Question;
-use crate::transcript::Newest;
+use crate::app::{Action, ListKind, LoadedSession, Msg, Navigate, SessionEdit, Submit, TaskResult};
+use crate::dialog::Dialog;
+use crate::picker::{PickerChoice, PickerItem};
+use crate::transcript::NewestMarker;
 
 /// A question that just came.
 fn asked(stage: &mut Stage) {
-    let fork = Item::new("go on in a fork", Choice::ForkOf("/s/1.jsonl".into()));
-    stage.input(Input::Report(Report::Ask(Question { title: "late".into(), items: vec![fork] })));
+    let fork = PickerItem::new("go on in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
+    stage.input(Msg::Report(TaskResult::Ask(Dialog { title: "late".into(), items: vec![fork] })));
 }
 
 fn forks(actions: &[Action]) -> bool {
-    actions.contains(&Action::Go(Go::ForkOf("/s/1.jsonl".into())))
+    actions.contains(&Action::Go(Navigate::ForkOf("/s/1.jsonl".into())))
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn enter_that_was_on_its_way_answers_no_question_that_has_just_come() {
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
     stage.wait(1);
     assert!(forks(&stage.key(KeyCode::Enter)));
-    assert!(stage.app.popups.iter().any(|popup| popup.lists(List::Models)));
+    assert!(stage.app.popups.iter().any(|popup| popup.lists(ListKind::Models)));
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
     stage.wait(1_000);
     stage.type_text(" also");
     assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("and also".into()))));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("and also".into()))));
     assert!(stage.screen().contains("try again"), "{}", stage.screen());
     stage.wait(399);
     assert_eq!(stage.key(KeyCode::Enter), [], "it has only just come again");
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
@@ -79,9 +79,9 @@ fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort], "it was to stop what runs");
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
     let (kind, modifiers) = (MouseEventKind::ScrollUp, KeyModifiers::NONE);
-    stage.input(Input::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
+    stage.input(Msg::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
     assert_eq!(stage.app.editor.text(), "", "no prompt of earlier times");
-    stage.input(Input::Paste("a draft".into()));
+    stage.input(Msg::Paste("a draft".into()));
     assert_eq!((stage.app.editor.text().as_str(), stage.app.popups.len()), ("a draft", 0));
     stage.wait(400);
     stage.control('c');
@@ -90,7 +90,7 @@ fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
 
 fn page(stage: &mut Stage) {
     let lines = vec![Line::new("the end of the log", Role::Text)];
-    stage.input(Input::Report(Report::Page { title: "log".into(), lines }));
+    stage.input(Msg::Report(TaskResult::Page { title: "log".into(), lines }));
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_co
     assert!(stage.screen().contains("log is read"), "{}", stage.screen());
     stage.wait(1_000);
     stage.type_text("uick");
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("quick".into()))));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("quick".into()))));
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.wait(399);
     stage.type_text("q/");
-    stage.input(Input::Paste("n".into()));
+    stage.input(Msg::Paste("n".into()));
     let screen = stage.screen();
     assert!(screen.contains("❯ q/n") && screen.contains("log is read"), "{screen}");
     stage.control('c');
@@ -149,8 +149,8 @@ fn a_question_that_comes_late_waits_until_nobody_is_typing() {
 /// The session is read anew, with nothing at work in it.
 fn reloads(stage: &mut Stage) {
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
-    let loaded = Loaded { snapshot, newest: Newest::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+    let loaded = LoadedSession { snapshot, newest: NewestMarker::default() };
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is
     let mut stage = Stage::new(80, 24);
     asked(&mut stage);
     stage.type_text("and");
-    stage.input(Input::Lagged);
+    stage.input(Msg::Lagged);
     reloads(&mut stage);
     assert!(!stage.screen().contains("── late"), "{}", stage.screen());
     stage.control('c');
@@ -176,7 +176,7 @@ fn a_question_that_was_put_off_is_not_asked_any_more_when_one_is_elsewhere_or_it
     assert!(!stage.screen().contains("── late"), "{}", stage.screen());
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("try again"), "{}", stage.screen());
-    stage.input(Input::Lagged);
+    stage.input(Msg::Lagged);
     reloads(&mut stage);
     assert!(!stage.screen().contains("try again"), "the agent doesn't wait for it: {}", stage.screen());
 }

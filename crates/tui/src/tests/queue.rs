@@ -8,9 +8,9 @@ use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
 use tiller_core::unit::UnixMs;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry, Waited};
 
-use super::stage::{SIZES, START, Stage, at_work, text};
-use crate::app::{Action, Input, Report, Say};
-use crate::queue::{Order, Outcome, Removed, Then};
+use super::harness::{SIZES, START, Stage, at_work, text};
+use crate::app::{Action, Msg, Submit, TaskResult};
+use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
     QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
@@ -38,8 +38,8 @@ impl Stage {
         self.press(KeyCode::Up, KeyModifiers::ALT)
     }
 
-    fn removed(&mut self, items: Vec<Removed>) {
-        self.input(Input::Report(Report::Waiting(Outcome::Removed(items))));
+    fn removed(&mut self, items: Vec<RemovedMessages>) {
+        self.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Removed(items))));
     }
 }
 
@@ -50,7 +50,7 @@ fn waiting(width: u16, height: u16) -> Stage {
     stage
 }
 
-fn ordered(order: Order) -> [Action; 1] {
+fn ordered(order: QueueAction) -> [Action; 1] {
     [Action::Queue(order)]
 }
 
@@ -75,16 +75,19 @@ fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
         let mut stage = waiting(width, height);
         stage.type_text("a draft");
         stage.alt_up();
-        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Hold("q3".into())));
+        assert_eq!(stage.key(KeyCode::Enter), ordered(QueueAction::Hold("q3".into())));
         stage.type_text(", or better");
         insta::assert_snapshot!(format!("editing_{width}x{height}"), stage.screen());
         let words = "make it look like this, or better".to_owned();
-        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Goes))
+        );
         assert_eq!(stage.app.editor.text(), "a draft");
         stage.key(KeyCode::Char('e'));
         assert_eq!(
             stage.key(KeyCode::Enter),
-            ordered(Order::Release("q3".into())),
+            ordered(QueueAction::Release("q3".into())),
             "nothing was changed but that it was held"
         );
     }
@@ -97,7 +100,7 @@ fn esc_leaves_a_message_as_it_was_and_what_was_typed_is_in_the_history() {
     stage.alt_up();
     stage.key(KeyCode::Enter);
     stage.type_text("!");
-    assert_eq!(stage.key(KeyCode::Esc), ordered(Order::Release("q3".into())));
+    assert_eq!(stage.key(KeyCode::Esc), ordered(QueueAction::Release("q3".into())));
     assert_eq!(stage.app.editor.text(), "a draft");
     assert_eq!(stage.key(KeyCode::Esc), [], "first the panel is left");
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
@@ -126,7 +129,10 @@ fn a_message_that_is_edited_waits_for_enter_also_when_the_run_ends_and_goes_in_t
     assert!(stage.screen().contains("enter sends it"), "{}", stage.screen());
     stage.type_text("!");
     let words = "make it look like this!".to_owned();
-    assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Goes))
+    );
     stage.waits(three()[..2].to_vec());
     assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
 }
@@ -153,14 +159,14 @@ fn messages_change_places_among_their_kind_and_may_change_it() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     let shift = |stage: &mut Stage, code| stage.press(code, KeyModifiers::SHIFT);
-    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(Order::Place("q3".into(), 0)));
-    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q3".into(), QueueKind::Steer)));
+    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(QueueAction::Place("q3".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::Turn("q3".into(), QueueKind::Steer)));
     stage.key(KeyCode::Up);
-    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(Order::Place("q1".into(), 2)));
+    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(QueueAction::Place("q1".into(), 2)));
     assert_eq!(shift(&mut stage, KeyCode::Up), []);
     assert!(stage.screen().contains("what steers goes first; p changes when it goes in"));
     stage.key(KeyCode::Up);
-    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q2".into(), QueueKind::FollowUp)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::Turn("q2".into(), QueueKind::FollowUp)));
 }
 
 #[test]
@@ -171,27 +177,27 @@ fn the_choice_stays_with_its_message_wherever_that_goes() {
     items.swap(0, 2);
     stage.waits(items);
     assert_eq!(stage.key(KeyCode::Char('r')), [], "it isn't held");
-    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q3".into(), 0)));
 }
 
 #[test]
 fn what_was_taken_out_is_brought_back() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
-    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 2)));
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q3".into(), 2)));
     let mut left = three();
-    let removed = Removed { item: left.remove(2), place: 2 };
+    let removed = RemovedMessages { item: left.remove(2), place: 2 };
     stage.waits(left.clone());
     stage.removed(vec![removed.clone()]);
     assert!(stage.screen().contains("removed; u brings it back"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Char('D')), ordered(Order::Clear));
+    assert_eq!(stage.key(KeyCode::Char('D')), ordered(QueueAction::Clear));
     stage.waits(vec![]);
-    let cleared: Vec<Removed> =
-        left.into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    let cleared: Vec<RemovedMessages> =
+        left.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
     stage.removed(cleared.clone());
     assert!(stage.screen().contains("nothing waits any more"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(cleared)));
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(cleared)));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
     stage.waits(three());
     stage.key(KeyCode::Enter);
     assert_eq!(stage.app.editor.text(), "make it look like this");
@@ -232,8 +238,8 @@ fn a_message_that_is_gone_says_so_and_the_next_one_is_chosen() {
     stage.alt_up();
     stage.waits(three()[..2].to_vec());
     assert!(stage.screen().contains("waits no longer"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
-    stage.input(Input::Report(Report::Waiting(Outcome::Gone(None))));
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q1".into(), 0)));
+    stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(None))));
     stage.waits(vec![]);
     stage.wait(1_000);
     stage.type_text("x");
@@ -263,12 +269,12 @@ fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
     let mut stage = waiting(80, 24);
     stage.waits(three()[..1].to_vec());
     stage.alt_up();
-    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q1".into(), 0)));
     stage.waits(vec![]);
     stage.key(KeyCode::Char('d'));
-    let removed = Removed { item: three().remove(0), place: 0 };
+    let removed = RemovedMessages { item: three().remove(0), place: 0 };
     stage.removed(vec![removed.clone()]);
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
     assert_eq!(stage.app.editor.text(), "");
 }
 
@@ -281,7 +287,7 @@ fn esc_returns_waiting_messages_in_the_order_of_the_screen() {
         at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
         "{screen}"
     );
-    stage.input(Input::Report(Report::Queue(three())));
+    stage.input(Msg::Report(TaskResult::Queue(three())));
     let text = stage.app.editor.expanded();
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
@@ -301,13 +307,13 @@ fn a_message_that_is_delivered_while_it_is_edited_leaves_the_words_as_a_draft_th
     stage.wait(1_000);
     let sent = stage.key(KeyCode::Enter);
     let words = "make it look like this!\n\na draft".to_owned();
-    assert!(sent.contains(&Action::Say(Say::Steer(words))), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Submit::Steer(words))), "{sent:?}");
 }
 
 #[test]
 fn words_for_a_message_that_was_delivered_at_that_moment_come_back_as_a_draft() {
     let mut stage = waiting(80, 24);
-    stage.input(Input::Report(Report::Waiting(Outcome::Gone(Some("better words".into())))));
+    stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(Some("better words".into())))));
     assert_eq!(stage.app.editor.text(), "better words");
     assert!(stage.screen().contains("what you wrote is a draft now"), "{}", stage.screen());
 }
@@ -332,7 +338,7 @@ fn held_messages_say_which_key_lets_them_go() {
         insta::assert_snapshot!(format!("held_{width}x{height}"), stage.screen());
         stage.alt_up();
         assert!(stage.screen().contains("r releases"), "{}", stage.screen());
-        assert_eq!(stage.key(KeyCode::Char('r')), ordered(Order::Release("q3".into())));
+        assert_eq!(stage.key(KeyCode::Char('r')), ordered(QueueAction::Release("q3".into())));
         let left: Vec<_> = three()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
         stage.waits(left);
         assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
@@ -400,7 +406,7 @@ fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
     stage.key(KeyCode::Char('d'));
     stage.key(KeyCode::Esc);
     let mut left = three();
-    let removed = Removed { item: left.remove(2), place: 2 };
+    let removed = RemovedMessages { item: left.remove(2), place: 2 };
     stage.waits(left);
     stage.removed(vec![removed]);
     let screen = stage.screen();
@@ -411,12 +417,12 @@ fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
 
 #[test]
 fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said_once_they_are_back() {
-    let removed: Vec<Removed> =
-        three().into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    let removed: Vec<RemovedMessages> =
+        three().into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
     for is_told_first in [true, false] {
         let mut stage = waiting(80, 24);
         stage.alt_up();
-        assert_eq!(stage.press(KeyCode::Char('D'), KeyModifiers::SHIFT), ordered(Order::Clear));
+        assert_eq!(stage.press(KeyCode::Char('D'), KeyModifiers::SHIFT), ordered(QueueAction::Clear));
         if is_told_first {
             stage.removed(removed.clone());
         }
@@ -428,7 +434,7 @@ fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said
         let screen = stage.screen();
         assert!(screen.contains("removed 3; u brings them back"), "{screen}");
         assert!(!screen.contains("waits no longer"), "{screen}");
-        assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(removed.clone())));
+        assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(removed.clone())));
         stage.waits(three());
         assert!(!stage.screen().contains("removed 3"), "{}", stage.screen());
         stage.waits(three()[..2].to_vec());
@@ -441,11 +447,11 @@ fn what_was_removed_can_be_brought_back_after_the_panel_was_left() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.key(KeyCode::Char('d'));
-    let removed = Removed { item: three().remove(2), place: 2 };
+    let removed = RemovedMessages { item: three().remove(2), place: 2 };
     stage.waits(Vec::new());
     stage.removed(vec![removed.clone()]);
     stage.key(KeyCode::Esc);
     assert!(stage.screen().contains("alt+up, then u brings back what was removed"), "{}", stage.screen());
     stage.alt_up();
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
 }

@@ -7,10 +7,10 @@ use tiller_engine::SessionSwitched;
 use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
-use super::stage::{SIZES, START, Stage};
-use crate::app::{Action, Browsed, Go, InList, Input, ListNews, Report};
-use crate::browse::Ask;
-use crate::picker::{Choice, Extract, Look, Word, hits, sessions};
+use super::harness::{SIZES, START, Stage};
+use crate::app::{Action, ListAction, ListResult, Msg, Navigate, SessionsResult, TaskResult};
+use crate::picker::{Extract, PickerChoice, StatusText, ThemeItem, hits, sessions};
+use crate::session_search::SearchRequest;
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
     SessionSummary {
@@ -48,7 +48,7 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
 
 /// What is looked for, in the look of that number.
 fn ask_in(look: u64, scope: SessionScope, words: &str) -> Action {
-    Action::Browse(Ask { look: Look(look), scope, words: words.into() })
+    Action::Browse(SearchRequest { look: ThemeItem(look), scope, words: words.into() })
 }
 
 /// What is looked for in the first look, by scope and words.
@@ -57,17 +57,17 @@ fn ask(scope: SessionScope, words: &str) -> Action {
 }
 
 impl Stage {
-    fn browsed(&mut self, scope: SessionScope, what: Browsed) {
+    fn browsed(&mut self, scope: SessionScope, what: SessionsResult) {
         self.browsed_in(1, scope, what);
     }
 
-    fn browsed_in(&mut self, look: u64, scope: SessionScope, what: Browsed) {
-        self.input(Input::Report(Report::List(ListNews::Browsed { look: Look(look), scope, what })));
+    fn browsed_in(&mut self, look: u64, scope: SessionScope, what: SessionsResult) {
+        self.input(Msg::Report(TaskResult::List(ListResult::Browsed { look: ThemeItem(look), scope, what })));
     }
 
     fn know_sessions(&mut self, scope: SessionScope) {
         let items = sessions(&summaries(), scope, UnixMs(self.now));
-        self.browsed(scope, Browsed::Sessions(items));
+        self.browsed(scope, SessionsResult::Sessions(items));
     }
 }
 
@@ -80,7 +80,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.know_sessions(SessionScope::ThisDirectory);
         assert_eq!(stage.key(KeyCode::Tab), [ask(SessionScope::Everywhere, "")]);
         stage.know_sessions(SessionScope::Everywhere);
-        stage.browsed(SessionScope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
+        stage.browsed(SessionScope::Everywhere, SessionsResult::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
             assert_eq!(stage.key(KeyCode::Char(key))[0], ask(SessionScope::Everywhere, words));
         }
@@ -92,22 +92,22 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
         let items = hits(&found, UnixMs(stage.now));
-        stage.browsed(SessionScope::Everywhere, Browsed::Hits { words: "win".into(), items });
+        stage.browsed(SessionScope::Everywhere, SessionsResult::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::End),
-            [Action::InList(InList::Preview(
+            [Action::InList(ListAction::Preview(
                 "/s/9.jsonl".into(),
                 Extract::Around("e1".into(), "window".into())
             ))]
         );
         let lines = vec![Line::new("▌ open the window", Role::User)];
-        let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
-        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("9"), lines })));
+        let of = |name: &str| PickerChoice::Open(format!("/s/{name}.jsonl").into());
+        stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
         let late = vec![Line::new("of another one", Role::User)];
-        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("0"), lines: late })));
+        stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
         insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/9.jsonl".into()))]);
         assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
     }
 }
@@ -128,33 +128,41 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
         insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(InList::NameSession("/s/0.jsonl".into(), String::new()))]
+            [Action::InList(ListAction::NameSession("/s/0.jsonl".into(), String::new()))]
         );
         stage.control('r');
         assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
         stage.control('u');
         stage.type_text("better name");
         insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
-        let named = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
+        let named = Action::InList(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(stage.key(KeyCode::Enter), [named]);
         assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
-        assert_eq!(stage.control('x'), [Action::InList(InList::TrashSession("/s/0.jsonl".into()))]);
+        assert_eq!(stage.control('x'), [Action::InList(ListAction::TrashSession("/s/0.jsonl".into()))]);
         stage.actions.clear();
-        let word = Word::note("moved to the trash");
+        let word = StatusText::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
-        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed })));
+        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
         assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
         assert!(stage.screen().contains("moved to the trash; ctrl+z brings it back"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
-        let without = Browsed::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
+        let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
         stage.browsed_in(2, scope, without);
         stage.key(KeyCode::Down);
-        assert_eq!(stage.control('z'), [Action::InList(InList::RestoreSession("/s/0.jsonl".into()))]);
-        let word = Word::note("it is back");
-        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
-        stage.browsed_in(3, scope, Browsed::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))));
+        assert_eq!(stage.control('z'), [Action::InList(ListAction::RestoreSession("/s/0.jsonl".into()))]);
+        let word = StatusText::note("it is back");
+        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+        stage.browsed_in(
+            3,
+            scope,
+            SessionsResult::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))),
+        );
         stage.actions.clear();
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))], "it is chosen");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::Go(Navigate::Open("/s/0.jsonl".into()))],
+            "it is chosen"
+        );
         assert_eq!(stage.control('z'), []);
     }
 }
@@ -172,18 +180,19 @@ fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason(
         stage.type_text("better name");
         stage.key(KeyCode::Enter);
         let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
-        let why = Word::trouble(format!("session file {file}: another process writes to it (process 4711)"));
+        let why =
+            StatusText::trouble(format!("session file {file}: another process writes to it (process 4711)"));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        stage.input(Msg::Report(TaskResult::List(ListResult::NotNamed { path, name, why })));
         insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), stage.screen());
-        let again = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
+        let again = Action::InList(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(stage.key(KeyCode::Enter), [again]);
         stage.key(KeyCode::Down);
-        let why = Word::trouble(format!("{}because of this", "it failed ".repeat(60)));
+        let why = StatusText::trouble(format!("{}because of this", "it failed ".repeat(60)));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        stage.input(Msg::Report(TaskResult::List(ListResult::NotNamed { path, name, why })));
         let screen = stage.screen();
         let rows = screen.lines().filter(|line| line.contains("it failed"));
         assert_eq!(rows.count(), 3, "{screen}");
@@ -199,14 +208,14 @@ fn a_session_that_was_named_is_called_so_in_its_preview_too() {
     stage.app.browse("");
     stage.know_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
-    let of = Choice::Open("/s/0.jsonl".into());
-    stage.input(Input::Report(Report::List(ListNews::Preview { of, lines })));
+    let of = PickerChoice::Open("/s/0.jsonl".into());
+    stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of, lines })));
     assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
-    let word = Word::note("it is called better now");
-    stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
+    let word = StatusText::note("it is called better now");
+    stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
-    stage.browsed_in(2, scope, Browsed::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
+    stage.browsed_in(2, scope, SessionsResult::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
     let screen = stage.screen();
     assert!(screen.contains("│ better") && !screen.contains("│ fix-crlf"), "{screen}");
     assert!(screen.contains("│ what was said last"), "{screen}");
@@ -217,20 +226,20 @@ fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_lis
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
-        let word = Word::note("moved to the trash");
-        stage.input(Input::Report(Report::List(ListNews::SessionsChanged {
+        let word = StatusText::note("moved to the trash");
+        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged {
             word,
             trashed: Some(name.into()),
         })));
     }
-    let restore = |name: &str| Action::InList(InList::RestoreSession(name.into()));
+    let restore = |name: &str| Action::InList(ListAction::RestoreSession(name.into()));
     assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
-    let why = Word::trouble("can't be taken back");
-    stage.input(Input::Report(Report::List(ListNews::NotRestored { path: "/s/1.jsonl".into(), why })));
+    let why = StatusText::trouble("can't be taken back");
+    stage.input(Msg::Report(TaskResult::List(ListResult::NotRestored { path: "/s/1.jsonl".into(), why })));
     assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.app.browse("");
-    stage.input(Input::Tick);
+    stage.input(Msg::Tick);
     assert!(stage.screen().contains("undo"), "{}", stage.screen());
     assert_eq!(stage.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
     stage.app.refused(restore("/s/0.jsonl"));
@@ -247,10 +256,12 @@ fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
     stage.app.browse("");
     stage.know_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
-    stage
-        .input(Input::Report(Report::List(ListNews::SessionsChanged { word: Word::note("moved"), trashed })));
+    stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged {
+        word: StatusText::note("moved"),
+        trashed,
+    })));
     let without = |stage: &Stage| {
-        Browsed::Sessions(sessions(&summaries()[1..], SessionScope::ThisDirectory, UnixMs(stage.now)))
+        SessionsResult::Sessions(sessions(&summaries()[1..], SessionScope::ThisDirectory, UnixMs(stage.now)))
     };
     stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
     stage.know_sessions(SessionScope::ThisDirectory);
@@ -268,12 +279,12 @@ fn a_session_is_found_by_either_end_of_its_id() {
     let mut known = summaries();
     known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
     let items = sessions(&known, SessionScope::ThisDirectory, UnixMs(stage.now));
-    stage.browsed(SessionScope::ThisDirectory, Browsed::Sessions(items));
+    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Sessions(items));
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
         stage.control('u');
         stage.type_text(part);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open(known[1].path.clone()))], "{part}");
-        stage.input(Input::Report(Report::List(ListNews::Said(Word::note(
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open(known[1].path.clone()))], "{part}");
+        stage.input(Msg::Report(TaskResult::List(ListResult::Said(StatusText::note(
             "that is the session that is open here",
         )))));
     }
@@ -287,7 +298,7 @@ fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
     let scope = SessionScope::ThisDirectory;
     let mut known = summaries();
     known[0].parent_session = Some("/s/30.jsonl".into());
-    stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    stage.browsed(scope, SessionsResult::Sessions(sessions(&known, scope, UnixMs(stage.now))));
     for (width, height) in SIZES {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("threads_{width}x{height}"), stage.screen());
@@ -306,9 +317,12 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     assert!(stage.screen().contains("looking…"));
     stage.know_sessions(SessionScope::ThisDirectory);
     let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
-    stage.browsed(SessionScope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
+    stage.browsed(
+        SessionScope::ThisDirectory,
+        SessionsResult::Hits { words: "not".into(), items: items.clone() },
+    );
     assert!(stage.screen().contains("nothing fits"));
-    stage.browsed(SessionScope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
+    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
     assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(SessionScope::ThisDirectory, "")], "all of them again");
     assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
@@ -321,10 +335,10 @@ fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
     stage.key(KeyCode::Enter);
     stage.know_sessions(SessionScope::ThisDirectory);
     stage.type_text("fix");
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/0.jsonl".into()))]);
     stage.type_text("and go on");
     let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
-    stage.input(Input::Report(Report::Moved(moved)));
+    stage.input(Msg::Report(TaskResult::Moved(moved)));
     assert_eq!(stage.app.editor.text(), "and go on");
 }
 
@@ -341,7 +355,7 @@ fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_lef
         match left {
             None => {
                 let (what, hint, text) = ("it is damaged".to_owned(), None, None);
-                stage.input(Input::Report(Report::Failed { what, hint, text }));
+                stage.input(Msg::Report(TaskResult::Failed { what, hint, text }));
             }
             Some(key) => _ = stage.key(key),
         }
@@ -356,10 +370,10 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
     let items = sessions(&summaries(), scope, UnixMs(stage.now));
-    stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
+    stage.browsed(scope, SessionsResult::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
-    stage.browsed(scope, Browsed::Sessions(items));
-    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
+    stage.browsed(scope, SessionsResult::Sessions(items));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Navigate::Open("/s/30.jsonl".into())));
 }
 
 #[test]
@@ -394,7 +408,7 @@ fn enter_that_was_on_its_way_opens_no_session_at_the_start() {
     let mut stage = Stage::new(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
-    stage.browsed(SessionScope::ThisDirectory, Browsed::Sessions(all));
+    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Sessions(all));
     stage.wait(300);
     assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Go(_))));
     assert!(stage.screen().contains("── sessions"), "{}", stage.screen());

@@ -4,10 +4,10 @@ use crossterm::event::KeyCode;
 use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};
 use tiller_engine::BranchSummary;
 
-use super::stage::Stage;
-use crate::app::{Action, Change, Go, Input, Report};
-use crate::picker::{Choice, Item};
-use crate::question::Question;
+use super::harness::Stage;
+use crate::app::{Action, Msg, Navigate, SessionEdit, TaskResult};
+use crate::dialog::Dialog;
+use crate::picker::{PickerChoice, PickerItem};
 
 pub(super) fn compaction_fails(stage: &mut Stage) {
     stage.event(EventKind::CompactionFailed {
@@ -27,11 +27,14 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
     compaction_fails(&mut stage);
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Esc), [Action::Change(Change::ResolveCompaction(CompactionChoice::GoOn))]);
+    assert_eq!(
+        stage.key(KeyCode::Esc),
+        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
+    );
     compaction_fails(&mut stage);
     stage.event(EventKind::CompactionEnd {
         reason: CompactionReason::Threshold,
@@ -49,12 +52,12 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
 fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
     let mut stage = Stage::new(80, 24);
     compaction_fails(&mut stage);
-    let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
-    stage.input(Input::Report(failed));
+    let failed = TaskResult::Failed { what: "no room".into(), hint: None, text: None };
+    stage.input(Msg::Report(failed));
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
@@ -84,8 +87,8 @@ fn compact_takes_the_users_words_and_esc_stops_it() {
 fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     let mut stage = Stage::new(80, 24);
     let choose = |stage: &mut Stage| {
-        let item = Item::new("say what matters", Choice::Instruct("e1".into()));
-        stage.input(Input::Report(Report::Ask(Question { title: "t".into(), items: vec![item] })));
+        let item = PickerItem::new("say what matters", PickerChoice::Instruct("e1".into()));
+        stage.input(Msg::Report(TaskResult::Ask(Dialog { title: "t".into(), items: vec![item] })));
         stage.wait(400);
         assert_eq!(stage.key(KeyCode::Enter), []);
     };
@@ -96,7 +99,7 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     choose(&mut stage);
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Navigate("e1".into(), made))]);
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }

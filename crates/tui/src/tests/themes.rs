@@ -10,9 +10,9 @@ use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use tiller_render::Role;
 use tiller_render::theme::{ColorDepth, Rgb, ThemeRegistry};
 
-use super::stage::Stage;
-use crate::app::{Action, Beside, InList, Input, ListNews, Report};
-use crate::theme::{Theme, ThemeOptions};
+use super::harness::Stage;
+use crate::app::{Action, BackgroundJob, ListAction, ListResult, Msg, TaskResult};
+use crate::theme::{ThemeOptions, ThemeState};
 
 /// What the accent is in the themes that are looked at here.
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
@@ -22,7 +22,7 @@ const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
 fn painted(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
     stage.app.place.theme =
-        Theme::of(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
+        ThemeState::of(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
     stage
 }
 
@@ -34,12 +34,12 @@ fn accent(stage: &Stage) -> Color {
 fn command(stage: &mut Stage, line: &str) -> Vec<Action> {
     stage.type_text(line);
     let mut actions = stage.key(KeyCode::Enter);
-    actions.retain(|action| !matches!(action, Action::Beside(Beside::Remember(_))));
+    actions.retain(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))));
     actions
 }
 
 fn kept(theme: &str) -> Action {
-    Action::Beside(Beside::Keep { setting: &setting::THEME, value: theme.to_owned() })
+    Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: theme.to_owned() })
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn a_theme_that_is_chosen_is_worn_and_kept() {
 #[test]
 fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
     let mut stage = painted(120, 40);
-    let set = |name: &str| [Action::InList(InList::Set(&setting::THEME, name.into()))];
-    let is_now = |name: &str| Input::Report(Report::List(ListNews::Theme(&setting::THEME, name.into())));
+    let set = |name: &str| [Action::InList(ListAction::Set(&setting::THEME, name.into()))];
+    let is_now = |name: &str| Msg::Report(TaskResult::List(ListResult::Theme(&setting::THEME, name.into())));
     assert_eq!(command(&mut stage, "/settings theme gruvbox"), set("gruvbox"));
     stage.input(is_now("gruvbox"));
     assert_eq!(accent(&stage), GRUVBOX);
@@ -101,7 +101,7 @@ fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
     assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
     stage.control('u');
     let path = "~/themes/mine.json";
-    let set = Action::InList(InList::Set(&setting::THEME, path.into()));
+    let set = Action::InList(ListAction::Set(&setting::THEME, path.into()));
     assert_eq!(
         command(&mut stage, &format!("/settings theme {path}")),
         [set],
@@ -112,8 +112,8 @@ fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
 #[test]
 fn the_theme_for_a_ground_is_worn_at_once_where_the_ground_decides() {
     let mut stage = painted(120, 40);
-    let is_now = |setting, name: &str| Input::Report(Report::List(ListNews::Theme(setting, name.into())));
-    let set = [Action::InList(InList::Set(&setting::THEME_DARK, "gruvbox".into()))];
+    let is_now = |setting, name: &str| Msg::Report(TaskResult::List(ListResult::Theme(setting, name.into())));
+    let set = [Action::InList(ListAction::Set(&setting::THEME_DARK, "gruvbox".into()))];
     assert_eq!(command(&mut stage, "/settings theme_dark gruvbox"), set);
     stage.input(is_now(&setting::THEME_LIGHT, "gruvbox"));
     assert_eq!(accent(&stage), DARK, "the ground is dark");
@@ -137,10 +137,10 @@ fn a_name_that_there_is_not_suggests_one() {
 #[test]
 fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
     let mut stage = painted(120, 40);
-    stage.input(Input::Ground(Rgb::WHITE));
+    stage.input(Msg::Ground(Rgb::WHITE));
     assert_eq!(accent(&stage), LIGHT);
     command(&mut stage, "/theme gruvbox");
-    stage.input(Input::Ground(Rgb::BLACK));
+    stage.input(Msg::Ground(Rgb::BLACK));
     assert_eq!(accent(&stage), GRUVBOX);
 }
 
@@ -154,7 +154,7 @@ fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen
     let mut save = |stage: &mut Stage, accent: &str| {
         fs::write(&file, format!(r#"{{"name": "mine", "roles": {{"accent": "{accent}"}}}}"#)).unwrap();
         library = Arc::new(ThemeRegistry::load(std::slice::from_ref(&place), &library));
-        stage.input(Input::Themes(Arc::clone(&library)));
+        stage.input(Msg::Themes(Arc::clone(&library)));
     };
     save(&mut stage, "#010203");
     command(&mut stage, "/theme mine");
@@ -183,6 +183,6 @@ fn a_file_that_comes_while_the_list_is_open_is_in_it() {
     let mut stage = painted(120, 40);
     command(&mut stage, "/theme");
     assert!(!stage.screen().contains("mine"));
-    stage.input(Input::Themes(Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()))));
+    stage.input(Msg::Themes(Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()))));
     assert!(stage.screen().contains("mine"), "{}", stage.screen());
 }

@@ -14,10 +14,10 @@ use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{BranchSummary, SessionSwitched};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::stage::{SIZES, START, Stage, call, text};
-use crate::app::{Action, Beside, Change, Go, Input, ListNews, Report};
-use crate::gather;
-use crate::tree::{self, Ask, Wanted};
+use super::harness::{SIZES, START, Stage, call, text};
+use crate::app::{Action, BackgroundJob, ListResult, Msg, Navigate, SessionEdit, TaskResult};
+use crate::list_data;
+use crate::tree::{self, SearchTerms, TreeRequest};
 
 const HOUR: i64 = 3_600_000;
 
@@ -114,29 +114,29 @@ impl Grove {
     fn settle(&mut self, actions: Vec<Action>) -> Vec<Action> {
         let (mut todo, mut rest) = (std::collections::VecDeque::from(actions), Vec::new());
         while let Some(action) = todo.pop_front() {
-            let Action::Beside(Beside::Tree(ask)) = action else {
+            let Action::Beside(BackgroundJob::Tree(ask)) = action else {
                 rest.push(action);
                 continue;
             };
             for news in self.answered(&ask) {
                 let session = self.writer.reader().id().clone();
                 self.stage.actions.clear();
-                self.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
+                self.stage.input(Msg::Report(TaskResult::List(ListResult::Tree { session, news })));
                 todo.extend(std::mem::take(&mut self.stage.actions));
             }
         }
         rest
     }
 
-    fn answered(&self, ask: &Ask) -> Vec<tree::News> {
+    fn answered(&self, ask: &TreeRequest) -> Vec<tree::TreeResult> {
         let reader = self.writer.reader();
-        let mut news: Vec<tree::News> = tree::look(&reader, ask).into_iter().collect();
-        if let Ask::Search(query) = ask {
+        let mut news: Vec<tree::TreeResult> = tree::look(&reader, ask).into_iter().collect();
+        if let TreeRequest::Search(query) = ask {
             let tell = |found| {
                 news.push(found);
-                Wanted::Yes
+                SearchTerms::Yes
             };
-            tree::find(&reader, query, || Wanted::Yes, tell);
+            tree::find(&reader, query, || SearchTerms::Yes, tell);
         }
         news
     }
@@ -179,9 +179,9 @@ impl Grove {
         self.event(EventKind::EntryAppended { entry_id, entry })
     }
 
-    fn report(&mut self, report: Report) -> Vec<Action> {
+    fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.stage.actions.clear();
-        self.stage.input(Input::Report(report));
+        self.stage.input(Msg::Report(report));
         let actions = std::mem::take(&mut self.stage.actions);
         self.settle(actions)
     }
@@ -326,13 +326,13 @@ fn enter_goes_to_just_before_a_prompt_and_on_from_anything_else() {
     grove.key(KeyCode::Up);
     assert_eq!(grove.chosen(), "└─ ▌ look at the fixture");
     let fixture = grove.entry(7);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(fixture.clone()))]);
-    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(fixture.clone()))]);
+    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     assert!(grove.screen().contains("say nothing of it to the model"), "{}", grove.screen());
     assert_eq!(grove.key(KeyCode::Esc), []);
     assert_eq!(grove.chosen(), "└─ ▌ look at the fixture", "one level back");
-    assert_eq!(grove.alt(KeyCode::Enter), [Action::Go(Go::Fork(fixture))]);
+    assert_eq!(grove.alt(KeyCode::Enter), [Action::Go(Navigate::Fork(fixture))]);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn what_was_typed_stays_when_a_prompt_comes_back_into_the_editor() {
     grove.stage.app.editor.set_text("a draft");
     let session = grove.writer.reader().id().clone();
     let moved = SessionSwitched { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
-    grove.report(Report::Moved(moved));
+    grove.report(TaskResult::Moved(moved));
     assert_eq!(grove.stage.app.editor.text(), "a prompt\n\na draft");
     assert!(!grove.screen().contains("── tree"));
 }
@@ -421,7 +421,7 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
     let answer = grove.entry(8);
     assert_eq!(
         grove.key(KeyCode::Enter),
-        [Action::Change(Change::LabelEntry(answer.clone(), Some("it works".into())))]
+        [Action::Change(SessionEdit::LabelEntry(answer.clone(), Some("it works".into())))]
     );
     grove.writer.label(&answer, Some("it works"), UnixMs(grove.now)).unwrap();
     assert_eq!(grove.told(), []);
@@ -436,7 +436,7 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
     );
     grove.control('l');
     grove.control('u');
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::LabelEntry(answer, None))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(SessionEdit::LabelEntry(answer, None))]);
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn of_a_label_longer_than_its_row_the_end_is_shown_while_it_is_typed_and_all_of_
         let answer = grove.entry(8);
         assert_eq!(
             grove.key(KeyCode::Enter),
-            [Action::Change(Change::LabelEntry(answer.clone(), Some(long.into())))]
+            [Action::Change(SessionEdit::LabelEntry(answer.clone(), Some(long.into())))]
         );
         grove.writer.label(&answer, Some(long), UnixMs(grove.now)).unwrap();
         assert_eq!(grove.told(), []);
@@ -467,12 +467,15 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     grove.alt(KeyCode::Up);
     grove.alt(KeyCode::Up);
     let lexer = grove.entry(2);
-    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(lexer.clone()))]);
-    let question = gather::hiding(&grove.writer.reader(), lexer.clone());
+    assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(lexer.clone()))]);
+    let question = list_data::hiding(&grove.writer.reader(), lexer.clone());
     grove.report(question);
     assert!(grove.screen().contains("hide this and the 3 entries after it"), "{}", grove.screen());
     grove.stage.wait(400);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Hidden))]);
+    assert_eq!(
+        grove.key(KeyCode::Enter),
+        [Action::Change(SessionEdit::Hide(lexer.clone(), Visibility::Hidden))]
+    );
     grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
     grove.told();
     assert!(!grove.screen().contains("change the lexer"), "{}", grove.screen());
@@ -484,8 +487,11 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     let screen = grove.screen();
     assert!(screen.contains("change the lexer") && screen.contains("hidden"), "{screen}");
     grove.type_text("fixture still");
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Shown))]);
-    assert_eq!(grove.control('x'), [Action::Change(Change::Hide(lexer, Visibility::Shown))]);
+    assert_eq!(
+        grove.key(KeyCode::Enter),
+        [Action::Change(SessionEdit::Hide(lexer.clone(), Visibility::Shown))]
+    );
+    assert_eq!(grove.control('x'), [Action::Change(SessionEdit::Hide(lexer, Visibility::Shown))]);
 }
 
 #[test]
@@ -500,7 +506,7 @@ fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
     grove.alt(KeyCode::Up);
     let screen = grove.screen();
     assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
-    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(grove.entry(2)))]);
+    assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(grove.entry(2)))]);
 }
 
 #[test]
@@ -512,10 +518,10 @@ fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
         grove.alt(KeyCode::Up);
         let entry = grove.entry(2);
         grove.control('x');
-        let question = gather::hiding(&grove.writer.reader(), entry.clone());
+        let question = list_data::hiding(&grove.writer.reader(), entry.clone());
         grove.report(question);
         grove.stage.wait(400);
-        let hides = vec![Action::Change(Change::Hide(entry.clone(), Visibility::Hidden))];
+        let hides = vec![Action::Change(SessionEdit::Hide(entry.clone(), Visibility::Hidden))];
         assert_eq!(grove.key(last), if answered { hides } else { vec![] });
         for pause in [0, 150, 399] {
             grove.stage.wait(pause);
@@ -525,7 +531,7 @@ fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
         // Another key means what it says.
         grove.key(KeyCode::Down);
         grove.key(KeyCode::Up);
-        assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(entry))]);
+        assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(entry))]);
     }
 }
 
@@ -557,7 +563,7 @@ fn choosing_while_the_agent_works_stops_it_first_and_goes_only_then() {
     grove.key(KeyCode::Down);
     assert_eq!(grove.key(KeyCode::Enter), [Action::Abort]);
     assert!(grove.screen().contains("stopping…"), "{}", grove.screen());
-    let go = Action::Go(Go::AskToLeave(grove.entry(7)));
+    let go = Action::Go(Navigate::AskToLeave(grove.entry(7)));
     let settled = grove.event(EventKind::AgentSettled);
     assert!(settled.contains(&go), "{settled:?}");
 }
@@ -570,8 +576,8 @@ fn while_the_agent_works_a_fork_is_made_beside_it() {
     grove.key(KeyCode::Up);
     grove.key(KeyCode::Enter);
     grove.key(KeyCode::End);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::ForkBeside(grove.entry(7)))]);
-    grove.report(Report::List(ListNews::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into())));
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::ForkBeside(grove.entry(7)))]);
+    grove.report(TaskResult::List(ListResult::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into())));
     let screen = grove.screen();
     assert!(screen.contains("forked into session FGHJKL") && screen.contains("tiller --session"), "{screen}");
     grove.open();
@@ -603,7 +609,7 @@ fn a_fork_begins_with_the_prompts_of_the_user() {
         grove.stage.resize(width, height);
         insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), grove.screen());
     }
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Fork(grove.entry(7)))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::Fork(grove.entry(7)))]);
 }
 
 #[test]
@@ -624,12 +630,12 @@ fn choosing_how_to_leave_takes_the_tree_away() {
     grove.key(KeyCode::Up);
     let fixture = grove.entry(7);
     grove.key(KeyCode::Enter);
-    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     grove.stage.wait(400);
     grove.key(KeyCode::Down);
     let made = BranchSummary::Made { instructions: None };
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Navigate(fixture, made))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::Navigate(fixture, made))]);
     assert!(!grove.screen().contains("── tree"), "{}", grove.screen());
 }
 
@@ -637,16 +643,16 @@ fn choosing_how_to_leave_takes_the_tree_away() {
 fn a_quick_second_enter_chooses_nothing_more_and_sends_no_draft() {
     let mut grove = Grove::branched(80, 24);
     grove.stage.app.editor.set_text("a draft");
-    grove.stage.app.open_tree(tree::Purpose::Go);
-    grove.report(Report::Note(String::new()));
+    grove.stage.app.open_tree(tree::TreePurpose::Go);
+    grove.report(TaskResult::Note(String::new()));
     grove.key(KeyCode::Up);
     let fixture = grove.entry(7);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(fixture.clone()))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(fixture.clone()))]);
     assert_eq!(grove.key(KeyCode::Enter), [], "one is on the way already");
-    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     grove.stage.wait(400);
-    let leaves = Action::Go(Go::Navigate(fixture, BranchSummary::None));
+    let leaves = Action::Go(Navigate::Navigate(fixture, BranchSummary::None));
     assert_eq!(grove.key(KeyCode::Enter), [leaves]);
     assert!(!grove.screen().contains("── tree"), "what is typed now is for where one goes");
     assert_eq!(grove.key(KeyCode::Enter), []);
@@ -662,15 +668,15 @@ fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
         grove.key(KeyCode::Enter);
         grove.type_text("and theN");
         grove.key(KeyCode::Backspace);
-        grove.stage.input(Input::Paste("n".into()));
+        grove.stage.input(Msg::Paste("n".into()));
         grove
     };
     let mut grove = went();
     let session = grove.writer.reader().id().clone();
-    grove.report(Report::Moved(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
+    grove.report(TaskResult::Moved(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
     assert_eq!(grove.stage.app.editor.text(), "and then");
     let mut grove = went();
-    grove.report(Report::Failed { what: "the disk is full".into(), hint: None, text: None });
+    grove.report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text: None });
     assert_eq!(grove.stage.app.editor.text(), "and then");
     let mut grove = went();
     grove.key(KeyCode::Esc);
@@ -690,13 +696,13 @@ fn only_what_is_on_the_screen_and_near_it_is_read() {
     }
     todo.extend(grove.stage.key(KeyCode::Enter));
     while let Some(action) = todo.pop() {
-        let Action::Beside(Beside::Tree(ask)) = action else { continue };
-        if let Ask::Texts(wants) = &ask {
+        let Action::Beside(BackgroundJob::Tree(ask)) = action else { continue };
+        if let TreeRequest::Texts(wants) = &ask {
             asked += wants.len();
         }
         for news in grove.answered(&ask) {
             let session = grove.writer.reader().id().clone();
-            grove.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
+            grove.stage.input(Msg::Report(TaskResult::List(ListResult::Tree { session, news })));
             todo.extend(std::mem::take(&mut grove.stage.actions));
         }
     }
@@ -719,7 +725,7 @@ fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
     let screen = grove.stage.screen();
     assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
     let actions = grove.stage.click_on("change the lexer");
-    assert!(matches!(&actions[..], [Action::Go(Go::AskToLeave(_))]), "{actions:?}");
+    assert!(matches!(&actions[..], [Action::Go(Navigate::AskToLeave(_))]), "{actions:?}");
 }
 
 #[test]

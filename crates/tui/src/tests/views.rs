@@ -10,12 +10,12 @@ use tiller_engine::SessionState;
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
-use super::stage::{SIZES, START, Stage, at_work, state, steered};
+use super::harness::{SIZES, START, Stage, at_work, state, steered};
 use super::summaries::compaction_fails;
-use crate::app::{Input, Report};
-use crate::gather::{self, About};
+use crate::app::{Msg, TaskResult};
+use crate::list_data::{self, ListContext};
 use crate::logs;
-use crate::page::Page;
+use crate::pager::Pager;
 
 /// Draws a state at both sizes.
 fn drawn(name: &str, set: impl Fn(&mut Stage)) {
@@ -130,8 +130,8 @@ fn a_summary_that_failed_is_a_question() {
 fn what_is_left_behind_is_a_question() {
     drawn("left_behind", |stage| {
         steered(stage);
-        let question = gather::left_behind(&EntryId::new("e1"));
-        stage.input(Input::Report(Report::Ask(question)));
+        let question = list_data::left_behind(&EntryId::new("e1"));
+        stage.input(Msg::Report(TaskResult::Ask(question)));
         stage.wait(400);
     });
 }
@@ -204,7 +204,7 @@ fn the_log_is_a_page_newest_first() {
     std::fs::write(file.path(), lines.join("\n")).unwrap();
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        stage.input(Input::Report(logs::page(Some(file.path()), None)));
+        stage.input(Msg::Report(logs::page(Some(file.path()), None)));
         let screen = stage.screen().replace(&file.path().display().to_string(), "[the file]");
         insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
     }
@@ -215,18 +215,18 @@ fn the_facts_about_a_session_are_a_page() {
     let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
     let reader = manager.create(UnixMs(START)).reader();
     drawn("session", |stage| {
-        let about = About {
+        let about = ListContext {
             home: Some("/home/ada".into()),
             folders: vec!["~/code/lib".into(), "/srv/docs (read only)".into()],
             files: vec!["/home/ada/code/conf/AGENTS.md".into(), "/home/ada/.config/tiller/AGENTS.md".into()],
-            width: Page::columns(stage.app.place.size.0),
+            width: Pager::columns(stage.app.place.size.0),
         };
         let lines = {
             let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
             let state = SessionState { name: None, path: Some(path.into()), ..state() };
-            gather::facts(&state, &reader, &about)
+            list_data::facts(&state, &reader, &about)
         };
-        stage.input(Input::Report(Report::Page { title: "session".into(), lines }));
+        stage.input(Msg::Report(TaskResult::Page { title: "session".into(), lines }));
     });
 }
 

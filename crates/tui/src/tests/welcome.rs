@@ -5,10 +5,10 @@ use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, SlashCommand};
 
-use super::stage::{SIZES, START, Stage};
-use crate::app::{Action, Beside, Input, Own, Report};
-use crate::gather;
-use crate::page::Page;
+use super::harness::{SIZES, START, Stage};
+use crate::app::{Action, BackgroundJob, Msg, TaskResult, TerminalAction};
+use crate::list_data;
+use crate::pager::Pager;
 use crate::welcome::Welcome;
 
 fn skill(name: &str) -> SlashCommand {
@@ -24,10 +24,10 @@ fn skill(name: &str) -> SlashCommand {
 /// A fresh session of which everything is known.
 fn fresh(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
-    stage.told(Report::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
+    stage.told(TaskResult::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
     let files = ["/home/ada/code/conf/AGENTS.md", "/home/ada/.config/tiller/AGENTS.md"];
     let last = Some(("why does the lexer drift?".to_owned(), UnixMs(START - 7_200_000)));
-    stage.told(Report::Welcome(Welcome { files: files.map(Into::into).to_vec(), last }));
+    stage.told(TaskResult::Welcome(Welcome { files: files.map(Into::into).to_vec(), last }));
     stage
 }
 
@@ -42,7 +42,7 @@ fn first_screen_tells_what_the_session_begins_with() {
 #[test]
 fn first_screen_is_looked_up_after_the_start() {
     let stage = Stage::new(80, 24);
-    assert!(stage.actions.contains(&Action::Beside(Beside::Welcome)), "{:?}", stage.actions);
+    assert!(stage.actions.contains(&Action::Beside(BackgroundJob::Welcome)), "{:?}", stage.actions);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn first_screen_follows_a_change_of_the_model() {
 #[test]
 fn first_screen_goes_with_the_first_message() {
     let mut stage = fresh(80, 24);
-    stage.app.say(crate::block::Level::Warning, "a notice", None);
+    stage.app.say(crate::block::NoticeLevel::Warning, "a notice", None);
     assert!(stage.screen().contains("Type what you want done"), "{}", stage.screen());
     stage.type_text("h");
     assert!(!stage.screen().contains("Type what you want done"), "{}", stage.screen());
@@ -88,8 +88,8 @@ fn context_page_shows_each_part_with_its_share() {
         };
         let mut stage = Stage::new(width, height);
         let home = std::path::Path::new("/home/ada");
-        let lines = gather::context(&breakdown, Some(home), Page::columns(width));
-        stage.told(Report::Page { title: "context".into(), lines });
+        let lines = list_data::context(&breakdown, Some(home), Pager::columns(width));
+        stage.told(TaskResult::Page { title: "context".into(), lines });
         insta::assert_snapshot!(format!("context_{width}x{height}"), stage.screen());
     }
 }
@@ -107,10 +107,13 @@ fn ctrl_c_in_the_list_that_resume_begins_with_quits() {
     let mut stage = fresh(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     stage.wait(1_000);
-    assert_eq!(stage.control('c'), [Action::Own(Own::Quit)]);
+    assert_eq!(stage.control('c'), [Action::Own(TerminalAction::Quit)]);
     let mut stage = fresh(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
-    assert!(!stage.control('c').contains(&Action::Own(Own::Quit)), "a list that a key opened is left");
-    stage.input(Input::Tick);
+    assert!(
+        !stage.control('c').contains(&Action::Own(TerminalAction::Quit)),
+        "a list that a key opened is left"
+    );
+    stage.input(Msg::Tick);
 }

@@ -1,26 +1,26 @@
 //! The banner above a session in which nothing was said yet.
 
-use super::part::Part;
-use super::{At, Block, BlockKind, Transcript};
+use super::chunk::Chunk;
+use super::{Block, BlockKind, BlockPos, Transcript};
 use crate::welcome::Banner;
 
 impl Transcript {
     /// Puts a block above all others of a session in which nothing was said: parts with nothing to show may be above it still.
     pub(crate) fn open_with(&mut self, block: Block) {
-        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) {
+        if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) {
             blocks.insert(0, block);
         }
     }
 
     /// Returns whether what tiller says of itself before anything is said is there.
     pub(crate) fn has_banner(&self) -> bool {
-        let first = self.parts.last().and_then(Part::blocks).and_then(<[Block]>::first);
+        let first = self.parts.last().and_then(Chunk::blocks).and_then(<[Block]>::first);
         first.is_some_and(|block| matches!(block.kind, BlockKind::Banner(_)))
     }
 
     /// Puts another one in its place.
     pub(crate) fn set_banner(&mut self, banner: Banner) {
-        let blocks = self.parts.last_mut().and_then(Part::blocks_mut);
+        let blocks = self.parts.last_mut().and_then(Chunk::blocks_mut);
         if let Some(block) = blocks.and_then(|blocks| blocks.first_mut())
             && let BlockKind::Banner(shown) = &mut block.kind
             && **shown != banner
@@ -33,12 +33,12 @@ impl Transcript {
     /// Removes it: something is said.
     pub(crate) fn remove_banner(&mut self) {
         if self.has_banner()
-            && let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)
+            && let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut)
         {
             blocks.remove(0);
             let part = self.last();
             self.calls.values_mut().filter(|call| call.part == part).for_each(|call| call.block -= 1);
-            self.close_gap(At { part, block: 0 });
+            self.close_gap(BlockPos { part, block: 0 });
         }
     }
 }

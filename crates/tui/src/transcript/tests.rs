@@ -28,17 +28,17 @@ fn answered(at: usize, text: &str) -> Entry {
 }
 
 fn shown(transcript: &Transcript) -> Vec<String> {
-    let text = |row: Option<Shown<'_>>| row.map(|row| row.line.text()).unwrap_or_default();
+    let text = |row: Option<ShownRows<'_>>| row.map(|row| row.line.text()).unwrap_or_default();
     transcript.visible().map(text).map(|text| text.trim_start_matches("▌ ").trim_end().to_owned()).collect()
 }
 
 fn transcript(count: usize) -> Transcript {
-    Transcript::of(0, Newest::of(&[], (0..count).map(said).collect()))
+    Transcript::of(0, NewestMarker::of(&[], (0..count).map(said).collect()))
 }
 
 /// A path of so many prompts, whose last ones are in memory.
 fn long(count: usize, read: usize) -> Transcript {
-    Transcript::of(0, Newest::of(&ids(0..count - read), (count - read..count).map(said).collect()))
+    Transcript::of(0, NewestMarker::of(&ids(0..count - read), (count - read..count).map(said).collect()))
 }
 
 fn ids(numbers: Range<usize>) -> Vec<EntryId> {
@@ -46,7 +46,7 @@ fn ids(numbers: Range<usize>) -> Vec<EntryId> {
 }
 
 /// The numbers of the entries that are wanted.
-fn numbers(wanted: &Wanted) -> Range<usize> {
+fn numbers(wanted: &ScrollRequest) -> Range<usize> {
     let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
     last + 1 - wanted.section.count..last + 1
 }
@@ -62,17 +62,17 @@ fn read_wanted(transcript: &mut Transcript) -> usize {
 }
 
 fn in_memory(transcript: &Transcript) -> usize {
-    transcript.parts.iter().filter_map(Part::blocks).map(<[Block]>::len).sum()
+    transcript.parts.iter().filter_map(Chunk::blocks).map(<[Block]>::len).sum()
 }
 
-fn draw(transcript: &mut Transcript, height: usize, ctx: &Ctx) -> Vec<String> {
+fn draw(transcript: &mut Transcript, height: usize, ctx: &RenderContext) -> Vec<String> {
     transcript.lay_out(height, ctx);
     shown(transcript)
 }
 
 #[test]
 fn the_end_is_shown_and_followed() {
-    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m8", "", "m9"]);
     transcript.append(&said(10), UnixMs(0));
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m9", "", "m10"]);
@@ -80,7 +80,7 @@ fn the_end_is_shown_and_followed() {
 
 #[test]
 fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
-    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     transcript.lay_out(3, &ctx);
     transcript.scroll_up(4, &ctx);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m6", "", "m7"]);
@@ -97,8 +97,8 @@ fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
 fn what_is_taken_away_is_not_counted_among_what_arrives() {
     let is_notice = |block: &Block| matches!(block.kind, BlockKind::Notice { .. });
     let away = |warned: Warned| {
-        let (mut transcript, ctx) = (transcript(10), Ctx::default());
-        let warn = |transcript: &mut Transcript| transcript.say(Level::Warning, "careful", None);
+        let (mut transcript, ctx) = (transcript(10), RenderContext::default());
+        let warn = |transcript: &mut Transcript| transcript.say(NoticeLevel::Warning, "careful", None);
         if warned == Warned::Before {
             warn(&mut transcript);
         }
@@ -126,8 +126,8 @@ enum Warned {
 
 #[test]
 fn a_block_of_what_arrives_keeps_its_place_when_one_before_it_is_taken_away() {
-    let (mut transcript, ctx) = (transcript(3), Ctx::default());
-    transcript.say(Level::Warning, "careful", None);
+    let (mut transcript, ctx) = (transcript(3), RenderContext::default());
+    transcript.say(NoticeLevel::Warning, "careful", None);
     let mut stream = MarkdownStream::new(80);
     stream.push("one\n\ntwo\n\nthree");
     transcript.live.push(Block::new(BlockKind::Growing(Box::new(stream))));
@@ -141,7 +141,7 @@ fn a_block_of_what_arrives_keeps_its_place_when_one_before_it_is_taken_away() {
 
 #[test]
 fn what_is_near_the_screen_is_read_without_moving_it() {
-    let (mut transcript, ctx) = (long(250, 10), Ctx::default());
+    let (mut transcript, ctx) = (long(250, 10), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
     transcript.scroll_up(1_000, &ctx);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["", "m240", ""]);
@@ -153,7 +153,7 @@ fn what_is_near_the_screen_is_read_without_moving_it() {
 
 #[test]
 fn a_long_way_through_a_session_never_holds_more_than_what_is_near() {
-    let (mut transcript, ctx) = (long(10_000, 100), Ctx::default());
+    let (mut transcript, ctx) = (long(10_000, 100), RenderContext::default());
     draw(&mut transcript, 20, &ctx);
     let mut most = 0;
     for _ in 0..2_000 {
@@ -176,9 +176,9 @@ fn a_long_way_through_a_session_never_holds_more_than_what_is_near() {
 
 #[test]
 fn the_beginning_of_a_long_session_is_shown_without_reading_what_lies_between() {
-    let (mut transcript, ctx) = (long(100_000, 100), Ctx::default());
+    let (mut transcript, ctx) = (long(100_000, 100), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
-    transcript.go(Goal::Top);
+    transcript.go(JumpTarget::Top);
     assert_eq!(draw(&mut transcript, 3, &ctx)[2], "m99999", "what is on the screen stays until it is read");
     let mut parts = read_wanted(&mut transcript);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m0", "", "m1"]);
@@ -190,11 +190,11 @@ fn the_beginning_of_a_long_session_is_shown_without_reading_what_lies_between() 
 
 #[test]
 fn what_was_read_for_another_transcript_is_dropped() {
-    let (mut transcript, ctx) = (long(500, 10), Ctx::default());
+    let (mut transcript, ctx) = (long(500, 10), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
     let wanted = transcript.take_wanted().remove(0);
     let others: Vec<EntryId> = (0..200).map(|at| EntryId::new(format!("f{at}"))).collect();
-    transcript.replace(Newest::of(&others, vec![said(9)]));
+    transcript.replace(NewestMarker::of(&others, vec![said(9)]));
     draw(&mut transcript, 3, &ctx);
     assert_eq!(transcript.take_wanted().len(), 1);
     transcript.take(&wanted, &[said(1)], &[]);
@@ -204,12 +204,13 @@ fn what_was_read_for_another_transcript_is_dropped() {
 
 #[test]
 fn only_what_is_on_the_screen_is_measured() {
-    let (mut transcript, ctx) = (transcript(1_000), Ctx::default());
+    let (mut transcript, ctx) = (transcript(1_000), RenderContext::default());
     transcript.lay_out(10, &ctx);
     let is_measured = |block: &&Block| block.line(0).is_some();
     let measured = |transcript: &Transcript| transcript.newest().filter(is_measured).count();
     assert!(measured(&transcript) <= 10);
-    let open = Ctx { folds: Folds { output_open: true, thinking_open: true }, ..Ctx::default() };
+    let open =
+        RenderContext { folds: Folds { output_open: true, thinking_open: true }, ..RenderContext::default() };
     transcript.fold_alike();
     transcript.lay_out(10, &open);
     assert!(measured(&transcript) <= 10, "unfolding everything lays out what is visible");
@@ -217,7 +218,7 @@ fn only_what_is_on_the_screen_is_measured() {
 
 #[test]
 fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
-    let (mut transcript, ctx) = (transcript(2), Ctx::default());
+    let (mut transcript, ctx) = (transcript(2), RenderContext::default());
     transcript.lay_out(20, &ctx);
     transcript.scroll_up(5, &ctx);
     assert_eq!(draw(&mut transcript, 20, &ctx), ["m0", "", "m1"]);
@@ -228,13 +229,14 @@ fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
 fn the_line_on_top_stays_on_top_when_its_block_wraps_anew() {
     let words: String = (0..400).map(|n| format!("w{n} ")).collect();
     let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
-    let (mut transcript, wide) = (Transcript::of(0, Newest::of(&[], entries.to_vec())), Ctx::default());
+    let (mut transcript, wide) =
+        (Transcript::of(0, NewestMarker::of(&[], entries.to_vec())), RenderContext::default());
     draw(&mut transcript, 5, &wide);
     transcript.scroll_up(20, &wide);
     let top = draw(&mut transcript, 5, &wide)[0].clone();
     let first = top.split(' ').next().unwrap().to_owned();
     for width in [33, 61, 20, 80] {
-        let ctx = Ctx { width, ..Ctx::default() };
+        let ctx = RenderContext { width, ..RenderContext::default() };
         let rows = draw(&mut transcript, 5, &ctx);
         assert!(rows[0].contains(&first), "{first} at {width}: {rows:?}");
     }
@@ -275,7 +277,8 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
     entries.extend((2..100).map(said));
     let path: Vec<EntryId> = (0..1_100).map(|at| EntryId::new(format!("e{at}"))).collect();
     let newest: Vec<Entry> = (1_100..1_200).map(said).collect();
-    let (mut transcript, ctx) = (Transcript::of(0, Newest::of(&path, newest)), Ctx::default());
+    let (mut transcript, ctx) =
+        (Transcript::of(0, NewestMarker::of(&path, newest)), RenderContext::default());
     let read = |transcript: &mut Transcript| {
         for wanted in transcript.take_wanted() {
             let first = numbers(&wanted).start == 0;
@@ -284,18 +287,19 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
         }
     };
     draw(&mut transcript, 40, &ctx);
-    transcript.go(Goal::Top);
+    transcript.go(JumpTarget::Top);
     read(&mut transcript);
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ … 26 more lines (ctrl+o)".to_owned()));
-    assert!(transcript.toggle(At { part: 0, block: 1 }, &ctx));
+    assert!(transcript.toggle(BlockPos { part: 0, block: 1 }, &ctx));
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
     assert!(
-        draw(&mut transcript, 40, &Ctx { width: 30, ..Ctx::default() }).contains(&"  │ line 20".to_owned())
+        draw(&mut transcript, 40, &RenderContext { width: 30, ..RenderContext::default() })
+            .contains(&"  │ line 20".to_owned())
     );
     transcript.follow();
     draw(&mut transcript, 40, &ctx);
     assert!(!transcript.is_read(0), "it was forgotten");
-    transcript.go(Goal::Top);
+    transcript.go(JumpTarget::Top);
     read(&mut transcript);
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
     transcript.fold_alike();
@@ -305,12 +309,12 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
 #[test]
 fn what_was_on_top_is_found_again_where_the_path_is_cut_elsewhere() {
     for pages in [2, 30, 60] {
-        let (mut transcript, ctx) = (long(300, 150), Ctx::default());
+        let (mut transcript, ctx) = (long(300, 150), RenderContext::default());
         draw(&mut transcript, 4, &ctx);
         transcript.scroll_up(pages * 4, &ctx);
         let before = draw(&mut transcript, 4, &ctx);
         transcript.expect_same();
-        let former = transcript.replace(Newest::of(&ids(0..310), (310..320).map(said).collect()));
+        let former = transcript.replace(NewestMarker::of(&ids(0..310), (310..320).map(said).collect()));
         transcript.return_to(former);
         while read_wanted(&mut transcript) > 0 {}
         assert_eq!(draw(&mut transcript, 4, &ctx), before, "{pages} pages up");
@@ -320,12 +324,12 @@ fn what_was_on_top_is_found_again_where_the_path_is_cut_elsewhere() {
 
 #[test]
 fn what_was_on_top_and_is_nowhere_any_more_is_not_looked_for_without_end() {
-    let (mut transcript, ctx) = (long(300, 150), Ctx::default());
+    let (mut transcript, ctx) = (long(300, 150), RenderContext::default());
     draw(&mut transcript, 4, &ctx);
     transcript.scroll_up(100, &ctx);
     transcript.expect_same();
     let others: Vec<EntryId> = (0..310).map(|at| EntryId::new(format!("e{}", at + 1_000))).collect();
-    let former = transcript.replace(Newest::of(&others, (1_310..1_320).map(said).collect()));
+    let former = transcript.replace(NewestMarker::of(&others, (1_310..1_320).map(said).collect()));
     transcript.return_to(former);
     let mut parts = 0;
     while let count @ 1.. = read_wanted(&mut transcript) {
@@ -338,12 +342,12 @@ fn what_was_on_top_and_is_nowhere_any_more_is_not_looked_for_without_end() {
 #[test]
 fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
     let mut transcript =
-        Transcript::of(0, Newest::of(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
-    draw(&mut transcript, 10, &Ctx::default());
+        Transcript::of(0, NewestMarker::of(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
+    draw(&mut transcript, 10, &RenderContext::default());
     let wanted = transcript.take_wanted().remove(0);
     assert_eq!(wanted.ahead, Some(Section { last: "e2".into(), count: 2 }));
     transcript.take(&wanted, &[call(0, "look", &["c"])], &[result(1, "c", "out", 0)]);
-    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let rows = draw(&mut transcript, 10, &RenderContext::default());
     assert_eq!((rows[1].starts_with("✓ bash"), rows[2].as_str()), (true, "  │ out"), "{rows:?}");
 }
 
@@ -352,8 +356,8 @@ fn calls_take_as_long_as_the_log_says() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
     let entries =
         [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
-    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
-    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
+    let rows = draw(&mut transcript, 10, &RenderContext::default());
     let times: Vec<&str> =
         rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
     assert_eq!(times, ["2.5s", "0.5s"]);
@@ -363,9 +367,9 @@ fn calls_take_as_long_as_the_log_says() {
 fn after_a_crash_the_screen_says_of_each_call_what_the_log_will_say() {
     let answer = Entry { id: "01JAV7E0000000000000000000".into(), ..call(1, "look", &["a", "b", "c"]) };
     let entries = [said(0), answer, result(2, "a", "out", 5)];
-    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
     transcript.settle();
-    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let rows = draw(&mut transcript, 10, &RenderContext::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("cut off, no result"), "{rows:?}");
@@ -376,16 +380,16 @@ fn after_a_crash_the_screen_says_of_each_call_what_the_log_will_say() {
         .zip(3..)
         .map(|((call, fate), at)| entry(at, Message::ToolResult(fate.result(call, UnixMs(9)))));
     let again: Vec<Entry> = entries.iter().cloned().chain(mended).collect();
-    let mut transcript = Transcript::of(0, Newest::of(&[], again));
-    assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], again));
+    assert_eq!(told(&draw(&mut transcript, 10, &RenderContext::default())), told_at_once, "and so it stays");
 }
 
 #[test]
 fn of_calls_that_another_program_left_without_results_none_is_said_not_to_have_begun() {
     let entries = [said(0), call(1, "look", &["a", "b"])];
-    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
     transcript.settle();
-    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let rows = draw(&mut transcript, 10, &RenderContext::default());
     let lost = rows.iter().filter(|row| row.contains("cut off, no result")).count();
     assert_eq!(lost, 2, "{rows:?}");
 }
@@ -403,8 +407,8 @@ fn going_from_prompt_to_prompt_reads_what_lies_between() {
     let mut path: Vec<Entry> = (0..400).map(|at| answered(at, &format!("a{at}"))).collect();
     path[7] = said(7);
     path[350] = said(350);
-    let newest = Newest::of(&ids(0..390), path[390..].to_vec());
-    let (mut transcript, ctx) = (Transcript::of(0, newest), Ctx::default());
+    let newest = NewestMarker::of(&ids(0..390), path[390..].to_vec());
+    let (mut transcript, ctx) = (Transcript::of(0, newest), RenderContext::default());
     draw(&mut transcript, 5, &ctx);
     let mut go = |toward| {
         transcript.go_to_prompt(toward);
@@ -417,10 +421,10 @@ fn going_from_prompt_to_prompt_reads_what_lies_between() {
         }
         draw(&mut transcript, 5, &ctx)[1].clone()
     };
-    assert_eq!(go(Toward::Older), "m350");
-    assert_eq!(go(Toward::Older), "m7");
-    assert_eq!(go(Toward::Newer), "m350");
-    go(Toward::Newer);
+    assert_eq!(go(Direction::Older), "m350");
+    assert_eq!(go(Direction::Older), "m7");
+    assert_eq!(go(Direction::Newer), "m350");
+    go(Direction::Newer);
     assert!(transcript.follows());
 }
 
@@ -458,7 +462,7 @@ proptest! {
         up in 12..60usize,
         events in prop::collection::vec(happening(), 1..80),
     ) {
-        let (mut transcript, ctx) = (transcript(60), Ctx::default());
+        let (mut transcript, ctx) = (transcript(60), RenderContext::default());
         draw(&mut transcript, 10, &ctx);
         transcript.scroll_up(up, &ctx);
         let before = draw(&mut transcript, 10, &ctx);
@@ -471,7 +475,7 @@ proptest! {
                 },
                 Happens::Answered => transcript.append(&answered(at, "so it is"), UnixMs(0)),
                 Happens::Said if transcript.live.is_empty() => transcript.append(&said(at), UnixMs(0)),
-                Happens::Said | Happens::Word => transcript.say(Level::Note, "by the way", None),
+                Happens::Said | Happens::Word => transcript.say(NoticeLevel::Note, "by the way", None),
                 Happens::Call if transcript.live.is_empty() => {
                     transcript.append(&call(at, "look", &["c"]), UnixMs(0));
                     transcript.append(&result(at, "c", "out", 1), UnixMs(1));
@@ -485,7 +489,7 @@ proptest! {
 
 #[test]
 fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
-    let (mut transcript, ctx) = (transcript(3), Ctx::default());
+    let (mut transcript, ctx) = (transcript(3), RenderContext::default());
     let text: String = (0..60).map(|n| format!("- item {n}\n")).collect();
     transcript.live.push(Block::new(BlockKind::Thinking(String::new())));
     transcript.live.push(growing(&text));
@@ -493,7 +497,7 @@ fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
     transcript.scroll_up(15, &ctx);
     let before = draw(&mut transcript, 10, &ctx);
     assert!(before[0].contains("item 3"), "{before:?}");
-    transcript.say(Level::Note, "by the way", None);
+    transcript.say(NoticeLevel::Note, "by the way", None);
     assert_eq!(draw(&mut transcript, 10, &ctx), before);
     transcript.append(&answered(9, &text), UnixMs(0));
     assert_eq!(draw(&mut transcript, 10, &ctx), before);
@@ -501,7 +505,7 @@ fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
 
 #[test]
 fn a_long_run_begins_new_parts_and_forgets_the_old_ones() {
-    let (mut transcript, ctx) = (transcript(1), Ctx::default());
+    let (mut transcript, ctx) = (transcript(1), RenderContext::default());
     for at in 1..2_000 {
         transcript.begin_part();
         transcript.append(&answered(at, "so"), UnixMs(0));
@@ -512,30 +516,30 @@ fn a_long_run_begins_new_parts_and_forgets_the_old_ones() {
 }
 
 /// The rows of the screen with what is selected in them between brackets.
-fn selected(transcript: &mut Transcript, ctx: &Ctx) -> Option<String> {
+fn selected(transcript: &mut Transcript, ctx: &RenderContext) -> Option<String> {
     transcript.selected_text(ctx).map(|copied| copied.text)
 }
 
-fn spot(transcript: &Transcript, row: usize, column: usize) -> Spot {
+fn spot(transcript: &Transcript, row: usize, column: usize) -> TextPos {
     transcript.spot(row, column).unwrap()
 }
 
 #[test]
 fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
     let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
-    let mut transcript = Transcript::of(0, Newest::of(&[], vec![said(0), answered(1, markdown)]));
-    let ctx = Ctx { width: 18, ..Ctx::default() };
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![said(0), answered(1, markdown)]));
+    let ctx = RenderContext { width: 18, ..RenderContext::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
-    transcript.select(spot(&transcript, 0, 2), Unit::Character);
+    transcript.select(spot(&transcript, 0, 2), Granularity::Character);
     transcript.select_to(spot(&transcript, rows.len() - 1, 5));
     assert_eq!(
         selected(&mut transcript, &ctx).as_deref(),
         Some("m0\n\none two three four\n\n• item\n\n  rust\nfn x() {\n    y\n}")
     );
-    transcript.select(spot(&transcript, 3, 5), Unit::Line);
+    transcript.select(spot(&transcript, 3, 5), Granularity::Line);
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("one two three four"));
-    transcript.select(spot(&transcript, 2, 9), Unit::Word);
+    transcript.select(spot(&transcript, 2, 9), Granularity::Word);
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("two"));
     transcript.select_to(spot(&transcript, 3, 5));
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("two three four"));
@@ -544,40 +548,42 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 #[test]
 fn what_is_selected_is_copied_as_its_source_has_it() {
     let markdown = "a\u{200b}b\n\n```make\nall:\n\tcc\t-o x\u{1b}[0m\n```";
-    let mut transcript = Transcript::of(0, Newest::of(&[], vec![answered(0, markdown)]));
-    let ctx = Ctx { width: 18, ..Ctx::default() };
+    let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![answered(0, markdown)]));
+    let ctx = RenderContext { width: 18, ..RenderContext::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows, ["a<U+200B>b", "", "  make", "  all:", "      cc  -o x␛[", "↳ 0m"]);
-    transcript.select(spot(&transcript, 0, 0), Unit::Character);
+    transcript.select(spot(&transcript, 0, 0), Granularity::Character);
     transcript.select_to(spot(&transcript, 5, 9));
     let text = selected(&mut transcript, &ctx).unwrap();
     assert_eq!(
         text, "a\u{200b}b\n\n  make\nall:\n\tcc\t-o x␛[0m",
         "an escape character does harm where it is pasted"
     );
-    transcript.select(spot(&transcript, 4, 9), Unit::Line);
+    transcript.select(spot(&transcript, 4, 9), Granularity::Line);
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("\tcc\t-o x␛[0m"));
 }
 
 #[test]
 fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
-    let mut transcript =
-        Transcript::of(0, Newest::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]));
-    let ctx = Ctx::default();
+    let mut transcript = Transcript::of(
+        0,
+        NewestMarker::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]),
+    );
+    let ctx = RenderContext::default();
     draw(&mut transcript, 5, &ctx);
-    transcript.select(spot(&transcript, 0, 5), Unit::Character);
+    transcript.select(spot(&transcript, 0, 5), Granularity::Character);
     transcript.select_to(spot(&transcript, 0, 6));
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("本語"));
-    transcript.select(spot(&transcript, 0, 12), Unit::Character);
+    transcript.select(spot(&transcript, 0, 12), Granularity::Character);
     transcript.select_to(spot(&transcript, 0, 9));
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("👨\u{200d}👩\u{200d}👧 e\u{301}"));
 }
 
 #[test]
 fn a_selection_stays_with_its_text_while_more_arrives() {
-    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     draw(&mut transcript, 5, &ctx);
-    transcript.select(spot(&transcript, 2, 3), Unit::Word);
+    transcript.select(spot(&transcript, 2, 3), Granularity::Word);
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("m8"));
     for at in 10..30 {
         transcript.append(&said(at), UnixMs(0));
@@ -605,12 +611,12 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
         failed(4, "no route"),
         failed(5, "overloaded"),
     ];
-    let mut told = Transcript::of(0, Newest::of(&[], entries[..1].to_vec()));
+    let mut told = Transcript::of(0, NewestMarker::of(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
-        told.say(Level::Note, "meanwhile", None);
+        told.say(NoticeLevel::Note, "meanwhile", None);
     }
-    let ctx = Ctx::default();
+    let ctx = RenderContext::default();
     let is_failure = |line: &String| line.trim_start().starts_with('✗');
     let failures = |mut transcript: Transcript| -> Vec<String> {
         let lines = draw(&mut transcript, 40, &ctx);
@@ -619,7 +625,7 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
     assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
     let expected = ["✗ overloaded  tried 3 times", "✗ no route", "✗ overloaded"];
     assert_eq!(failures(told), expected);
-    assert_eq!(failures(Transcript::of(0, Newest::of(&[], entries.to_vec()))), expected);
+    assert_eq!(failures(Transcript::of(0, NewestMarker::of(&[], entries.to_vec()))), expected);
 }
 
 /// An answer to a request sent at a moment, that failed behind some text if there is an error.
@@ -637,13 +643,13 @@ fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
 
 /// The blocks of entries that were appended one by one, and of the same entries read again.
 fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
-    let mut told = Transcript::of(0, Newest::of(&[], entries[..1].to_vec()));
+    let mut told = Transcript::of(0, NewestMarker::of(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
     }
-    let read = Transcript::of(0, Newest::of(&[], entries.to_vec()));
+    let read = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
     [told, read].map(|mut transcript| {
-        let lines = draw(&mut transcript, 40, &Ctx::default());
+        let lines = draw(&mut transcript, 40, &RenderContext::default());
         lines.into_iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
     })
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Going, TreeView};
+use super::{PendingNavigation, TreeView};
 
 impl TreeView {
     /// Where its rows stand on a screen of this size.
@@ -12,7 +12,7 @@ impl TreeView {
 
     /// Whether an entry stands on this line of those on the screen, and can be gone to.
     pub(crate) fn has_line(&self, line: usize) -> bool {
-        let is_free = self.labelling.is_none() && matches!(self.going, Going::Nowhere);
+        let is_free = self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere);
         is_free && self.place.top + line < self.rows.len()
     }
 

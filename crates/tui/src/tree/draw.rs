@@ -7,11 +7,11 @@ use tiller_session::Visibility;
 use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
 
-use super::said::kind_sign;
-use super::{Areas, Going, Purpose, TreeView, area};
-use crate::call::one_line;
+use super::entry_text::kind_sign;
+use super::{PendingNavigation, TreeAreas, TreePurpose, TreeView, area};
 use crate::keymap::{KeyCommand, Keymap};
-use crate::layout::{Ctx, cut_front, right_aligned};
+use crate::layout::{RenderContext, cut_front, right_aligned};
+use crate::tool_call::one_line;
 
 /// Columns of a row's sign.
 const SIGN: usize = 2;
@@ -25,7 +25,7 @@ const BESIDE_LABEL: usize = 12;
 
 /// What a screen of the tree looks like.
 #[derive(Debug, Default)]
-pub(crate) struct Drawn {
+pub(crate) struct DrawnTree {
     /// Lines with the places they stand at.
     pub(crate) lines: Vec<(Rect, Line)>,
     /// Where something is being typed.
@@ -34,7 +34,7 @@ pub(crate) struct Drawn {
 
 impl TreeView {
     /// Lays out what is on the screen; drawing after it only reads.
-    pub(crate) fn prepare(&mut self, size: (u16, u16), keymap: &Keymap, ctx: &Ctx) {
+    pub(crate) fn prepare(&mut self, size: (u16, u16), keymap: &Keymap, ctx: &RenderContext) {
         let (whole, areas) = (area(size), self.areas(size));
         self.place.height = usize::from(areas.list.height);
         self.keep_in_sight();
@@ -63,13 +63,13 @@ impl TreeView {
         if whole.height >= 8 {
             lines.push((row(whole.height - 1), self.keys(keymap, width)));
         }
-        self.drawn = Drawn { lines, cursor };
+        self.drawn = DrawnTree { lines, cursor };
     }
 
     fn title(&self, width: usize) -> Line {
         let words = match self.purpose {
-            Purpose::Go => "tree",
-            Purpose::Fork => "fork from",
+            TreePurpose::Go => "tree",
+            TreePurpose::Fork => "fork from",
         };
         let mut notes = vec![self.sieve.filter.name().to_owned()];
         notes.extend((self.sieve.hidden == Visibility::Shown).then(|| "hidden too".to_owned()));
@@ -119,7 +119,7 @@ impl TreeView {
     }
 
     /// A row, and where its label is being typed.
-    fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
+    fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &RenderContext) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.row;
         let lead = self.rows.lead(at, width / 3);
         let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
@@ -184,7 +184,7 @@ impl TreeView {
     }
 
     /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.
-    fn facts(&self, at: usize, row: &TreeRow, ctx: &Ctx) -> Vec<String> {
+    fn facts(&self, at: usize, row: &TreeRow, ctx: &RenderContext) -> Vec<String> {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
         let mut facts = Vec::new();
@@ -206,13 +206,19 @@ impl TreeView {
         facts
     }
 
-    fn preview_lines(&mut self, area: Rect, areas: &Areas, keymap: &Keymap, ctx: &Ctx) -> Vec<(Rect, Line)> {
+    fn preview_lines(
+        &mut self,
+        area: Rect,
+        areas: &TreeAreas,
+        keymap: &Keymap,
+        ctx: &RenderContext,
+    ) -> Vec<(Rect, Line)> {
         let is_beside = area.x > areas.list.x;
         let inset = if is_beside { 2 } else { 1 };
         let width = usize::from(area.width.saturating_sub(inset + 1)).max(1);
         let mut lines = vec![self.preview_head(usize::from(area.width), ctx)];
         let height = usize::from(area.height.saturating_sub(2));
-        let inner = Ctx { width, ..ctx.clone() };
+        let inner = RenderContext { width, ..ctx.clone() };
         let is_empty = self.rows.len() == 0;
         let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
         body.resize_with(height, Line::default);
@@ -233,7 +239,7 @@ impl TreeView {
     }
 
     /// A rule that says when it was said, by whom, and what it took.
-    fn preview_head(&self, width: usize, ctx: &Ctx) -> Line {
+    fn preview_head(&self, width: usize, ctx: &RenderContext) -> Line {
         if self.rows.len() == 0 {
             return Line::new("─".repeat(width), Role::Muted);
         }
@@ -260,7 +266,7 @@ impl TreeView {
             );
             return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
         }
-        if matches!(self.going, Going::OnceStopped(_)) {
+        if matches!(self.going, PendingNavigation::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
         }
         if let Some(refused) = self.place.refused {
@@ -269,7 +275,7 @@ impl TreeView {
         let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
         let can = |command| command != KeyCommand::Hide || !self.is_in_use();
         let hints = [
-            (KeyCommand::Accept, if self.purpose == Purpose::Go { "goes there" } else { "forks there" }),
+            (KeyCommand::Accept, if self.purpose == TreePurpose::Go { "goes there" } else { "forks there" }),
             (KeyCommand::NextFilter, "filter"),
             (KeyCommand::EditLabel, "label"),
             if is_folded { (KeyCommand::Unfold, "unfold") } else { (KeyCommand::Fold, "fold") },

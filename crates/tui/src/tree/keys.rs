@@ -4,13 +4,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_session::Visibility;
 
-use super::{Ask, Effect, Going, Labelling, News, Purpose, TreeView};
-use crate::app::{Action, App, Beside, Change, Go};
-use crate::block::Level;
+use super::{LabelInput, PendingNavigation, TreeEffect, TreePurpose, TreeRequest, TreeResult, TreeView};
+use crate::app::{Action, App, BackgroundJob, Navigate, SessionEdit};
+use crate::block::NoticeLevel;
+use crate::dialog::Dialog;
 use crate::keymap::{Context, KeyCommand};
-use crate::picker::{Choice, Item, Picker};
-use crate::popup::Popup;
-use crate::question::Question;
+use crate::overlay::Overlay;
+use crate::picker::{Picker, PickerChoice, PickerItem};
 
 /// Lines that the preview is scrolled by.
 const PREVIEW_LINES: usize = 3;
@@ -21,28 +21,28 @@ const LONGEST_LABEL: usize = 1_000;
 
 /// What a key comes to, beyond the tree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+enum TreeKeyOutcome {
     Nothing,
     /// One level back.
     Back,
     Close,
-    Choose(Purpose),
+    Choose(TreePurpose),
     Hide(EntryId, Visibility),
     Label(EntryId, Option<String>),
 }
 
 impl App {
     /// Opens the tree.
-    pub(crate) fn open_tree(&mut self, purpose: Purpose) -> Vec<Action> {
-        self.popups.push(Popup::Tree(Box::new(TreeView::new(purpose))));
+    pub(crate) fn open_tree(&mut self, purpose: TreePurpose) -> Vec<Action> {
+        self.popups.push(Overlay::Tree(Box::new(TreeView::new(purpose))));
         Vec::new()
     }
 
     /// The tree, wherever in the stack it is.
     fn tree(&mut self) -> Option<&mut TreeView> {
         self.popups.iter_mut().find_map(|popup| match popup {
-            Popup::Tree(tree) => Some(&mut **tree),
-            Popup::Pick(_) | Popup::Read(_) => None,
+            Overlay::Tree(tree) => Some(&mut **tree),
+            Overlay::Pick(_) | Overlay::Read(_) => None,
         })
     }
 
@@ -50,9 +50,9 @@ impl App {
     pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
         let (size, is_working) = (self.place.size, self.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
-        let asks: Vec<Ask> = tree.asks(size);
+        let asks: Vec<TreeRequest> = tree.asks(size);
         let go = if is_working { None } else { tree.once_stopped() };
-        asks.into_iter().map(Beside::Tree).map(Action::Beside).chain(go).collect()
+        asks.into_iter().map(BackgroundJob::Tree).map(Action::Beside).chain(go).collect()
     }
 
     /// The session has other entries than the tree knows.
@@ -62,7 +62,7 @@ impl App {
         }
     }
 
-    pub(crate) fn tree_news(&mut self, session: &SessionId, news: News) {
+    pub(crate) fn tree_news(&mut self, session: &SessionId, news: TreeResult) {
         if let Some(tree) = self.tree() {
             tree.take(session, news);
         }
@@ -73,81 +73,85 @@ impl App {
         self.popups.clear();
         let short = session.short();
         let hint = format!("tiller --session {short} opens it; the prompt you chose waits in it");
-        self.say(Level::Note, format!("forked into session {short}, beside this one"), Some(hint));
+        self.say(NoticeLevel::Note, format!("forked into session {short}, beside this one"), Some(hint));
     }
 
     /// Takes a key, if the tree is on top.
     pub(crate) fn tree_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let keymap = &self.place.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
-        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
+        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return None };
         (tree.place.refused, tree.place.is_clicked) = (None, false);
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
-            _ if matches!(tree.going, Going::Leaving(_)) => tree.leaving_key(command, key),
+            _ if matches!(tree.going, PendingNavigation::Leaving(_)) => tree.leaving_key(command, key),
             (Some(command), _) => tree.command(command),
             (None, Some(c)) => tree.type_text(&c.to_string()),
             (None, None) if key.code == KeyCode::Backspace => tree.erase(),
-            (None, None) => Outcome::Nothing,
+            (None, None) => TreeKeyOutcome::Nothing,
         };
         Some(self.tree_outcome(outcome))
     }
 
     /// Takes the entry under the cursor as Enter does.
     pub(crate) fn accept_in_tree(&mut self) -> Vec<Action> {
-        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
         let outcome = tree.command(KeyCommand::Accept);
         self.tree_outcome(outcome)
     }
 
-    fn tree_outcome(&mut self, outcome: Outcome) -> Vec<Action> {
+    fn tree_outcome(&mut self, outcome: TreeKeyOutcome) -> Vec<Action> {
         match outcome {
-            Outcome::Nothing => Vec::new(),
-            Outcome::Back => {
+            TreeKeyOutcome::Nothing => Vec::new(),
+            TreeKeyOutcome::Back => {
                 self.keep_typed_ahead();
                 self.popups.pop();
-                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
-            Outcome::Close => {
+            TreeKeyOutcome::Close => {
                 self.keep_typed_ahead();
                 self.popups.clear();
-                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
-            Outcome::Choose(purpose) => self.choose_entry(purpose),
-            Outcome::Hide(entry, Visibility::Hidden) => vec![Action::Beside(Beside::AskToHide(entry))],
-            Outcome::Hide(entry, Visibility::Shown) => {
-                vec![Action::Change(Change::Hide(entry, Visibility::Shown))]
+            TreeKeyOutcome::Choose(purpose) => self.choose_entry(purpose),
+            TreeKeyOutcome::Hide(entry, Visibility::Hidden) => {
+                vec![Action::Beside(BackgroundJob::AskToHide(entry))]
             }
-            Outcome::Label(entry, label) => vec![Action::Change(Change::LabelEntry(entry, label))],
+            TreeKeyOutcome::Hide(entry, Visibility::Shown) => {
+                vec![Action::Change(SessionEdit::Hide(entry, Visibility::Shown))]
+            }
+            TreeKeyOutcome::Label(entry, label) => {
+                vec![Action::Change(SessionEdit::LabelEntry(entry, label))]
+            }
         }
     }
 
     /// Goes to the entry under the cursor; while the agent works the user is asked first.
-    fn choose_entry(&mut self, purpose: Purpose) -> Vec<Action> {
+    fn choose_entry(&mut self, purpose: TreePurpose) -> Vec<Action> {
         let is_working = self.is_working();
-        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
         let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
         match tree.effect_for(purpose, node) {
-            Effect::Show => {
+            TreeEffect::Show => {
                 let with = tree.hidden_with(node).unwrap_or(entry);
-                vec![Action::Change(Change::Hide(with, Visibility::Shown))]
+                vec![Action::Change(SessionEdit::Hide(with, Visibility::Shown))]
             }
-            Effect::Stay => {
+            TreeEffect::Stay => {
                 self.popups.clear();
-                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
+                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
             _ if is_working => {
                 let items = busy_items(purpose, &entry, tree.stands_first(node));
-                self.popups.push(Popup::Pick(Box::new(Picker::of("the agent is at work", items))));
+                self.popups.push(Overlay::Pick(Box::new(Picker::of("the agent is at work", items))));
                 Vec::new()
             }
-            Effect::Before | Effect::From => {
-                tree.going = Going::begun();
-                vec![Action::Go(Go::AskToLeave(entry))]
+            TreeEffect::Before | TreeEffect::From => {
+                tree.going = PendingNavigation::begun();
+                vec![Action::Go(Navigate::AskToLeave(entry))]
             }
-            Effect::Fork | Effect::ForkBefore => {
-                tree.going = Going::begun();
-                vec![Action::Go(Go::Fork(entry))]
+            TreeEffect::Fork | TreeEffect::ForkBefore => {
+                tree.going = PendingNavigation::begun();
+                vec![Action::Go(Navigate::Fork(entry))]
             }
         }
     }
@@ -162,17 +166,17 @@ impl App {
         let key = self.place.keymap.key_of(KeyCommand::ShowHidden);
         let label = format!("hide {entries}; nothing is deleted, {key} shows what is hidden");
         let items = vec![
-            Item::new(label, Choice::Hide(entry)),
-            Item::new("leave the tree as it is", Choice::Nothing),
+            PickerItem::new(label, PickerChoice::Hide(entry)),
+            PickerItem::new("leave the tree as it is", PickerChoice::Nothing),
         ];
-        self.ask(Question { title: "hide this branch?".to_owned(), items });
+        self.ask(Dialog { title: "hide this branch?".to_owned(), items });
     }
 
     /// Stops what runs, and goes there once it has.
-    pub(crate) fn stop_for(&mut self, go: Go) -> Vec<Action> {
+    pub(crate) fn stop_for(&mut self, go: Navigate) -> Vec<Action> {
         let is_working = self.is_working();
         if let Some(tree) = self.tree() {
-            tree.going = Going::OnceStopped(go);
+            tree.going = PendingNavigation::OnceStopped(go);
         }
         if is_working { vec![Action::Abort] } else { Vec::new() }
     }
@@ -187,25 +191,27 @@ fn typed(key: KeyEvent) -> Option<char> {
 }
 
 /// What can be done about an entry while the agent works.
-fn busy_items(purpose: Purpose, entry: &EntryId, stands_first: bool) -> Vec<Item> {
+fn busy_items(purpose: TreePurpose, entry: &EntryId, stands_first: bool) -> Vec<PickerItem> {
     let (stop, go) = match purpose {
-        Purpose::Go => ("stop it and go there", Go::AskToLeave(entry.clone())),
-        Purpose::Fork => ("stop it and fork there", Go::Fork(entry.clone())),
+        TreePurpose::Go => ("stop it and go there", Navigate::AskToLeave(entry.clone())),
+        TreePurpose::Fork => ("stop it and fork there", Navigate::Fork(entry.clone())),
     };
-    let mut items =
-        vec![Item::new("stay, and let it work", Choice::Nothing), Item::new(stop, Choice::Stop(go))];
+    let mut items = vec![
+        PickerItem::new("stay, and let it work", PickerChoice::Nothing),
+        PickerItem::new(stop, PickerChoice::Stop(go)),
+    ];
     if !stands_first {
         let label = "fork there into a session beside this one, and let it work";
-        items.push(Item::new(label, Choice::ForkBeside(entry.clone())));
+        items.push(PickerItem::new(label, PickerChoice::ForkBeside(entry.clone())));
     }
     items
 }
 
 impl TreeView {
-    fn effect_for(&self, purpose: Purpose, node: usize) -> Effect {
+    fn effect_for(&self, purpose: TreePurpose, node: usize) -> TreeEffect {
         match (self.effect(node), purpose) {
-            (Effect::Before, Purpose::Fork) => Effect::ForkBefore,
-            (Effect::From | Effect::Stay, Purpose::Fork) => Effect::Fork,
+            (TreeEffect::Before, TreePurpose::Fork) => TreeEffect::ForkBefore,
+            (TreeEffect::From | TreeEffect::Stay, TreePurpose::Fork) => TreeEffect::Fork,
             (effect, _) => effect,
         }
     }
@@ -213,7 +219,8 @@ impl TreeView {
     /// Whether it is a message of the user's before which nothing stands.
     fn stands_first(&self, node: usize) -> bool {
         let Some(shape) = &self.shape else { return true };
-        self.effect_for(Purpose::Fork, node) == Effect::ForkBefore && shape.node(node).parent.is_none()
+        self.effect_for(TreePurpose::Fork, node) == TreeEffect::ForkBefore
+            && shape.node(node).parent.is_none()
     }
 
     /// The entry with which this one is hidden.
@@ -224,7 +231,7 @@ impl TreeView {
 
     /// Types into whatever is being typed: the label, what narrows the tree, or what is for where one goes.
     pub(crate) fn paste(&mut self, text: &str) {
-        if let Going::Leaving(ahead) = &mut self.going {
+        if let PendingNavigation::Leaving(ahead) = &mut self.going {
             return ahead.push_str(text);
         }
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -234,24 +241,24 @@ impl TreeView {
         }
     }
 
-    fn type_text(&mut self, text: &str) -> Outcome {
+    fn type_text(&mut self, text: &str) -> TreeKeyOutcome {
         text.chars().filter(|c| !c.is_control()).for_each(|c| self.search.push(c));
         self.narrow()
     }
 
-    fn erase(&mut self) -> Outcome {
+    fn erase(&mut self) -> TreeKeyOutcome {
         self.search.pop();
         self.narrow()
     }
 
-    fn narrow(&mut self) -> Outcome {
+    fn narrow(&mut self) -> TreeKeyOutcome {
         if self.search.settle() {
             self.arrange();
         }
-        Outcome::Nothing
+        TreeKeyOutcome::Nothing
     }
 
-    fn command(&mut self, command: KeyCommand) -> Outcome {
+    fn command(&mut self, command: KeyCommand) -> TreeKeyOutcome {
         let page = isize::try_from(self.place.height).unwrap_or(10).saturating_sub(1).max(1);
         match command {
             KeyCommand::Up => self.step(-1),
@@ -260,9 +267,9 @@ impl TreeView {
             KeyCommand::PopupPageDown => self.step(page),
             KeyCommand::First => self.go_to(0),
             KeyCommand::Last => self.go_to(usize::MAX),
-            KeyCommand::Accept => return Outcome::Choose(self.purpose),
-            KeyCommand::ForkHere => return Outcome::Choose(Purpose::Fork),
-            KeyCommand::Back if self.search.words().is_empty() => return Outcome::Back,
+            KeyCommand::Accept => return TreeKeyOutcome::Choose(self.purpose),
+            KeyCommand::ForkHere => return TreeKeyOutcome::Choose(TreePurpose::Fork),
+            KeyCommand::Back if self.search.words().is_empty() => return TreeKeyOutcome::Back,
             KeyCommand::Back | KeyCommand::ClearFilter => {
                 self.search.clear();
                 return self.narrow();
@@ -271,11 +278,11 @@ impl TreeView {
                 self.search.pop_word();
                 return self.narrow();
             }
-            KeyCommand::Close => return Outcome::Close,
+            KeyCommand::Close => return TreeKeyOutcome::Close,
             KeyCommand::Hide => return self.hide(),
             command => self.look_command(command),
         }
-        Outcome::Nothing
+        TreeKeyOutcome::Nothing
     }
 
     /// Keys that change what is shown, or where one is by the shape of the tree.
@@ -312,15 +319,15 @@ impl TreeView {
     }
 
     /// Hides the entry under the cursor with what follows, or brings it back.
-    fn hide(&mut self) -> Outcome {
-        let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return Outcome::Nothing };
+    fn hide(&mut self) -> TreeKeyOutcome {
+        let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return TreeKeyOutcome::Nothing };
         if self.is_in_use() {
             self.place.refused = Some("the branch in use can't be hidden; go to another one first");
-            return Outcome::Nothing;
+            return TreeKeyOutcome::Nothing;
         }
         match self.hidden_with(node) {
-            Some(with) => Outcome::Hide(with, Visibility::Shown),
-            None => Outcome::Hide(entry, Visibility::Hidden),
+            Some(with) => TreeKeyOutcome::Hide(with, Visibility::Shown),
+            None => TreeKeyOutcome::Hide(entry, Visibility::Hidden),
         }
     }
 
@@ -330,16 +337,16 @@ impl TreeView {
     }
 
     /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
-    fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
-        let Going::Leaving(ahead) = &mut self.going else { return Outcome::Nothing };
+    fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
+        let PendingNavigation::Leaving(ahead) = &mut self.going else { return TreeKeyOutcome::Nothing };
         match (command, typed(key)) {
-            (Some(KeyCommand::Back), _) => return Outcome::Back,
-            (Some(KeyCommand::Close), _) => return Outcome::Close,
+            (Some(KeyCommand::Back), _) => return TreeKeyOutcome::Back,
+            (Some(KeyCommand::Close), _) => return TreeKeyOutcome::Close,
             (_, Some(c)) => ahead.push(c),
             (_, None) if key.code == KeyCode::Backspace => _ = ahead.pop(),
             _ => {}
         }
-        Outcome::Nothing
+        TreeKeyOutcome::Nothing
     }
 
     /// Nobody is on the way to an entry any more; what was typed since somebody was.
@@ -350,11 +357,11 @@ impl TreeView {
     fn begin_label(&mut self) {
         let (Some(shape), Some(node)) = (&self.shape, self.chosen()) else { return };
         let text = shape.marks.label(node).unwrap_or_default().to_owned();
-        self.labelling = Some(Labelling { node, text });
+        self.labelling = Some(LabelInput { node, text });
     }
 
-    fn label_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
-        let Some(labelling) = &mut self.labelling else { return Outcome::Nothing };
+    fn label_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
+        let Some(labelling) = &mut self.labelling else { return TreeKeyOutcome::Nothing };
         match (command, typed(key)) {
             (_, Some(c)) => labelling.push(&c.to_string()),
             (Some(KeyCommand::Accept), _) => {
@@ -362,18 +369,18 @@ impl TreeView {
                 let node = labelling.node;
                 self.labelling = None;
                 let entry = self.shape.as_ref().map(|shape| shape.node(node).id.clone());
-                return entry.map_or(Outcome::Nothing, |entry| Outcome::Label(entry, label));
+                return entry.map_or(TreeKeyOutcome::Nothing, |entry| TreeKeyOutcome::Label(entry, label));
             }
             (Some(KeyCommand::Back | KeyCommand::Close), _) => self.labelling = None,
             (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.text.clear(),
             (None, None) if key.code == KeyCode::Backspace => _ = labelling.text.pop(),
             _ => {}
         }
-        Outcome::Nothing
+        TreeKeyOutcome::Nothing
     }
 }
 
-impl Labelling {
+impl LabelInput {
     fn push(&mut self, text: &str) {
         let room = LONGEST_LABEL.saturating_sub(self.text.chars().count());
         self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
@@ -381,6 +388,6 @@ impl Labelling {
 }
 
 /// Whether the tree beneath isn't to be there any more when this was chosen.
-pub(crate) fn leaves_tree(choice: &Choice) -> bool {
-    matches!(choice, Choice::Instruct(_) | Choice::Leave(..))
+pub(crate) fn leaves_tree(choice: &PickerChoice) -> bool {
+    matches!(choice, PickerChoice::Instruct(_) | PickerChoice::Leave(..))
 }

@@ -2,43 +2,43 @@
 
 use tiller_render::{Line, Span, cut_to};
 
-use super::{Ask, Previewed};
-use crate::layout::Ctx;
+use super::{LoadedPreview, TreeRequest};
+use crate::layout::RenderContext;
 
 /// The preview's state.
 #[derive(Debug)]
-pub(super) struct Preview {
+pub(super) struct EntryPreview {
     pub(super) is_open: bool,
     /// The first line on the screen.
     pub(super) top: usize,
-    shown: Option<Previewed>,
+    shown: Option<LoadedPreview>,
     /// Whether something was added since that may belong to it: the result of a call.
     is_stale: bool,
     /// The entry that is on its way.
     asked: Option<usize>,
 }
 
-impl Default for Preview {
+impl Default for EntryPreview {
     fn default() -> Self {
         Self { is_open: true, top: 0, shown: None, is_stale: false, asked: None }
     }
 }
 
-impl Preview {
+impl EntryPreview {
     /// Nothing is shown yet, in another session.
     pub(super) fn begun_anew(&self) -> Self {
         Self { is_open: self.is_open, ..Self::default() }
     }
 
     /// Asks for an entry unless it is shown, or another one is on its way.
-    pub(super) fn ask(&mut self, node: usize) -> Option<Ask> {
+    pub(super) fn ask(&mut self, node: usize) -> Option<TreeRequest> {
         let is_shown = self.shown.as_ref().is_some_and(|shown| shown.node == node) && !self.is_stale;
         if self.asked.is_some() || is_shown {
             return None;
         }
         self.is_stale = false;
         self.asked = Some(node);
-        Some(Ask::Preview(node))
+        Some(TreeRequest::Preview(node))
     }
 
     /// The log has grown.
@@ -46,7 +46,7 @@ impl Preview {
         self.is_stale = true;
     }
 
-    pub(super) fn take(&mut self, previewed: Previewed) {
+    pub(super) fn take(&mut self, previewed: LoadedPreview) {
         self.asked = None;
         self.shown = Some(previewed);
     }
@@ -62,7 +62,7 @@ impl Preview {
     }
 
     /// So many lines of it, and how many there are below; scrolled too far, it stops at the end.
-    pub(super) fn lines(&mut self, height: usize, ctx: &Ctx) -> (Vec<Line>, usize) {
+    pub(super) fn lines(&mut self, height: usize, ctx: &RenderContext) -> (Vec<Line>, usize) {
         let Some(shown) = &mut self.shown else { return (Vec::new(), 0) };
         let mut lines: Vec<Line> = Vec::new();
         for (place, block) in shown.blocks.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 
 use tiller_session::tree::{BranchMark, TreeRow};
 
-use super::shape::Shape;
+use super::model::TreeModel;
 
 /// No row.
 const NONE: u32 = u32::MAX;
@@ -13,7 +13,7 @@ const LEVEL: usize = 3;
 
 /// Rows as they stand, of which only those on the screen are drawn.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct VisibleRows {
     rows: Vec<TreeRow>,
     /// For each row the one that begins the branch it stands in; for one that begins a branch, that of the branch around it.
     within: Vec<u32>,
@@ -25,9 +25,9 @@ pub(super) struct Rows {
     begins_session: bool,
 }
 
-impl Rows {
+impl VisibleRows {
     /// The rows of the entries that `shown` accepts.
-    pub(super) fn of(shape: &Shape, shown: impl Fn(usize) -> bool) -> Self {
+    pub(super) fn of(shape: &TreeModel, shown: impl Fn(usize) -> bool) -> Self {
         let rows = shape.tree.rows(shape.leaf(), |at, _| shown(at));
         let mut at = vec![NONE; shape.len()];
         for (place, row) in rows.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Rows {
     }
 
     /// The row of the entry whose row stands nearest, if it has none of its own: above, if there is one.
-    pub(super) fn nearest(&self, shape: &Shape, node: usize) -> usize {
+    pub(super) fn nearest(&self, shape: &TreeModel, node: usize) -> usize {
         let Some(last) = shape.len().checked_sub(1) else { return 0 };
         let above = shape.nearest(node.min(last), |at| self.row_of(at).is_some());
         let before = || self.rows.iter().rposition(|row| row.node <= node);
@@ -81,7 +81,7 @@ impl Rows {
     }
 
     /// The row on which the branch of this one hangs; the first one, if it hangs on none.
-    pub(super) fn fork_above(&self, shape: &Shape, row: usize) -> usize {
+    pub(super) fn fork_above(&self, shape: &TreeModel, row: usize) -> usize {
         let begins = self.branch_of(row).and_then(|begins| shape.node(self.rows[begins].node).parent);
         let fork = begins.and_then(|parent| shape.nearest(parent, |at| self.row_of(at).is_some()));
         fork.and_then(|at| self.row_of(at)).unwrap_or(0)
@@ -155,7 +155,7 @@ fn within(rows: &[TreeRow]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    fn rows(drawn: &[(usize, BranchMark)]) -> Rows {
+    fn rows(drawn: &[(usize, BranchMark)]) -> VisibleRows {
         let row = |(node, (depth, branch)): (usize, &(usize, BranchMark))| TreeRow {
             node,
             depth: *depth,
@@ -163,7 +163,7 @@ mod tests {
             on_path: false,
         };
         let rows: Vec<TreeRow> = drawn.iter().enumerate().map(row).collect();
-        Rows {
+        VisibleRows {
             within: within(&rows),
             at: (0..rows.len()).map(index).collect(),
             rows,

@@ -2,30 +2,30 @@
 
 use tiller_core::unit::thousands;
 
-use super::Ask;
-use super::find::{Found, Query};
-use super::shape::Filter;
+use super::TreeRequest;
+use super::model::TreeFilter;
+use super::search_worker::{TreeHits, TreeQuery};
 
 /// What is looked for, and what was found of it.
 #[derive(Debug, Default)]
-pub(super) struct Search {
+pub(super) struct TreeSearch {
     words: String,
     /// What was looked for before, to be had again.
     last: String,
-    asked: Option<Query>,
-    found: Option<Hits>,
+    asked: Option<TreeQuery>,
+    found: Option<TreeSearchHits>,
 }
 
 /// What was found.
 #[derive(Debug)]
-struct Hits {
+struct TreeSearchHits {
     /// For each entry whether every word occurs in it.
     is_hit: Vec<bool>,
     count: usize,
     progress: Option<(usize, usize)>,
 }
 
-impl Search {
+impl TreeSearch {
     pub(super) fn words(&self) -> &str {
         &self.words
     }
@@ -62,16 +62,16 @@ impl Search {
     }
 
     /// What is to be asked for, when other words are there than were asked for last; the answer is to be awaited.
-    pub(super) fn ask(&mut self, filter: Filter) -> Option<Ask> {
+    pub(super) fn ask(&mut self, filter: TreeFilter) -> Option<TreeRequest> {
         if self.is_empty() {
-            return self.asked.take().map(|_| Ask::EndSearch);
+            return self.asked.take().map(|_| TreeRequest::EndSearch);
         }
-        let query = Query { words: self.words.clone(), filter };
+        let query = TreeQuery { words: self.words.clone(), filter };
         if self.asked.as_ref() == Some(&query) {
             return None;
         }
         self.asked = Some(query.clone());
-        Some(Ask::Search(query))
+        Some(TreeRequest::Search(query))
     }
 
     /// The log has so many entries now: those that are new were not looked at.
@@ -82,12 +82,12 @@ impl Search {
     }
 
     /// Takes what was found, if it is what is still wanted; whether it was.
-    pub(super) fn take(&mut self, found: Found, filter: Filter, entries: usize) -> bool {
-        if found.query != (Query { words: self.words.clone(), filter }) {
+    pub(super) fn take(&mut self, found: TreeHits, filter: TreeFilter, entries: usize) -> bool {
+        if found.query != (TreeQuery { words: self.words.clone(), filter }) {
             return false;
         }
         if found.anew || self.found.is_none() {
-            self.found = Some(Hits { is_hit: vec![false; entries], count: 0, progress: None });
+            self.found = Some(TreeSearchHits { is_hit: vec![false; entries], count: 0, progress: None });
         }
         let Some(hits) = &mut self.found else { return false };
         for node in found.nodes {
@@ -119,10 +119,10 @@ impl Search {
         };
         match (&self.found, &self.asked) {
             _ if self.is_empty() => String::new(),
-            (Some(Hits { progress: Some((done, all)), count, .. }), _) => {
+            (Some(TreeSearchHits { progress: Some((done, all)), count, .. }), _) => {
                 format!("{} · {}%", told(*count), done * 100 / (*all).max(1))
             }
-            (Some(Hits { count, .. }), _) => told(*count),
+            (Some(TreeSearchHits { count, .. }), _) => told(*count),
             (None, _) => "looking…".to_owned(),
         }
     }
@@ -132,42 +132,42 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn found(words: &str, anew: bool, nodes: &[usize]) -> Found {
-        let query = Query { words: words.into(), filter: Filter::NoTools };
-        Found { query, anew, nodes: nodes.to_vec(), progress: None }
+    fn found(words: &str, anew: bool, nodes: &[usize]) -> TreeHits {
+        let query = TreeQuery { words: words.into(), filter: TreeFilter::NoTools };
+        TreeHits { query, anew, nodes: nodes.to_vec(), progress: None }
     }
 
     #[test]
     fn what_is_found_for_words_that_have_changed_is_dropped() {
-        let mut search = Search::default();
+        let mut search = TreeSearch::default();
         "ab".chars().for_each(|c| search.push(c));
-        assert!(matches!(search.ask(Filter::NoTools), Some(Ask::Search(_))));
-        assert_eq!(search.ask(Filter::NoTools), None, "it is on its way");
-        assert!(search.take(found("ab", true, &[1, 3]), Filter::NoTools, 4));
+        assert!(matches!(search.ask(TreeFilter::NoTools), Some(TreeRequest::Search(_))));
+        assert_eq!(search.ask(TreeFilter::NoTools), None, "it is on its way");
+        assert!(search.take(found("ab", true, &[1, 3]), TreeFilter::NoTools, 4));
         search.push('c');
         assert_eq!(search.found(), Some([false, true, false, true].as_slice()), "until there is more");
-        assert!(!search.take(found("ab", false, &[2]), Filter::NoTools, 4));
-        assert!(search.take(found("abc", true, &[3]), Filter::NoTools, 4));
+        assert!(!search.take(found("ab", false, &[2]), TreeFilter::NoTools, 4));
+        assert!(search.take(found("abc", true, &[3]), TreeFilter::NoTools, 4));
         assert_eq!(search.found(), Some([false, false, false, true].as_slice()));
     }
 
     #[test]
     fn what_is_told_twice_counts_once() {
-        let mut search = Search::default();
+        let mut search = TreeSearch::default();
         "ab".chars().for_each(|c| search.push(c));
-        search.take(found("ab", true, &[1, 3]), Filter::NoTools, 4);
-        search.take(found("ab", false, &[1, 2]), Filter::NoTools, 4);
+        search.take(found("ab", true, &[1, 3]), TreeFilter::NoTools, 4);
+        search.take(found("ab", false, &[1, 2]), TreeFilter::NoTools, 4);
         assert_eq!(search.state(0), "3 found");
     }
 
     #[test]
     fn words_that_were_left_come_back_with_a_slash() {
-        let mut search = Search::default();
+        let mut search = TreeSearch::default();
         "/a/b".chars().for_each(|c| search.push(c));
         assert_eq!(search.words(), "a/b");
-        assert!(search.ask(Filter::All).is_some());
+        assert!(search.ask(TreeFilter::All).is_some());
         search.clear();
-        assert_eq!(search.ask(Filter::All), Some(Ask::EndSearch));
+        assert_eq!(search.ask(TreeFilter::All), Some(TreeRequest::EndSearch));
         assert_eq!(search.words(), "");
         search.push('/');
         assert_eq!(search.words(), "a/b");

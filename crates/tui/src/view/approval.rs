@@ -6,9 +6,9 @@ use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::{Answer, Asked, Mode};
-use super::super::call::one_line;
+use super::super::approval::{ApprovalAnswer, PanelMode, PendingApproval};
 use super::super::keymap::KeyCommand;
+use super::super::tool_call::one_line;
 
 /// Rows of a call without which it isn't shown at all: less says nothing.
 const FEWEST: usize = 3;
@@ -21,7 +21,7 @@ const END_PART: usize = 3;
 const AIRY: usize = 8;
 
 /// What of the question is on the screen.
-struct Parts {
+struct PanelAreas {
     above: usize,
     head: Vec<Line>,
     /// Rows of the call itself; `None` where there is no room for any.
@@ -43,7 +43,7 @@ pub(super) fn body_rows(app: &App, height: usize) -> (usize, usize) {
 
 /// Rows of a call in so much room: those that begin at its top, and those that show its end, where a line between them says what is
 /// left out. What was scrolled to is shown without the end.
-fn split(asked: &Asked, room: usize) -> (usize, usize) {
+fn split(asked: &PendingApproval, room: usize) -> (usize, usize) {
     if asked.sheet.lines.len() <= room {
         return (room, 0);
     }
@@ -55,7 +55,7 @@ fn split(asked: &Asked, room: usize) -> (usize, usize) {
 /// The question in so many rows.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let Some(asked) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
-    let Parts { above, head, body, foot } = parts(app, asked, height);
+    let PanelAreas { above, head, body, foot } = parts(app, asked, height);
     let Some(body) = body else { return without_call(app, asked, height) };
     let mut lines = vec![Line::default(); above];
     lines.extend(head);
@@ -68,7 +68,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     lines
 }
 
-fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
+fn parts(app: &App, asked: &PendingApproval, height: usize) -> PanelAreas {
     let (head, foot) = (head(app, asked), foot(app, asked));
     let foot_rows = foot_rows(app, asked);
     let whole = head.len() + asked.sheet.lines.len() + foot_rows;
@@ -79,7 +79,7 @@ fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
     // A free row is the first that is given up.
     let above = usize::from((height >= AIRY || height > whole) && body_below(1).is_some());
     let body = body_below(above);
-    Parts { above, head, body, foot }
+    PanelAreas { above, head, body, foot }
 }
 
 fn key(app: &App, command: KeyCommand) -> Span {
@@ -95,7 +95,7 @@ fn hung(spans: &[Span], app: &App) -> Vec<Line> {
     wrap(spans, usize::from(app.place.size.0).max(1), &indent, Breaks::Words)
 }
 
-fn head(app: &App, asked: &Asked) -> Vec<Line> {
+fn head(app: &App, asked: &PendingApproval) -> Vec<Line> {
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let tool = one_line(&asked.request.tool_name);
     let mut spans = vec![
@@ -110,7 +110,7 @@ fn head(app: &App, asked: &Asked) -> Vec<Line> {
 }
 
 /// Where the call goes on, unless it is on the screen whole.
-fn more(app: &App, asked: &Asked, (rows, end): (usize, usize)) -> Option<Line> {
+fn more(app: &App, asked: &PendingApproval, (rows, end): (usize, usize)) -> Option<Line> {
     let (all, top) = (asked.sheet.lines.len(), asked.sheet.top);
     if all <= rows {
         return None;
@@ -135,12 +135,12 @@ fn more(app: &App, asked: &Asked, (rows, end): (usize, usize)) -> Option<Line> {
     )
 }
 
-fn foot(app: &App, asked: &Asked) -> Vec<Line> {
+fn foot(app: &App, asked: &PendingApproval) -> Vec<Line> {
     if app.queue.has_keys() {
         let back = key(app, KeyCommand::QueueBack);
         return hung(&[said("  the waiting messages have the keys; "), back, said(" gives them back")], app);
     }
-    if asked.mode == Mode::Reasoning {
+    if asked.mode == PanelMode::Reasoning {
         let (send, back) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let why = Span::new("  why not? the model reads it · ", Role::Text);
         return hung(&[why, send, said(" denies · "), back, said(" back")], app);
@@ -170,13 +170,13 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
 
 /// Rows that are kept for the foot: as many before the call was seen as after that, so that no row of it goes away beneath what is
 /// said then.
-fn foot_rows(app: &App, asked: &Asked) -> usize {
+fn foot_rows(app: &App, asked: &PendingApproval) -> usize {
     let after = if asked.is_seen() { 0 } else { answers(app, asked).len() };
     foot(app, asked).len().max(after)
 }
 
 /// What may be answered to a call that nobody has seen whole.
-fn before_answers(app: &App, asked: &Asked) -> Vec<Line> {
+fn before_answers(app: &App, asked: &PendingApproval) -> Vec<Line> {
     let mut spans = vec![
         said("  "),
         key(app, KeyCommand::ShowWhole),
@@ -190,7 +190,7 @@ fn before_answers(app: &App, asked: &Asked) -> Vec<Line> {
 }
 
 /// The answers to a call that was seen, with numbers where they need no extra row.
-fn answers(app: &App, asked: &Asked) -> Vec<Line> {
+fn answers(app: &App, asked: &PendingApproval) -> Vec<Line> {
     let (plain, numbered) =
         (answers_with(app, asked, Numbers::Hidden), answers_with(app, asked, Numbers::Shown));
     if numbered.len() > plain.len() { plain } else { numbered }
@@ -203,7 +203,7 @@ enum Numbers {
     Hidden,
 }
 
-fn answers_with(app: &App, asked: &Asked, numbers: Numbers) -> Vec<Line> {
+fn answers_with(app: &App, asked: &PendingApproval, numbers: Numbers) -> Vec<Line> {
     let mut spans = vec![said("  ")];
     for (number, answer) in (1..).zip(asked.answers()) {
         spans.extend((spans.len() > 1).then(|| said(" · ")));
@@ -228,7 +228,7 @@ pub(super) fn page_foot(app: &App) -> Vec<Line> {
     lines
 }
 
-fn page_foot_lines(app: &App, asked: &Asked, unseen: Option<&Range<usize>>) -> Vec<Line> {
+fn page_foot_lines(app: &App, asked: &PendingApproval, unseen: Option<&Range<usize>>) -> Vec<Line> {
     let mut spans = vec![said("  ")];
     if let Some(unseen) = unseen {
         let (first, last) = (thousands(unseen.start + 1), thousands(unseen.end));
@@ -246,28 +246,28 @@ fn page_foot_lines(app: &App, asked: &Asked, unseen: Option<&Range<usize>>) -> V
 }
 
 /// An answer with its key.
-fn offer(app: &App, asked: &Asked, answer: Answer) -> Vec<Span> {
+fn offer(app: &App, asked: &PendingApproval, answer: ApprovalAnswer) -> Vec<Span> {
     let (command, words) = match answer {
-        Answer::Once => (KeyCommand::Allow, "once".to_owned()),
-        Answer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(asked))),
-        Answer::Deny => (KeyCommand::Deny, "no".to_owned()),
-        Answer::DenyWithWord => (KeyCommand::DenyWithWord, "no, say why".to_owned()),
+        ApprovalAnswer::Once => (KeyCommand::Allow, "once".to_owned()),
+        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(asked))),
+        ApprovalAnswer::Deny => (KeyCommand::Deny, "no".to_owned()),
+        ApprovalAnswer::DenyWithWord => (KeyCommand::DenyWithWord, "no, say why".to_owned()),
     };
-    let is_chosen = asked.mode == Mode::Choosing(Some(answer));
+    let is_chosen = asked.mode == PanelMode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
     let mark = is_chosen.then(|| Span::new("▸ ", Role::Accent));
     mark.into_iter().chain([key(app, command), Span::new(format!(" {words}"), style)]).collect()
 }
 
 /// What "always" would allow. A rule that is the whole command is on the screen already.
-fn rule(asked: &Asked) -> String {
+fn rule(asked: &PendingApproval) -> String {
     let rule = &asked.request.rule;
     let whole = asked.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
     if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
 }
 
 /// What is said where the call has no room: why it asks and what can be answered without seeing it, or less.
-fn without_call(app: &App, asked: &Asked, height: usize) -> Vec<Line> {
+fn without_call(app: &App, asked: &PendingApproval, height: usize) -> Vec<Line> {
     let mut lines = head(app, asked);
     let mut answers = vec![said("  "), key(app, KeyCommand::ShowWhole), said(" shows it")];
     for answer in asked.answers().into_iter().filter(|answer| answer.denies()) {
@@ -277,7 +277,7 @@ fn without_call(app: &App, asked: &Asked, height: usize) -> Vec<Line> {
     lines.extend(hung(&answers, app));
     if lines.len() <= height
         && app.editor.is_empty()
-        && asked.mode != Mode::Reasoning
+        && asked.mode != PanelMode::Reasoning
         && !app.queue.has_keys()
     {
         return lines;

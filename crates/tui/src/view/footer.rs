@@ -6,28 +6,28 @@ use tiller_core::message::ThinkingLevel;
 use tiller_render::{Line, Role, Span, cut_to};
 
 use super::super::app::App;
-use super::super::call::one_line;
-use super::super::folder::shortened;
 use super::super::keymap::KeyCommand;
-use super::super::popup::Popup;
+use super::super::overlay::Overlay;
+use super::super::path_display::shortened;
+use super::super::tool_call::one_line;
 use super::spread;
 
 /// A fact of the right side with its rank: the highest rank goes first when room is short.
-struct Fact {
+struct FooterItem {
     text: String,
     role: Role,
     rank: u8,
 }
 
 /// How much is shown: the most columns of the folder, the branch and the session's name, and the highest rank on the right.
-struct Room {
+struct FooterSpace {
     folder: usize,
     branch: usize,
     name: usize,
     rank: u8,
 }
 
-impl Room {
+impl FooterSpace {
     const fn new(folder: usize, branch: usize, name: usize, rank: u8) -> Self {
         Self { folder, branch, name, rank }
     }
@@ -37,18 +37,18 @@ impl Room {
 const MOST_PERCENT: u64 = 999;
 
 /// What is given up one after the other until all fits. Where one is goes last: several of these stand side by side.
-const ROOMS: [Room; 11] = [
-    Room::new(36, usize::MAX, 30, TOKENS),
-    Room::new(36, usize::MAX, 16, TOKENS),
-    Room::new(36, usize::MAX, 30, COST),
-    Room::new(36, 32, 16, COST),
-    Room::new(20, 24, 16, COST),
-    Room::new(20, 16, 12, COST),
-    Room::new(16, 12, 12, CONTEXT),
-    Room::new(16, 12, 0, CONTEXT),
-    Room::new(16, 12, 0, APPROVAL),
-    Room::new(16, 0, 0, APPROVAL),
-    Room::new(0, 0, 0, APPROVAL),
+const ROOMS: [FooterSpace; 11] = [
+    FooterSpace::new(36, usize::MAX, 30, TOKENS),
+    FooterSpace::new(36, usize::MAX, 16, TOKENS),
+    FooterSpace::new(36, usize::MAX, 30, COST),
+    FooterSpace::new(36, 32, 16, COST),
+    FooterSpace::new(20, 24, 16, COST),
+    FooterSpace::new(20, 16, 12, COST),
+    FooterSpace::new(16, 12, 12, CONTEXT),
+    FooterSpace::new(16, 12, 0, CONTEXT),
+    FooterSpace::new(16, 12, 0, APPROVAL),
+    FooterSpace::new(16, 0, 0, APPROVAL),
+    FooterSpace::new(0, 0, 0, APPROVAL),
 ];
 
 const MODEL: u8 = 0;
@@ -59,12 +59,12 @@ const TOKENS: u8 = 4;
 
 pub(super) fn line(app: &App) -> Line {
     let width = usize::from(app.place.size.0).saturating_sub(2);
-    let (facts, with_key) = (right(app, Hint::None), right(app, Hint::Key));
+    let (facts, with_key) = (right(app, FooterHint::None), right(app, FooterHint::Key));
     // The key of the mode is the first that is given up.
     let rooms = ROOMS.iter().take(1).map(|room| (room, &with_key));
     for (room, facts) in rooms.chain(ROOMS.iter().map(|room| (room, &facts))) {
         let left = left(app, room);
-        let right: Vec<&Fact> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
+        let right: Vec<&FooterItem> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
         if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
             continue;
         }
@@ -80,12 +80,12 @@ pub(super) fn line(app: &App) -> Line {
     Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted)
 }
 
-fn wide<F: Borrow<Fact>>(facts: &[F]) -> usize {
+fn wide<F: Borrow<FooterItem>>(facts: &[F]) -> usize {
     let gaps = 2 * facts.len().saturating_sub(1);
     facts.iter().map(|fact| span(fact.borrow()).width()).sum::<usize>() + gaps
 }
 
-fn joined<F: Borrow<Fact>>(facts: &[F]) -> Vec<Span> {
+fn joined<F: Borrow<FooterItem>>(facts: &[F]) -> Vec<Span> {
     let mut spans = Vec::new();
     for fact in facts {
         if !spans.is_empty() {
@@ -96,13 +96,13 @@ fn joined<F: Borrow<Fact>>(facts: &[F]) -> Vec<Span> {
     spans
 }
 
-fn span(fact: &Fact) -> Span {
+fn span(fact: &FooterItem) -> Span {
     Span::new(fact.text.clone(), fact.role)
 }
 
-fn left(app: &App, room: &Room) -> Vec<Fact> {
+fn left(app: &App, room: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
-    let mut add = |text: String, role| facts.push(Fact { text, role, rank: MODEL });
+    let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
     if room.folder > 0 {
         let folder = shortened(&app.place.cwd, app.place.home.as_deref(), room.folder);
         let branch = app.facts.branch.as_ref().filter(|_| room.branch > 0);
@@ -120,22 +120,22 @@ fn left(app: &App, room: &Room) -> Vec<Fact> {
 /// The tool whose call waits for an answer beneath what lies over the transcript, where that isn't the call itself.
 fn covered_question(app: &App) -> Option<&str> {
     let asked = app.work.approvals.first()?;
-    let is_its_page = |popup: &Popup| popup.call() == Some(&asked.request.tool_call_id);
+    let is_its_page = |popup: &Overlay| popup.call() == Some(&asked.request.tool_call_id);
     let over = app.popups.last()?;
     (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
 }
 
 /// True if the approval mode is shown with the key that changes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hint {
+enum FooterHint {
     None,
     Key,
 }
 
-fn right(app: &App, hint: Hint) -> Vec<Fact> {
+fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
     let facts = &app.facts;
     let mut shown = Vec::new();
-    let mut add = |text: String, role, rank| shown.push(Fact { text, role, rank });
+    let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
     if let Some(tool) = covered_question(app) {
         add(format!("? {} asks", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
     }
@@ -165,7 +165,7 @@ fn right(app: &App, hint: Hint) -> Vec<Fact> {
     if !facts.approval.is_empty() {
         let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
         let key = Some(app.place.keymap.key_of(KeyCommand::NextApproval));
-        let key = key.filter(|key| hint == Hint::Key && !key.is_empty());
+        let key = key.filter(|key| hint == FooterHint::Key && !key.is_empty());
         let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
         add(format!("{}{key}", facts.approval), role, APPROVAL);
     }

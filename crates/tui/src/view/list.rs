@@ -11,11 +11,11 @@ use tiller_session::SessionScope;
 
 use super::panel::{row, title};
 use super::{put, spread};
-use crate::app::{List, Place};
+use crate::app::{ListKind, UiContext};
 use crate::keymap::Keymap;
 use crate::layout::{cut_front, within};
 use crate::login::masked;
-use crate::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
+use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
 
 /// Columns from which on a preview stands beside the rows.
 const WIDE: u16 = 100;
@@ -30,7 +30,7 @@ const BESIDE: u16 = 40;
 const HIGH: u16 = 16;
 
 /// Where the parts of a list lie.
-struct Parts {
+struct ListAreas {
     rows: Rect,
     preview: Rect,
     /// Whether the preview is beside the rows.
@@ -38,14 +38,14 @@ struct Parts {
     foot: Rect,
 }
 
-impl Parts {
+impl ListAreas {
     fn of(picker: &Picker, area: Rect, foot: usize) -> Self {
         let foot = u16::try_from(foot).unwrap_or(u16::MAX);
         let body =
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + foot), ..area };
         let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
         let none = Rect { height: 0, ..body };
-        let is_wanted = *picker.preview() != Preview::None;
+        let is_wanted = *picker.preview() != ItemPreview::None;
         if let Some(width) = width_beside(picker, area.width).filter(|_| is_wanted) {
             let rows = Rect { width, ..body };
             let preview = Rect { x: area.x + width, width: area.width - width, ..body };
@@ -69,7 +69,7 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
         None => width * 11 / 20,
     };
     let needed = match picker.list {
-        Some(List::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
+        Some(ListKind::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
         _ => 0,
     };
     let rows = usual.max(u16::try_from(needed).unwrap_or(u16::MAX));
@@ -78,7 +78,7 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
 
 /// Where the rows of a list stand.
 pub(super) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
-    Parts::of(picker, area, feet(picker, area, keymap).len()).rows
+    ListAreas::of(picker, area, feet(picker, area, keymap).len()).rows
 }
 
 /// The lines at the foot of a list, where there is room for them.
@@ -87,7 +87,12 @@ fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
 }
 
 /// Draws a list; says where the cursor stands.
-pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
+pub(super) fn draw(
+    picker: &Picker,
+    area: Rect,
+    buffer: &mut Buffer,
+    place: &UiContext,
+) -> Option<(u16, u16)> {
     let theme = &place.theme;
     let (matches, all) = picker.counts();
     let note =
@@ -96,13 +101,13 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Pla
     let (line, column) = typed(picker);
     put(&line, row(area, 1), buffer, theme);
     let foot = feet(picker, area, &place.keymap);
-    let parts = Parts::of(picker, area, foot.len());
+    let parts = ListAreas::of(picker, area, foot.len());
     if let Some(words) = empty(picker, matches, &place.keymap) {
         put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);
     }
     let width = usize::from(parts.rows.width).saturating_sub(1);
     let mut query = picker.query();
-    let shown: Vec<(&Item, bool)> = picker.window(usize::from(parts.rows.height)).collect();
+    let shown: Vec<(&PickerItem, bool)> = picker.window(usize::from(parts.rows.height)).collect();
     let edge = shown.iter().map(|(item, _)| wanted(item)).max().unwrap_or(0).max(NARROWEST).min(width);
     for (at, (item, chosen)) in (0..).zip(shown) {
         put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
@@ -124,7 +129,7 @@ fn typed(picker: &Picker) -> (Line, usize) {
         let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
         let mut line = Line::from(vec![what, mark]);
         return match asking.sight {
-            Sight::Open => {
+            EchoMode::Open => {
                 line.spans.push(Span::new(asking.typed.text(), Role::Text));
                 let column = line.width();
                 if asking.typed.is_empty() {
@@ -132,7 +137,7 @@ fn typed(picker: &Picker) -> (Line, usize) {
                 }
                 (line, column)
             }
-            Sight::Masked => {
+            EchoMode::Masked => {
                 let [dots, count] = masked(asking.typed.count());
                 line.spans.push(dots);
                 let column = line.width();
@@ -182,7 +187,7 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
 }
 
 /// A word on what was done, wrapped.
-fn said(word: &Word, width: usize) -> Vec<Line> {
+fn said(word: &StatusText, width: usize) -> Vec<Line> {
     /// Rows of it at most.
     const MOST: usize = 3;
     let inset = Span::new("   ", word.role);
@@ -216,7 +221,7 @@ fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
 }
 
 /// Columns that a row fills when all of it is shown, with a gap between what it is and what is noted of it.
-fn wanted(item: &Item) -> usize {
+fn wanted(item: &PickerItem) -> usize {
     let [lead, label, note] = [&item.lead, &item.label, &item.note].map(|text| columns(text));
     3 + lead + label + 4 + note
 }
@@ -225,7 +230,7 @@ fn columns(text: &str) -> usize {
     Span::new(text, Role::Text).width()
 }
 
-fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line {
+fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usize) -> Line {
     let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let style = if chosen { style.in_role(Role::Accent) } else { style };
     let lead = Span::new(item.lead.clone(), Role::Muted);
@@ -244,7 +249,7 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
 }
 
 /// A label in so much room, what is marked or was typed standing out.
-pub(super) fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
+pub(super) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     let mut spans = Vec::new();
@@ -283,16 +288,16 @@ fn hanging(line: &Line) -> Option<Span> {
 }
 
 /// The preview with what sets it apart, wrapped.
-fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
+fn preview(picker: &Picker, parts: &ListAreas) -> Vec<Line> {
     let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
     if height == 0 {
         return Vec::new();
     }
     let waiting = [Line::new("…", Role::Muted)];
     let (detail, more) = match picker.preview() {
-        Preview::None => return Vec::new(),
-        Preview::Waiting => (waiting.as_slice(), [].as_slice()),
-        Preview::Lines { detail, more } => (&**detail, more.as_slice()),
+        ItemPreview::None => return Vec::new(),
+        ItemPreview::Waiting => (waiting.as_slice(), [].as_slice()),
+        ItemPreview::Lines { detail, more } => (&**detail, more.as_slice()),
     };
     let (bar, above) = if parts.is_beside {
         (" │ ", None)

@@ -5,23 +5,28 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::super::app::Place;
-use super::super::call::one_line;
+use super::super::app::UiContext;
 use super::super::keymap::KeyCommand;
-use super::super::page::Page;
-use super::super::popup::Popup;
+use super::super::overlay::Overlay;
+use super::super::pager::Pager;
+use super::super::tool_call::one_line;
 use super::{list, put};
 
 /// Draws a popup; says where the cursor stands, if it has one.
-pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
+pub(super) fn draw(
+    popup: &Overlay,
+    area: Rect,
+    buffer: &mut Buffer,
+    place: &UiContext,
+) -> Option<(u16, u16)> {
     Clear.render(area, buffer);
     match popup {
-        Popup::Pick(picker) => list::draw(picker, area, buffer, place),
-        Popup::Read(page) => {
+        Overlay::Pick(picker) => list::draw(picker, area, buffer, place),
+        Overlay::Read(page) => {
             draw_page(page, area, buffer, place);
             None
         }
-        Popup::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
+        Overlay::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
     }
 }
 
@@ -44,7 +49,7 @@ pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
     .into()
 }
 
-fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {
+fn draw_page(page: &Pager, area: Rect, buffer: &mut Buffer, place: &UiContext) {
     let (theme, keymap) = (&place.theme, &place.keymap);
     let key = |command| keymap.key_of(command);
     let mut notes = Vec::new();

@@ -8,12 +8,12 @@ use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::Asked;
+use super::super::approval::PendingApproval;
 use super::super::block::BlockKind;
-use super::super::call::{one_line, seconds};
-use super::super::complete::Offer;
+use super::super::completion::Candidate;
 use super::super::keymap::KeyCommand;
 use super::super::layout::{spinner, within};
+use super::super::tool_call::{one_line, seconds};
 use super::ROOMY;
 
 /// Column in which stands what an offer is, unless its name is longer.
@@ -27,7 +27,7 @@ const GAP: usize = 2;
 
 /// What goes on, or a word to the user; nothing when there is neither. Only a word takes more than a line.
 pub(super) fn status(app: &App) -> Vec<Line> {
-    let search = super::text::search(app);
+    let search = super::transcript::search(app);
     match &app.notes.flash {
         Some((text, _)) if search.is_none() => flash(app, text),
         _ => search.or_else(|| lasting(app)).into_iter().collect(),
@@ -36,7 +36,7 @@ pub(super) fn status(app: &App) -> Vec<Line> {
 
 /// What goes on, or what is to be done.
 fn lasting(app: &App) -> Option<Line> {
-    if let Some(line) = super::text::chosen(app) {
+    if let Some(line) = super::transcript::chosen(app) {
         return Some(line);
     }
     if app.notes.leaving.is_some() {
@@ -60,7 +60,7 @@ fn lasting(app: &App) -> Option<Line> {
     let Some(mut spans) = activity(app) else { return errand(app) };
     // While the keys are somebody else's, Esc and Enter mean something else.
     let is_elsewhere =
-        app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
+        app.queue.has_keys() || app.work.approvals.first().is_some_and(PendingApproval::is_half_answered);
     if is_elsewhere {
         return Some(spans.into());
     }
@@ -260,7 +260,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         return vec![argument_hint(hint, width)];
     }
     let last = top + height - 1;
-    let mut row = |(at, offer): (usize, &Offer)| {
+    let mut row = |(at, offer): (usize, &Candidate)| {
         // Where not all of them have room the last row says how many there are.
         let count =
             (at == last && offers.len() > height).then(|| format!("  {} of {}", at + 1, offers.len()));
@@ -286,7 +286,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
 }
 
 /// What may follow an offer whose row is filled up to a column, as far as there is room before what it is.
-fn argument(offer: &Offer, column: usize, width: usize) -> String {
+fn argument(offer: &Candidate, column: usize, width: usize) -> String {
     /// Columns of which fewer say nothing.
     const LEAST: usize = 5;
     let whole = format!(" {}", one_line(&offer.argument));
@@ -298,7 +298,7 @@ fn argument(offer: &Offer, column: usize, width: usize) -> String {
 }
 
 /// What may follow a command, and what that does: nothing to choose. Here it is said in full.
-fn argument_hint(hint: &Offer, width: usize) -> Line {
+fn argument_hint(hint: &Candidate, width: usize) -> Line {
     let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
     let gap = ABOUT.saturating_sub(Span::new(what.as_str(), Role::Muted).width()).max(GAP);
     let text = format!("{what}{}{}", " ".repeat(gap), one_line(&hint.about));

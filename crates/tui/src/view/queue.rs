@@ -4,9 +4,9 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
 
 use super::super::app::App;
-use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
 use super::super::queue::{in_order, typed};
+use super::super::tool_call::one_line;
 
 /// Rows of waiting messages shown at once while the keys are the editor's.
 const MOST: usize = 5;
@@ -25,12 +25,12 @@ pub(super) fn wanted(app: &App) -> usize {
 
 /// The message on this line of the panel in so many rows, by its number in the order of delivery.
 pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
-    let Shown { top, rows, .. } = Shown::of(app, height);
+    let QueueRows { top, rows, .. } = QueueRows::of(app, height);
     (line < rows && top + line < app.work.queue.len()).then_some(top + line)
 }
 
 /// Which of the messages are on the screen.
-struct Shown {
+struct QueueRows {
     top: usize,
     rows: usize,
     /// Whether the last row says how many more there are.
@@ -38,7 +38,7 @@ struct Shown {
     hint_rows: usize,
 }
 
-impl Shown {
+impl QueueRows {
     fn of(app: &App, height: usize) -> Self {
         let waiting = in_order(&app.work.queue);
         let hint_rows = usize::from(app.queue.has_keys() && height > 1);
@@ -57,7 +57,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     if height == 0 {
         return Vec::new();
     }
-    let Shown { top, rows, has_more, hint_rows } = Shown::of(app, height);
+    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::of(app, height);
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
     let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
     let shown = waiting.iter().skip(top).take(rows);

@@ -3,12 +3,17 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::super::theme::Theme;
-use super::super::tree::Drawn;
+use super::super::theme::ThemeState;
+use super::super::tree::DrawnTree;
 use super::put;
 
 /// Draws the tree; says where something is being typed in it.
-pub(super) fn draw(drawn: &Drawn, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Option<(u16, u16)> {
+pub(super) fn draw(
+    drawn: &DrawnTree,
+    area: Rect,
+    buffer: &mut Buffer,
+    theme: &ThemeState,
+) -> Option<(u16, u16)> {
     for (place, line) in &drawn.lines {
         put(line, place.intersection(area), buffer, theme);
     }

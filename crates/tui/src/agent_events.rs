@@ -1,0 +1,316 @@
+//! What the agent's events do to the state.
+
+mod shell;
+mod streaming;
+mod summary;
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tiller_core::event::{Event, EventKind, RunOutcome, SessionChange, ToolOutcome};
+use tiller_core::id::{CallId, EntryId};
+use tiller_core::message::{AssistantBlock, Message};
+use tiller_core::unit::UnixMs;
+use tiller_engine::turn::AnnouncedRetry;
+use tiller_engine::{BashContext, InFlight, SummaryOf};
+use tiller_render::MarkdownStream;
+use tiller_session::entry::TillerEntry;
+use tiller_session::{Entry, EntryBody};
+
+use self::shell::ShellPlacement;
+use super::app::{Action, App, BackgroundJob, CallInProgress, StreamingAnswer};
+use super::block::{Block, BlockKind, NoticeLevel, Thinking};
+use super::tool_call::{CallState, ToolCallBlock};
+use super::transcript::ScrollAnchor;
+
+impl App {
+    /// Takes an event, unless a snapshot told it already.
+    pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
+        if event.seq <= self.facts.seq {
+            self.say_of(&event.kind);
+            return Vec::new();
+        }
+        self.facts.seq = event.seq;
+        match &event.kind {
+            EventKind::CompactionStart { reason } => {
+                self.forget_failure();
+                self.summary_began(SummaryOf::Context(*reason), event.time);
+            }
+            EventKind::CompactionFailed { error_message, .. } => {
+                self.ask_what_to_do(error_message);
+            }
+            EventKind::CompactionEnd { reason, error_message, .. } => {
+                self.compaction_ended(*reason, error_message.as_deref());
+                return vec![Action::Refresh];
+            }
+            EventKind::BranchSummaryStart => self.summary_began(SummaryOf::Branch, event.time),
+            EventKind::BranchSummaryEnd { .. } => self.work.summary = None,
+            EventKind::AgentSettled => return self.settled(),
+            EventKind::TurnEnd { .. } => return vec![Action::Refresh],
+            EventKind::ModelChanged { model } => {
+                self.facts.model = Some(model.clone());
+                return vec![Action::Refresh];
+            }
+            EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.read_anew(),
+            EventKind::SessionChanged { .. } => {
+                self.transcript.expect_other();
+                self.work.unasked.clear();
+                return vec![Action::Reload];
+            }
+            EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
+            EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
+            EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
+            EventKind::EntryAppended { entry_id, entry } => {
+                self.outdate_tree();
+                return self.appended(entry_id, entry, event.time);
+            }
+            EventKind::ResourcesChanged { .. } => {
+                self.flash("skills, templates or context files have changed; they count from now on");
+                return vec![Action::AskCommands];
+            }
+            kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.say_of(kind),
+            kind => self.at_work(kind, event.time),
+        }
+        Vec::new()
+    }
+
+    /// Says what the agent has to say to the user, which no snapshot knows of.
+    fn say_of(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Notice { message } => self.say(NoticeLevel::Note, message, None),
+            EventKind::Warning { message, hint } => self.say(NoticeLevel::Warning, message, hint.clone()),
+            _ => {}
+        }
+    }
+
+    /// There is more than was told: all is read anew, and what is read stays on the screen.
+    pub(super) fn read_anew(&mut self) -> Vec<Action> {
+        // While one is on its way elsewhere, that is where one gets.
+        if !self.facts.gap.is_open() {
+            self.transcript.expect_same();
+        }
+        vec![Action::Reload]
+    }
+
+    /// Takes what tells of a run, its calls, or a command of the user's own.
+    fn at_work(&mut self, kind: &EventKind, time: UnixMs) {
+        match kind {
+            EventKind::AgentStart => {
+                self.work.running_since.get_or_insert(time);
+                self.work.failed = false;
+                self.work.retry = None;
+            }
+            EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let retry = AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                self.work.retry = Some(retry);
+            }
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                if let Some(summary) = &mut self.work.summary {
+                    let retry =
+                        AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                    summary.retry = Some(retry);
+                }
+            }
+            EventKind::AutoRetryEnd { .. } => self.work.retry = None,
+            EventKind::MessageStart { message } => self.message_started(message),
+            EventKind::MessageUpdate { usage, assistant_message_event } => {
+                self.grow(usage, assistant_message_event)
+            }
+            EventKind::BashExecutionStart { id, command, exclude_from_context } => {
+                self.bash_began(id, command, *exclude_from_context, time);
+            }
+            EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
+            EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
+            kind => self.of_a_call(kind, time),
+        }
+    }
+
+    /// Takes what tells of a call. What an event does is said here or before: a new one has to be.
+    fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
+        match kind {
+            EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
+                let (id, name) = (tool_call_id.clone(), tool_name.clone());
+                self.work.calls.push(CallInProgress { id, name, since: time });
+                let running = CallState::Runs { since: time, partial: ToolOutcome::default() };
+                self.transcript.with_call(tool_call_id, |state| *state = running);
+            }
+            EventKind::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
+                self.transcript.with_call(tool_call_id, |state| show_partial(state, partial_result));
+            }
+            EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
+            EventKind::ApprovalRequested(request) => {
+                self.question_comes(request);
+                self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+            }
+            EventKind::ApprovalResolved { tool_call_id, .. } => {
+                self.question_resolved(tool_call_id);
+                self.transcript.with_call(tool_call_id, unask);
+            }
+            // Turns, the ends of messages and denied calls are drawn from what they are made of, and traces are for the log.
+            EventKind::TurnStart
+            | EventKind::MessageEnd { .. }
+            | EventKind::ToolCallDenied(_)
+            | EventKind::Trace { .. } => {}
+            // Taken before it came to this.
+            EventKind::AgentStart
+            | EventKind::AgentEnd { .. }
+            | EventKind::AgentSettled
+            | EventKind::TurnEnd { .. }
+            | EventKind::MessageStart { .. }
+            | EventKind::MessageUpdate { .. }
+            | EventKind::QueueUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::ModelChanged { .. }
+            | EventKind::ThinkingLevelChanged { .. }
+            | EventKind::SessionChanged { .. }
+            | EventKind::SessionInfoChanged { .. }
+            | EventKind::BashExecutionStart { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::BashExecutionEnd { .. }
+            | EventKind::AutoRetryStart { .. }
+            | EventKind::AutoRetryEnd { .. }
+            | EventKind::SummaryRetry { .. }
+            | EventKind::CompactionStart { .. }
+            | EventKind::CompactionFailed { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::BranchSummaryStart
+            | EventKind::BranchSummaryEnd { .. }
+            | EventKind::ResourcesChanged { .. }
+            | EventKind::Notice { .. }
+            | EventKind::Warning { .. } => {}
+        }
+    }
+
+    fn run_ended(&mut self, outcome: RunOutcome) {
+        self.work.failed = outcome == RunOutcome::Failed;
+        if outcome == RunOutcome::MaxTurns {
+            let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
+            self.say(NoticeLevel::Warning, "the limit of turns was reached", hint);
+        }
+    }
+
+    fn settled(&mut self) -> Vec<Action> {
+        self.work.running_since = None;
+        self.work.calls.clear();
+        self.work.output = StreamingAnswer::default();
+        self.transcript.live.clear();
+        self.transcript.settle();
+        vec![Action::Refresh]
+    }
+
+    fn message_started(&mut self, message: &Message) {
+        if matches!(message, Message::Assistant(_)) {
+            self.transcript.live.clear();
+            self.transcript.begin_part();
+            self.work.output = StreamingAnswer::default();
+        }
+    }
+
+    fn call_ended(&mut self, id: &CallId) {
+        self.work.calls.retain(|call| call.id != *id);
+        self.question_resolved(id);
+    }
+
+    fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
+        let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
+        let hides = matches!(body.as_own(), Some(TillerEntry::Hide { .. }));
+        self.show_appended(id, body, at);
+        if hides {
+            vec![Action::Beside(BackgroundJob::CountBranches(self.transcript.epoch()))]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
+        let took_ms = match body.as_message().map(|message| &**message) {
+            Some(Message::BashExecution(record)) => match self.adopt_shell(id, record) {
+                ShellPlacement::There => return,
+                ShellPlacement::Below(took_ms) => took_ms,
+            },
+            Some(_) | None => None,
+        };
+        let is_answer = matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
+        if is_answer {
+            self.work.output = StreamingAnswer::default();
+        }
+        if self.transcript.shows(id) {
+            if is_answer {
+                self.transcript.end_live();
+            }
+            return;
+        }
+        if body.creates_the_file() {
+            self.transcript.remove_banner();
+        }
+        let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
+        self.transcript.append(&entry, at);
+        if let Some(took_ms) = took_ms {
+            self.time_shell(id, took_ms);
+        }
+    }
+
+    /// Takes up what was going on when a snapshot was taken.
+    pub(super) fn take_up(&mut self, live: &InFlight, mut former: ScrollAnchor) {
+        let mut grown = std::mem::take(&mut former.live).into_iter();
+        for block in live.partial.iter().flat_map(|partial| &partial.content) {
+            let before = grown.next().map(|block| block.kind);
+            let kind = match block {
+                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
+                AssistantBlock::Thinking { thinking, .. } => {
+                    let before = match before {
+                        Some(BlockKind::Musing(musing)) => Some(*musing),
+                        _ => None,
+                    };
+                    BlockKind::Musing(Box::new(Thinking::grown_to(thinking, before)))
+                }
+                AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(ToolCallBlock {
+                    id: call.id.clone(),
+                    name: call.name.clone(),
+                    args: call.arguments.clone(),
+                    state: CallState::Waits,
+                })),
+                AssistantBlock::Unknown => BlockKind::Thinking(String::new()),
+            };
+            self.transcript.live.push(Block::new(kind));
+        }
+        for call in &live.calls {
+            let running = CallState::Runs { since: call.since, partial: call.partial.clone() };
+            self.transcript.with_call(&call.id, |state| *state = running);
+        }
+        for request in &live.approvals {
+            self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+        }
+        if let Some(bash) = &live.bash {
+            self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
+            self.bash_had_printed(&bash.id, &bash.output);
+        }
+        self.work.output.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
+        self.transcript.return_to(former);
+    }
+}
+
+/// What arrived of an answer, on from what was on the screen of it.
+fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
+    let known = match before {
+        Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
+        _ => None,
+    };
+    let mut stream = known.unwrap_or_else(|| MarkdownStream::new(80));
+    let from = stream.text().len();
+    stream.push(&text[from..]);
+    stream
+}
+
+fn show_partial(state: &mut CallState, newest: &ToolOutcome) {
+    if let CallState::Runs { partial, .. } = state {
+        partial.clone_from(newest);
+    }
+}
+
+fn unask(state: &mut CallState) {
+    if matches!(state, CallState::Asks) {
+        *state = CallState::Waits;
+    }
+}

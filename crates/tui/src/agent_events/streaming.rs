@@ -1,0 +1,85 @@
+//! The answer that is arriving, piece by piece.
+
+use tiller_core::event::AssistantDelta;
+use tiller_core::message::Usage;
+use tiller_render::MarkdownStream;
+
+use crate::app::App;
+use crate::block::{Block, BlockKind};
+use crate::tool_call::{CallState, ToolCallBlock};
+
+impl App {
+    /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
+    /// where several grow at once each is found by its place.
+    pub(super) fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
+        self.work.output.counted = usage.output;
+        if let AssistantDelta::TextDelta { delta, .. }
+        | AssistantDelta::ThinkingDelta { delta, .. }
+        | AssistantDelta::ToolcallDelta { delta, .. } = delta
+        {
+            self.work.output.bytes += delta.len() as u64;
+        }
+        match delta {
+            AssistantDelta::TextDelta { content_index, delta } => {
+                let block =
+                    self.live_block(*content_index, || BlockKind::Growing(Box::new(MarkdownStream::new(80))));
+                if let BlockKind::Growing(stream) = &mut block.kind {
+                    stream.push(delta);
+                }
+            }
+            AssistantDelta::ThinkingDelta { content_index, delta } => {
+                let block = self.live_block(*content_index, || BlockKind::Musing(Box::default()));
+                if let BlockKind::Musing(musing) = &mut block.kind {
+                    musing.push(delta);
+                }
+                block.touch();
+            }
+            AssistantDelta::ToolcallStart { content_index, id, name } => {
+                let call = ToolCallBlock {
+                    id: id.clone(),
+                    name: name.clone(),
+                    args: serde_json::Value::Null,
+                    state: CallState::Written(0),
+                };
+                self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
+            }
+            AssistantDelta::ToolcallDelta { content_index, delta } => {
+                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
+                if let BlockKind::Call(call) = &mut block.kind
+                    && let CallState::Written(bytes) = &mut call.state
+                {
+                    *bytes += delta.len();
+                }
+                block.touch();
+            }
+            AssistantDelta::ToolcallEnd { content_index, tool_call } => {
+                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
+                block.kind = BlockKind::Call(Box::new(ToolCallBlock {
+                    id: tool_call.id.clone(),
+                    name: tool_call.name.clone(),
+                    args: tool_call.arguments.clone(),
+                    state: CallState::Waits,
+                }));
+                block.touch();
+            }
+            AssistantDelta::TextStart { .. }
+            | AssistantDelta::TextEnd { .. }
+            | AssistantDelta::ThinkingStart { .. }
+            | AssistantDelta::ThinkingEnd { .. } => return,
+        }
+        self.transcript.grew();
+    }
+
+    /// The live block at a place of the answer; places before it that haven't begun are left empty.
+    fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
+        let live = &mut self.transcript.live;
+        let begins = live.len() <= at || live[at].is_blank();
+        while live.len() <= at {
+            live.push(Block::new(BlockKind::Thinking(String::new())));
+        }
+        if begins {
+            live[at] = Block::new(make());
+        }
+        &mut live[at]
+    }
+}

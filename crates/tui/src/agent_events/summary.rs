@@ -1,0 +1,54 @@
+//! What is told of summaries.
+
+use tiller_core::event::{CompactionChoice, CompactionReason};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{Summarizing, SummaryOf};
+
+use crate::app::App;
+use crate::block::NoticeLevel;
+use crate::dialog::Dialog;
+use crate::picker::{PickerChoice, PickerItem};
+use crate::tool_call::one_line;
+
+impl App {
+    pub(super) fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
+        self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
+    }
+
+    pub(super) fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
+        self.work.summary = None;
+        self.forget_failure();
+        let Some(error) = error else { return };
+        match reason {
+            // Whoever asked for it is told by the answer.
+            CompactionReason::Manual => {}
+            CompactionReason::Threshold => {
+                self.say(
+                    NoticeLevel::Warning,
+                    format!("the conversation was not made shorter: {error}"),
+                    None,
+                );
+            }
+            CompactionReason::Overflow => {
+                let hint = "/model, /tree and /new lead there".to_owned();
+                self.say(NoticeLevel::Error, error, Some(hint));
+            }
+        }
+    }
+
+    /// Asks what to do about a summary that could not be made.
+    pub(crate) fn ask_what_to_do(&mut self, error: &str) {
+        self.forget_failure();
+        let item = |choice: CompactionChoice| {
+            let label = match choice {
+                CompactionChoice::Retry => "try again",
+                CompactionChoice::Truncate => "leave the older part out, without a summary",
+                CompactionChoice::GoOn => "go on as it is",
+            };
+            PickerItem::new(label, PickerChoice::AfterFailure(choice))
+        };
+        let title = format!("no summary: {}", one_line(error));
+        let items = CompactionChoice::ALL.map(item).to_vec();
+        self.ask(Dialog { title, items });
+    }
+}

@@ -1,0 +1,288 @@
+//! What reports do to the state.
+
+use tiller_core::event::QueueItem;
+use tiller_engine::{SessionState, SessionSwitched};
+use tiller_provider::catalog::ImageInput;
+
+use super::{
+    Action, Activity, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult,
+    LoadedSession, SessionInfo, TaskResult, UserText,
+};
+use crate::approval::PendingApproval;
+use crate::attach::AttachedImage;
+use crate::block::NoticeLevel;
+use crate::frame_pacer::Dirty;
+use crate::keymap::KeyCommand;
+use crate::overlay::{Overlay, pickers};
+use crate::pager::Pager;
+use crate::picker::PickerItem;
+use crate::queue;
+
+impl App {
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft, and what was typed while it was
+    /// being opened is one.
+    fn moved(&mut self, moved: SessionSwitched) {
+        self.keep_typed_ahead();
+        self.popups.clear();
+        self.work.unasked.clear();
+        self.queue.forget_removed();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
+    }
+
+    /// Nobody goes elsewhere from a list or the tree any more, or something is asked before that. What was typed for there.
+    pub(crate) fn stay(&mut self) -> Option<String> {
+        self.popups.iter_mut().filter_map(Overlay::stay).next()
+    }
+
+    /// What was typed while one went elsewhere is a draft.
+    pub(crate) fn keep_typed_ahead(&mut self) {
+        if let Some(typed) = self.stay() {
+            self.editor.put_before(&[typed]);
+        }
+    }
+
+    pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
+        match report {
+            TaskResult::Failed { what, hint, text } => self.failed(what, hint, text),
+            TaskResult::Slip { typed, what, origin } => self.slipped(typed, what, origin),
+            TaskResult::Loaded(loaded) => return self.take_loaded(*loaded),
+            TaskResult::State(state) => self.know(*state),
+            TaskResult::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
+            TaskResult::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
+            TaskResult::Found(found) => self.found(&found),
+            TaskResult::Queue(items) => self.handed_back(&items),
+            TaskResult::Waiting(outcome) => self.queue_outcome(outcome),
+            TaskResult::Moved(moved) => self.moved(moved),
+            TaskResult::Ask(question) => self.ask(question),
+            TaskResult::CodeTold => {}
+            TaskResult::Began(errand) => self.work.errands.push((errand, self.now)),
+            TaskResult::Ended(errand) => self.errand_ended(errand),
+            TaskResult::Key(news) => return self.key_changed(news),
+            TaskResult::Page { title, lines } => self.open_late(Pager::new(&title, lines)),
+            TaskResult::Earlier(prompts) => self.editor.know_earlier(prompts),
+            TaskResult::Fork(fork) => self.facts.fork = fork,
+            TaskResult::Branch(branch) => self.facts.branch = branch,
+            TaskResult::Commands(commands) => {
+                self.facts.commands = commands;
+                self.complete.forget();
+            }
+            TaskResult::Welcome(welcome) => self.facts.welcome = Some(welcome),
+            TaskResult::Note(text) => self.flash(text),
+            TaskResult::Warning(text) => self.say(NoticeLevel::Warning, text, None),
+            TaskResult::Mended(text) => self.transcript.overcome(&text),
+            TaskResult::Attached(picture) => self.attached(picture),
+            TaskResult::Edited(text) => self.editor.set_text(&text),
+            TaskResult::Pasted(text) => self.editor.paste(&text),
+            TaskResult::List(news) => return self.report_to_lists(news),
+        }
+        Vec::new()
+    }
+
+    /// Takes what is for a list, the tree, or what is offered while one types.
+    fn report_to_lists(&mut self, news: ListResult) -> Vec<Action> {
+        match news {
+            ListResult::Items { list, items, selected } => self.fill(list, items, selected),
+            ListResult::Narrowed(done) => {
+                pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
+            }
+            ListResult::Preview { of, lines } => {
+                pickers(&mut self.popups).for_each(|picker| picker.show(&of, lines.clone()));
+            }
+            ListResult::Words { of, items } => self.know_words(of, items),
+            ListResult::Files(files) => return self.know_files(files),
+            ListResult::Ranked(ranked) => return self.files_ranked(ranked),
+            ListResult::Listed(listing) => return self.paths_listed(listing),
+            ListResult::Settings(settings) => self.settings_changed(&settings),
+            ListResult::Theme(setting, name) => self.theme_set(setting, &name),
+            ListResult::Said(word) => {
+                self.stay();
+                self.say_in_list(word);
+            }
+            ListResult::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            ListResult::NotNamed { path, name, why } => {
+                self.ask_for_name_again(&path, &name);
+                self.say_in_list(why);
+            }
+            ListResult::NotRestored { path, why } => {
+                self.not_restored(path);
+                self.say_in_list(why);
+            }
+            ListResult::Browsed { look, scope, what } => self.browsed(look, scope, &what),
+            ListResult::AskToHide { entry, count } => self.ask_to_hide(entry, count),
+            ListResult::Tree { session, news } => self.tree_news(&session, news),
+            ListResult::Beside(session) => self.forked_beside(&session),
+        }
+        Vec::new()
+    }
+
+    fn fill(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
+        if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
+            picker.fill(items, selected);
+        }
+    }
+
+    fn errand_ended(&mut self, errand: Job) {
+        let at = self.work.errands.iter().position(|(begun, _)| *begun == errand);
+        at.map(|at| self.work.errands.remove(at));
+    }
+
+    /// Puts messages that waited into the editor, in the order in which the panel showed them.
+    fn handed_back(&mut self, items: &[QueueItem]) {
+        let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
+        let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
+        if !texts.is_empty() {
+            self.editor.put_before(&texts);
+        }
+    }
+
+    /// What the model that answers is called.
+    pub(crate) fn model_name(&self) -> &str {
+        self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
+    }
+
+    /// Whether pictures can go with what is in the editor.
+    pub(crate) fn takes_pictures(&self) -> bool {
+        let gives_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
+        !self.queue.is_editing() && !gives_reason
+    }
+
+    /// A picture is there. What goes to the agent as words only takes none.
+    fn attached(&mut self, AttachedImage { image, size }: AttachedImage) {
+        if !self.takes_pictures() {
+            self.flash("no picture can go with this; it goes with a message of its own");
+            return;
+        }
+        self.editor.attach(image, size);
+        if self.facts.sight == ImageInput::Unsupported {
+            let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
+            self.flash(format!("{model} takes no images; {models} chooses another model"));
+        }
+    }
+
+    /// There is too much to do for this to be done; what the user said is a draft again.
+    pub(crate) fn refused(&mut self, action: Action) {
+        match action {
+            Action::Beside(BackgroundJob::Read(wanted)) => self.transcript.unask(wanted.part()),
+            Action::InList(ListAction::WalkFiles(_)) => self.complete.walk_refused(),
+            Action::InList(ListAction::GatherWords(_)) => self.complete.words_refused(),
+            Action::InList(ListAction::RestoreSession(path)) => self.not_restored(path),
+            Action::Attach(_, text) => self.editor.paste(&text),
+            Action::Go(_) => self.keep_typed_ahead(),
+            Action::Queue(queue::QueueAction::PutBack(removed)) => {
+                let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
+                self.handed_back(&items);
+            }
+            action => {
+                if let Some(typed) = action.typed() {
+                    self.give_back(&typed);
+                }
+            }
+        }
+        self.flash("busy; try again in a moment");
+        self.stale = Dirty::ByUser;
+    }
+
+    /// What was typed is a draft again, with its pictures.
+    pub(crate) fn give_back(&mut self, typed: &UserText) {
+        let text = self.editor.adopt(&typed.text, &typed.images);
+        self.editor.put_before(&[text]);
+    }
+
+    fn failed(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
+        if let Some(text) = text {
+            self.give_back(&text);
+        }
+        // What was under way is over.
+        self.notes.flash = None;
+        // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
+        if matches!(self.popups.last(), Some(Overlay::Pick(_) | Overlay::Tree(_))) {
+            self.keep_typed_ahead();
+            self.popups.retain(Overlay::is_of_failure);
+        }
+        self.say(NoticeLevel::Error, what, hint);
+    }
+
+    fn take_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
+        self.load(loaded);
+        let missed = self.facts.gap.close();
+        let welcomes = self.transcript.has_banner().then_some(Action::Beside(BackgroundJob::Welcome));
+        let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.agent(event)).collect();
+        actions.extend(self.search_anew());
+        actions.extend(welcomes);
+        actions
+    }
+
+    fn load(&mut self, loaded: LoadedSession) {
+        let LoadedSession { snapshot, newest } = loaded;
+        let live = snapshot.live;
+        self.outdate_tree();
+        self.facts.seq = snapshot.seq;
+        let former = self.transcript.replace(newest);
+        self.know(snapshot.state);
+        self.questions_are(&live.approvals);
+        // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.
+        self.forget_failure();
+        self.work = Activity {
+            opening_since: None,
+            retry: live.retry.clone(),
+            unasked: std::mem::take(&mut self.work.unasked),
+            running_since: live.running_since,
+            calls: live.calls.iter().map(CallInProgress::from).collect(),
+            bash_since: live.bash.as_ref().map(|bash| bash.since),
+            summary: live.summary.clone(),
+            errands: std::mem::take(&mut self.work.errands),
+            queue: Vec::new(),
+            approvals: std::mem::take(&mut self.work.approvals),
+            output: super::StreamingAnswer::default(),
+            failed: false,
+        };
+        self.queue_changed(&live.queue);
+        // Of what isn't read it is known whether a model would be told anything of it.
+        let is_new = self.transcript.is_whole() || self.facts.context.used.0 == 0;
+        if is_new && self.transcript.is_empty() {
+            self.open_with_banner();
+        }
+        if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
+            self.ask_what_to_do(&error);
+        }
+        self.take_up(&live, former);
+        if live.running_since.is_none() {
+            self.transcript.settle();
+            self.say_unanswered();
+        }
+    }
+
+    /// Says of a prompt at the end of the log that nobody answered it, and how to send it again.
+    fn say_unanswered(&mut self) {
+        if self.transcript.unanswered().is_some() {
+            let send = self.place.keymap.key_of(KeyCommand::Send);
+            let hint = Some(format!("{send} in an empty editor takes it back, to be sent again"));
+            let what = "not answered: tiller was stopped; anything said by then is lost";
+            self.transcript.say(NoticeLevel::Warning, what, hint);
+        }
+    }
+
+    fn know(&mut self, state: SessionState) {
+        if self.place.cwd != state.cwd {
+            self.complete.forget_files();
+        }
+        self.place.cwd = state.cwd;
+        self.facts = SessionInfo {
+            seq: self.facts.seq,
+            gap: std::mem::take(&mut self.facts.gap),
+            branch: self.facts.branch.take(),
+            fork: self.facts.fork.take(),
+            commands: std::mem::take(&mut self.facts.commands),
+            welcome: self.facts.welcome.take(),
+            name: state.name,
+            model: Some(state.model),
+            thinking: state.thinking,
+            sight: state.sight,
+            context: state.context,
+            usage: state.usage,
+            approval: state.approval,
+        };
+    }
+}

@@ -1,0 +1,210 @@
+//! A call laid out in full: a command with its words told apart, a change as a diff, anything else by its arguments. Pure.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tiller_core::event::{ApprovalRequest, FileChange, Preview};
+use tiller_render::{
+    Breaks, ControlChars, Indent, Language, LayoutOptions, Line, RenderOptions, Role, Span, diff, highlight,
+    sanitize, wrap,
+};
+
+use super::super::tool_call::{argument, one_line, seconds};
+
+/// Where commands run, and in what manner text becomes lines.
+pub(super) struct CallLocation<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) home: Option<&'a Path>,
+    pub(super) manner: RenderOptions,
+}
+
+/// What stands before each line.
+const BAR: &str = "  │ ";
+
+/// Its columns.
+const BAR_WIDTH: usize = 4;
+
+/// The lines of a call, wrapped to `width`.
+pub(super) fn lines(request: &ApprovalRequest, place: &CallLocation<'_>, width: usize) -> Vec<Line> {
+    match &request.preview {
+        Some(Preview::Change(change)) => change_lines(change, LayoutOptions { width, manner: place.manner }),
+        Some(Preview::Failure { message }) => {
+            let mut lines =
+                row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
+            lines.extend(arguments(&request.tool_name, &request.args, width));
+            lines
+        }
+        None => match request.args["command"].as_str() {
+            Some(command) => command_lines(command, request, place, width),
+            None => arguments(&request.tool_name, &request.args, width),
+        },
+    }
+}
+
+/// A line without what stands before it.
+pub(super) fn bare(line: &Line) -> Line {
+    let spans = line.spans.iter().skip(usize::from(line.spans.first().is_some_and(|span| span.text == BAR)));
+    spans.cloned().collect::<Vec<_>>().into()
+}
+
+fn row(spans: &[Span], width: usize) -> Vec<Line> {
+    wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
+}
+
+fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {
+    let head = [
+        Span::new(one_line(&change.path), Role::Text),
+        Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
+    ];
+    let mut lines = row(&head, page.width);
+    let room = page.width.saturating_sub(BAR_WIDTH).max(1);
+    for mut line in diff(&change.diff, &change.path, page.of_width(room)) {
+        line.spans.insert(0, Span::new(BAR, Role::Warning));
+        lines.push(line);
+    }
+    lines
+}
+
+fn command_lines(
+    command: &str,
+    request: &ApprovalRequest,
+    place: &CallLocation<'_>,
+    width: usize,
+) -> Vec<Line> {
+    let code = highlight(command, Language::Named("bash"), place.manner.code);
+    let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
+    let mut facts = vec![format!("in {}", shown(place))];
+    if let Some(limit_s) = request.args["timeout"].as_u64() {
+        facts.push(format!("for {} at most", seconds(limit_s.saturating_mul(1_000))));
+    }
+    lines.extend(row(&[Span::new(facts.join(" · "), Role::Muted)], width));
+    for (name, value) in others(&request.args, &["command", "timeout"]) {
+        lines.extend(argument_lines(name, value, width));
+    }
+    lines
+}
+
+fn shown(place: &CallLocation<'_>) -> String {
+    let cwd = match place.home.and_then(|home| place.cwd.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => place.cwd.display().to_string(),
+    };
+    one_line(&cwd)
+}
+
+fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    args.as_object().into_iter().flatten().filter(|(name, _)| !told.contains(&name.as_str()))
+}
+
+/// The argument by which one knows the call, then the others.
+fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
+    let main = argument(tool, args);
+    let mut lines = Vec::new();
+    for line in sanitize(&main, ControlChars::Visible).lines() {
+        lines.extend(row(&[Span::new(line, Role::Code)], width));
+    }
+    let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
+    lines.extend(others.flat_map(|(name, value)| argument_lines(name, value, width)));
+    if lines.is_empty() {
+        lines = row(&[Span::new("without arguments", Role::Muted)], width);
+    }
+    lines
+}
+
+fn argument_lines(name: &str, value: &Value, width: usize) -> Vec<Line> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    };
+    let (name, text) = (one_line(name), sanitize(&text, ControlChars::Visible));
+    if !text.contains('\n') {
+        let spans = [Span::new(format!("{name}: "), Role::Muted), Span::new(text.as_ref(), Role::Text)];
+        return row(&spans, width);
+    }
+    let mut lines = row(&[Span::new(format!("{name}:"), Role::Muted)], width);
+    lines.extend(text.lines().flat_map(|line| row(&[Span::new(format!("  {line}"), Role::Text)], width)));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(tool: &str, args: Value, preview: Option<Preview>) -> ApprovalRequest {
+        let (reason, rule) = ("it asks".into(), String::new());
+        ApprovalRequest {
+            tool_call_id: "c".into(),
+            tool_name: tool.into(),
+            args,
+            reason,
+            rule,
+            preview,
+            later: 0,
+        }
+    }
+
+    fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
+        let place = CallLocation {
+            cwd: Path::new("/home/ada/code"),
+            home: Some(Path::new("/home/ada")),
+            manner: RenderOptions::default(),
+        };
+        lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_is_shown_whole_with_where_it_runs_and_how_long() {
+        let args = json!({"command": "cargo test\necho \u{1b}[31m", "timeout": 600, "why": "to see"});
+        assert_eq!(
+            shown_lines(&request("bash", args, None), 60),
+            ["  │ cargo test", "  │ echo ␛[31m", "  │ in ~/code · for 10m 00s at most", "  │ why: to see"]
+        );
+        let long = request("bash", json!({"command": "x".repeat(20)}), None);
+        assert_eq!(shown_lines(&long, 14)[..2], ["  │ xxxxxxxxxx", "  │ xxxxxxxxxx"]);
+    }
+
+    #[test]
+    fn no_escape_sequence_hides_what_a_shell_would_run() {
+        let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
+        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
+    }
+
+    #[test]
+    fn a_change_is_shown_as_its_diff() {
+        let change = FileChange {
+            path: "src/a.rs".into(),
+            diff: "@@ -3 +3 @@\n-a\n+b\n\\ the diff goes on\n".into(),
+            added: 1,
+            removed: 1,
+        };
+        let request = request("edit_file", json!({"path": "src/a.rs"}), Some(Preview::Change(change)));
+        assert_eq!(
+            shown_lines(&request, 60),
+            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ the diff goes on"]
+        );
+    }
+
+    #[test]
+    fn a_call_that_would_fail_says_so_and_shows_its_arguments() {
+        let failure = Preview::Failure { message: "a.rs does not exist".into() };
+        let request = request("edit_file", json!({"path": "a.rs", "old_text": "a\nb"}), Some(failure));
+        assert_eq!(
+            shown_lines(&request, 60),
+            ["  │ it would fail: a.rs does not exist", "  │ a.rs", "  │ old_text:", "  │   a", "  │   b"]
+        );
+    }
+
+    #[test]
+    fn any_other_call_is_shown_by_its_arguments() {
+        let args = json!({"count": 2, "where": {"in": "prod"}, "name": "web"});
+        assert_eq!(
+            shown_lines(&request("deploy", args, None), 60),
+            ["  │ web", "  │ count: 2", "  │ where:", "  │   {", "  │     \"in\": \"prod\"", "  │   }"]
+        );
+        assert_eq!(shown_lines(&request("deploy", json!({}), None), 60), ["  │ without arguments"]);
+    }
+}

@@ -1,0 +1,452 @@
+//! Carrying out what was decided: one task that asks the agent and reads the log, in the order in which it is told.
+//!
+//! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
+
+mod background;
+mod credentials;
+mod errors;
+mod highlight_worker;
+mod lists;
+mod log_queries;
+mod navigate;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::task::{JoinSet, spawn_blocking};
+
+pub(super) use self::errors::failed;
+pub(super) use self::log_queries::{count_branches, look_up, newest, read_part};
+
+use tiller_core::message::ThinkingLevel;
+use tiller_core::unit::UnixMs;
+use tiller_engine::{
+    AgentError, AgentSession, Direction, FileToAttach, Inventory, Length, PromptOptions, StreamingBehavior,
+};
+use tiller_session::annotations::Annotations;
+
+use self::highlight_worker::HighlightWorker;
+use super::app::{Action, Job, LineExtra, LoadedSession, SessionEdit, Submit, TaskResult};
+use super::attach::{self, Mention};
+use super::list_data::ListContext;
+use super::session_search::{SearchRequest, browse};
+use super::{TuiOptions, files, list_data, queue};
+
+/// Actions that may wait: more than a person can type while one is carried out.
+const ACTIONS: usize = 256;
+
+/// Reports that may wait for the loop; whoever has more to say waits.
+const REPORTS: usize = 64;
+
+/// The task that carries actions out; it ends when this is dropped.
+pub(super) struct Executor {
+    actions: mpsc::Sender<Action>,
+    task: JoinSet<()>,
+    words: HighlightWorker,
+    reports: mpsc::WeakSender<TaskResult>,
+}
+
+impl Executor {
+    /// Begins; what comes of the actions is to be received.
+    pub(super) fn start(agent: AgentSession, options: TuiOptions) -> (Self, mpsc::Receiver<TaskResult>) {
+        let (actions, todo) = mpsc::channel(ACTIONS);
+        let (reports, received) = mpsc::channel(REPORTS);
+        let mut task = JoinSet::new();
+        let told = reports.downgrade();
+        let words = HighlightWorker::open(options.desks.words.clone(), &reports);
+        let worker = ExecutorWorker {
+            agent,
+            options,
+            reports,
+            browser: None,
+            looked: Arc::default(),
+            searches: Arc::default(),
+            lookup: Arc::default(),
+        };
+        task.spawn(worker.work(todo));
+        (Self { actions, task, words, reports: told }, received)
+    }
+
+    /// Tells it to carry out an action; gives it back when it has too much to do.
+    pub(super) fn tell(&self, action: Action) -> Option<Action> {
+        self.actions.try_send(action).err().map(TrySendError::into_inner)
+    }
+
+    /// Has the words of all code told that waits for that.
+    pub(super) fn tell_words(&self) {
+        self.words.tell();
+    }
+
+    /// Where others report, as long as it goes on.
+    pub(super) fn reports(&self) -> mpsc::WeakSender<TaskResult> {
+        self.reports.clone()
+    }
+
+    /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
+    pub(super) fn finish(self) -> JoinSet<()> {
+        self.task
+    }
+}
+
+struct ExecutorWorker {
+    agent: AgentSession,
+    options: TuiOptions,
+    reports: mpsc::Sender<TaskResult>,
+    /// Whoever looks through the sessions; the look ends when this is dropped.
+    browser: Option<std::sync::mpsc::Sender<SearchRequest>>,
+    /// How many previews were asked for.
+    looked: Arc<AtomicU64>,
+    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    searches: Arc<AtomicU64>,
+    /// The number of the newest look for words.
+    lookup: Arc<AtomicU64>,
+}
+
+impl ExecutorWorker {
+    async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
+        let mut beside = JoinSet::new();
+        // Nobody waits for these in the end: closing the session stops them.
+        let mut waiting = JoinSet::new();
+        while let Some(action) = todo.recv().await {
+            self.reap(&mut beside, &mut waiting).await;
+            let text = action.typed();
+            let done = self.perform(action, &mut beside, &mut waiting).await;
+            let reports = match done {
+                Ok(reports) => reports,
+                Err(error) => vec![failed(&error, text)],
+            };
+            for report in reports {
+                if self.reports.send(report).await.is_err() {
+                    return;
+                }
+            }
+        }
+        self.browser = None;
+        self.lookup.store(u64::MAX, Ordering::Relaxed);
+        while beside.join_next().await.is_some() {}
+    }
+
+    /// Takes leave of what is done. What fell over is told: the rest goes on without it.
+    async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
+        while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
+            if ended.is_err_and(|error| error.is_panic()) {
+                // The loop may be gone; then nobody is to be told.
+                let _ = self.reports.send(errors::fault()).await;
+            }
+        }
+    }
+
+    async fn perform(
+        &mut self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<TaskResult>, AgentError> {
+        let agent = &self.agent;
+        Ok(match action {
+            Action::Say(say) => self.say(say).await?,
+            Action::Go(go) => self.go(go, waiting).await?,
+            Action::Abort => vec![TaskResult::Queue(agent.abort().await?)],
+            Action::Queue(order) => queue::perform::perform(agent, order).await?,
+            Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
+            Action::Compact(words) => self.compact(words, waiting),
+            Action::Truncate => self.truncate(waiting),
+            Action::Change(change) => self.change(change).await?,
+            Action::InList(deed) => self.in_list(deed, beside).await?,
+            Action::Beside(deed) => {
+                self.begin(deed, beside);
+                Vec::new()
+            }
+            Action::Browse(ask) => said(self.browse(ask, beside).await?),
+            Action::EndBrowse => {
+                self.browser = None;
+                Vec::new()
+            }
+            Action::Reload => self.load().await?,
+            Action::Refresh => self.refresh(beside).await?,
+            Action::AskCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
+            Action::ReadResources => self.read_resources().await?,
+            Action::ShowFacts { width } => self.facts(width).await?,
+            Action::ShowContext { width } => self.context(width).await?,
+            Action::Export(file) => self.export(file, beside).await?,
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
+            // The loop does these itself.
+            Action::Own(_) => Vec::new(),
+        })
+    }
+
+    /// Changes what the session is.
+    async fn change(&self, change: SessionEdit) -> Result<Vec<TaskResult>, AgentError> {
+        let agent = &self.agent;
+        Ok(match change {
+            SessionEdit::SetModel(words) => self.set_model(words).await?,
+            SessionEdit::CycleModel(direction) => self.cycle_model(direction).await?,
+            SessionEdit::SetThinking(level) => self.set_thinking(level).await?,
+            SessionEdit::Rename(name) => said(agent.rename(name).await?),
+            SessionEdit::Label(label) => self.label(label).await?,
+            SessionEdit::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            SessionEdit::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
+            SessionEdit::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+        })
+    }
+
+    async fn facts(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
+        let files = self.agent.context_breakdown().await?.files().cloned().collect();
+        let (home, folders) = (self.options.home.clone(), self.options.folders.clone());
+        let about = ListContext { home, folders, files, width };
+        let lines = list_data::facts(&self.agent.state().await?.state, &self.agent.reader(), &about);
+        Ok(vec![TaskResult::Page { title: "session".to_owned(), lines }])
+    }
+
+    async fn context(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
+        let breakdown = self.agent.context_breakdown().await?;
+        let lines = list_data::context(&breakdown, self.options.home.as_deref(), width);
+        Ok(vec![TaskResult::Page { title: "context".to_owned(), lines }])
+    }
+
+    /// Tells the agent, or the shell, what the user said. Pictures that are named in it go with it.
+    async fn say(&self, say: Submit) -> Result<Vec<TaskResult>, AgentError> {
+        let (say, mut images) = match say {
+            Submit::WithPictures(say, images) => (*say, images),
+            say => (say, Vec::new()),
+        };
+        let (say, extra) = match say {
+            Submit::With(say, extra) => (*say, Some(extra)),
+            say => (say, None),
+        };
+        let named = match &extra {
+            Some(LineExtra::FilesOf(typed)) => self.named(&Submit::Steer(typed.clone())).await?,
+            Some(LineExtra::Attached(_) | LineExtra::AsFile(_) | LineExtra::AnyLength) | None => {
+                self.named(&say).await?
+            }
+        };
+        let Mention { images: named, files, mut problems } = named;
+        images.extend(named);
+        let (mut attached, mut length) = (String::new(), Length::Checked);
+        match extra {
+            Some(LineExtra::Attached(blocks)) => attached = blocks,
+            Some(LineExtra::AsFile(whole)) => attached = self.agent.attach_text(whole).await?,
+            Some(LineExtra::AnyLength) => length = Length::Any,
+            Some(LineExtra::FilesOf(_)) | None => {
+                let (blocks, unread) = self.read_files(files).await?;
+                attached = blocks;
+                problems.extend(unread);
+            }
+        }
+        self.tell_agent(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
+        // The foot of the screen has room for one.
+        let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
+        Ok(note.into_iter().collect())
+    }
+
+    /// The blocks of text of files that go with a message, and what is to be said of those that can't be read.
+    async fn read_files(&self, files: Vec<FileToAttach>) -> Result<(String, Vec<String>), AgentError> {
+        if files.is_empty() {
+            return Ok(Default::default());
+        }
+        let (mut blocks, mut problems) = (Vec::new(), Vec::new());
+        for read in self.agent.read_attachments(files).await? {
+            match read {
+                Ok(block) => blocks.push(block),
+                Err(problem) => problems.push(format!("not attached: {problem}")),
+            }
+        }
+        Ok((blocks.join("\n\n"), problems))
+    }
+
+    /// The pictures and files that a message names with an `@`, and what is to be said of whatever else it names so.
+    async fn named(&self, say: &Submit) -> Result<Mention, AgentError> {
+        let text = match say {
+            Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
+            Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => String::new(),
+        };
+        if !text.contains('@') {
+            return Ok(Mention::default());
+        }
+        let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
+        let read = move || attach::gathered(&text, &cwd, home.as_deref());
+        Ok(spawn_blocking(read).await.unwrap_or_default())
+    }
+
+    async fn tell_agent(&self, say: Submit, options: PromptOptions) -> Result<(), AgentError> {
+        let agent = &self.agent;
+        let prompt = |behavior| PromptOptions { streaming_behavior: Some(behavior), ..options.clone() };
+        match say {
+            Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
+            Submit::SteerNow(text) => agent.steer_now(text, options).await,
+            Submit::Hurry => match agent.deliver_steering_now().await {
+                // It was delivered meanwhile.
+                Err(AgentError::Gone(_)) => Ok(()),
+                done => done,
+            },
+            Submit::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
+            Submit::Bash(line, context) => agent.bash(line, context).await,
+            // What goes with a message was taken off before.
+            Submit::WithPictures(..) | Submit::With(..) => Ok(()),
+        }
+    }
+
+    async fn set_model(&self, words: String) -> Result<Vec<TaskResult>, AgentError> {
+        let model = self.agent.set_model(words).await?;
+        Ok(vec![TaskResult::Note(format!("{model} answers from the next turn on"))])
+    }
+
+    async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
+        let state = self.agent.state().await?.state;
+        let cwd = state.cwd.clone();
+        self.read_beside(beside, move || TaskResult::Branch(files::git_branch(&cwd)));
+        Ok(vec![TaskResult::State(Box::new(state))])
+    }
+
+    /// Asks whoever looks through the sessions, or sends somebody.
+    async fn browse(&mut self, ask: SearchRequest, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
+        let ask = match &self.browser {
+            Some(browser) => match browser.send(ask) {
+                Ok(()) => return Ok(()),
+                Err(unsent) => unsent.0,
+            },
+            None => ask,
+        };
+        let catalog = self.agent.catalog().await?;
+        let (asks, asked) = std::sync::mpsc::channel();
+        let (here, reports) = (self.agent.reader().id().clone(), self.reports.clone());
+        beside.spawn_blocking(move || browse(catalog, here, &asked, reports));
+        // It has only begun, so it listens.
+        let _ = asks.send(ask);
+        self.browser = Some(asks);
+        Ok(())
+    }
+
+    async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<TaskResult>, AgentError> {
+        let taken = self.agent.set_thinking(level).await?;
+        if taken == level {
+            return Ok(vec![TaskResult::Note(format!("thinking: {}", taken.name()))]);
+        }
+        let model = self.agent.state().await?.state.model;
+        let can = self.agent.thinking_levels().await?;
+        let why = match can.iter().any(|level| *level != ThinkingLevel::Off) {
+            true => format!("{} has no {}; thinking: {}", model.id, level.name(), taken.name()),
+            false => format!("{} doesn't think", model.id),
+        };
+        Ok(vec![TaskResult::Note(why)])
+    }
+
+    async fn label(&self, label: Option<String>) -> Result<Vec<TaskResult>, AgentError> {
+        let reader = self.agent.reader();
+        let Some(entry) = list_data::newest_message(&reader) else {
+            return Ok(vec![TaskResult::Note("there is nothing to label yet".to_owned())]);
+        };
+        if label.is_none() && !Annotations::has_label(&reader, &entry) {
+            let words = "the newest message has no label; /label NAME gives it one";
+            return Ok(vec![TaskResult::Note(words.to_owned())]);
+        }
+        let note = label.as_ref().map_or("its label is gone".to_owned(), |label| format!("labelled {label}"));
+        self.agent.label(entry, label).await?;
+        Ok(vec![TaskResult::Note(note)])
+    }
+
+    async fn cycle_model(&self, direction: Direction) -> Result<Vec<TaskResult>, AgentError> {
+        let note = match self.agent.cycle_model(direction).await? {
+            Some(chosen) => format!("{} answers from the next turn on", chosen.model),
+            None => "there is no other model to choose".to_owned(),
+        };
+        Ok(vec![TaskResult::Note(note)])
+    }
+
+    async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
+        let Some(exporter) = self.options.desks.exporter.clone() else {
+            return Ok(vec![TaskResult::Note("there is nothing here to export with".to_owned())]);
+        };
+        let cwd = self.agent.state().await?.state.cwd;
+        let reader = self.agent.reader();
+        self.run_errand(Job::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
+            Ok(path) => TaskResult::Note(format!("exported to {}", path.display())),
+            // The name is there again, to be mended.
+            Err((what, hint)) => {
+                TaskResult::Failed { what, hint, text: Some(format!("/export {file}").into()) }
+            }
+        });
+        Ok(Vec::new())
+    }
+
+    async fn load(&self) -> Result<Vec<TaskResult>, AgentError> {
+        let snapshot = *self.agent.snapshot().await?;
+        let reader = self.agent.reader();
+        let cwd = snapshot.state.cwd.clone();
+        let fork = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
+        let read = move || (newest(&reader), files::git_branch(&cwd));
+        let read = spawn_blocking(read).await;
+        let fault = read.is_err().then(errors::fault);
+        let (newest, branch) = read.unwrap_or_default();
+        let loaded = TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }));
+        // The session is there whatever becomes of what can be typed into it.
+        let commands = self.agent.slash_commands().await.map(TaskResult::Commands);
+        let commands = commands.unwrap_or_else(|error| failed(&error, None));
+        Ok([loaded, TaskResult::Branch(branch), TaskResult::Fork(fork), commands]
+            .into_iter()
+            .chain(fault)
+            .collect())
+    }
+
+    async fn read_resources(&self) -> Result<Vec<TaskResult>, AgentError> {
+        let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
+        let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
+        let [skills, templates, files] =
+            [(skills, "skill"), (templates, "template"), (context_files, "context file")]
+                .map(|(count, noun)| counted(count, noun));
+        let note = format!("{skills}, {templates}, {files}{trouble}");
+        let (settings, failures) = self.renew_settings().await;
+        let note = settings.map_or(note.clone(), |settings| format!("{settings} · {note}"));
+        Ok([TaskResult::Note(note)].into_iter().chain(failures).collect())
+    }
+
+    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    async fn attach(
+        &self,
+        path: PathBuf,
+        text: String,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Vec<TaskResult>, AgentError> {
+        let path = self.agent.state().await?.state.cwd.join(path);
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            let (pasted, why) = match attach::file(&path) {
+                Ok(picture) => (TaskResult::Attached(picture), None),
+                Err(_) if !path.is_file() => (TaskResult::Pasted(text), None),
+                Err(why) => (TaskResult::Pasted(text), Some(why)),
+            };
+            let _ = reports.blocking_send(pasted);
+            if let Some(why) = why {
+                let _ = reports.blocking_send(TaskResult::Note(why));
+            }
+        });
+        Ok(Vec::new())
+    }
+}
+
+/// Nothing is to be reported: an event tells it.
+fn said((): ()) -> Vec<TaskResult> {
+    Vec::new()
+}
+
+/// A number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// The time.
+pub(super) fn now() -> UnixMs {
+    UnixMs(jiff::Timestamp::now().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_one_is_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "skill")), ["0 skills", "1 skill", "2 skills"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! What goes on beside, on other threads, and reports when it is done.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tiller_core::id::EntryId;
+use tiller_core::setting::Setting;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::{ExecutorWorker, count_branches, look_up, read_part};
+use crate::app::{BackgroundJob, Job, ListResult, TaskResult};
+use crate::attach::{self, ClipboardContent};
+use crate::history::History;
+use crate::search::Lookup;
+use crate::{list_data, logs, tree, welcome};
+
+/// Tells that an errand is over when it is dropped: what falls over is over too.
+struct FinishedJob<'a> {
+    errand: Job,
+    reports: &'a mpsc::Sender<TaskResult>,
+}
+
+impl Drop for FinishedJob<'_> {
+    fn drop(&mut self) {
+        // Nobody listens any more when the front end has ended.
+        let _ = self.reports.blocking_send(TaskResult::Ended(self.errand));
+    }
+}
+
+fn run_told(errand: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
+    // As above.
+    let _ = reports.blocking_send(TaskResult::Began(errand));
+    let _ended = FinishedJob { errand, reports };
+    let _ = reports.blocking_send(run());
+}
+
+impl ExecutorWorker {
+    /// Begins what goes on beside and reports when it is done.
+    pub(super) fn begin(&self, deed: BackgroundJob, beside: &mut JoinSet<()>) {
+        match deed {
+            BackgroundJob::Tree(ask) => self.look(ask, beside),
+            BackgroundJob::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            BackgroundJob::Keep { setting, value } => self.keep(setting, value, beside),
+            BackgroundJob::Read(wanted) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            BackgroundJob::CountBranches(epoch) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || count_branches(&reader, epoch));
+            }
+            BackgroundJob::Search(lookup) => self.search(lookup, beside),
+            BackgroundJob::ShowLogs => {
+                let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+            }
+            BackgroundJob::Remember(prompts) => self.remember(prompts, beside),
+            BackgroundJob::Welcome => {
+                let (agent, reports) = (self.agent.clone(), self.reports.clone());
+                beside.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
+            }
+            BackgroundJob::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+                ClipboardContent::Picture(picture) => TaskResult::Attached(picture),
+                ClipboardContent::Text(text) => TaskResult::Pasted(text),
+                ClipboardContent::Nothing(why) => TaskResult::Note(why),
+            }),
+        }
+    }
+
+    fn remember(&self, prompts: Vec<String>, beside: &mut JoinSet<()>) {
+        if let Some(path) = self.options.files.history.clone() {
+            beside.spawn_blocking(move || prompts.iter().for_each(|prompt| History::at(&path).add(prompt)));
+        }
+    }
+
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || list_data::hiding(&reader, entry));
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::TreeRequest, beside: &mut JoinSet<()>) {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = TaskResult::List(ListResult::Tree { session: session.clone(), news });
+            if reports.blocking_send(report).is_ok() { tree::SearchTerms::Yes } else { tree::SearchTerms::No }
+        };
+        let number = match &ask {
+            tree::TreeRequest::Search(_) | tree::TreeRequest::EndSearch => {
+                self.searches.fetch_add(1, Ordering::Relaxed) + 1
+            }
+            tree::TreeRequest::Shape | tree::TreeRequest::Texts(_) | tree::TreeRequest::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::TreeRequest::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { tree::SearchTerms::Yes } else { tree::SearchTerms::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
+    }
+
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desks.settings.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => TaskResult::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
+        });
+    }
+
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(TaskResult::Found(found)).is_ok()
+            });
+        });
+    }
+
+    /// Does what may take long, and tells when it is begun and when it is over, however it ends.
+    pub(super) fn run_errand(
+        &self,
+        errand: Job,
+        beside: &mut JoinSet<()>,
+        run: impl FnOnce() -> TaskResult + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || run_told(errand, &reports, run));
+    }
+
+    pub(super) fn read_beside(
+        &self,
+        beside: &mut JoinSet<()>,
+        read: impl FnOnce() -> TaskResult + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || _ = reports.blocking_send(read()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_errand_that_falls_over_is_over_all_the_same() {
+        let (reports, mut received) = mpsc::channel(8);
+        run_told(Job::Export, &reports, || TaskResult::Note("done".to_owned()));
+        let other = reports.clone();
+        let fell = std::thread::spawn(move || run_told(Job::Copy, &other, || panic!("a slip"))).join();
+        assert!(fell.is_err());
+        drop(reports);
+        let told: Vec<String> =
+            std::iter::from_fn(|| received.blocking_recv()).map(|report| format!("{report:?}")).collect();
+        let expected = ["Began(Export)", "Note(\"done\")", "Ended(Export)", "Began(Copy)", "Ended(Copy)"];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,236 @@
+//! Words of code told apart by another process, one thread that asks it, and its end when there was nothing to tell for a while.
+//!
+//! Grammars at work take fifteen megabytes a language, which a process that goes on doesn't give back; a program that was told to do so
+//! does when it ends. Nothing here knows what is told: what waits lies in [`render`], and what was told does, too.
+
+use std::io::{self, BufReader};
+use std::ops::ControlFlow;
+use std::os::unix::process::CommandExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tiller_render::{
+    self as render, HighlightBackend, HighlightRequest, HighlightResponse, InProcess, SERVICE,
+};
+use tokio::sync::mpsc;
+
+use super::errors;
+use crate::app::TaskResult;
+
+/// How long the other process is kept that has nothing to do.
+const UNUSED: Duration = Duration::from_secs(30);
+
+/// Has the words of code told apart, on a thread that ends when this is dropped.
+pub(super) struct HighlightWorker {
+    /// `None` when there is no thread: code stays plain.
+    bell: Option<SyncSender<()>>,
+}
+
+impl HighlightWorker {
+    /// Has them told by a program, or in this process where there is none; tells of each piece that was told.
+    pub(super) fn open(program: Option<PathBuf>, reports: &mpsc::Sender<TaskResult>) -> Self {
+        let (bell, rung) = sync_channel(1);
+        let thread = thread::Builder::new().name("words".into());
+        // The reports end with whoever else has some, though words are still being told.
+        let reports = reports.downgrade();
+        let begun = thread.spawn(move || work(&rung, &mut WorkerThread::new(program), &reports));
+        Self { bell: begun.is_ok().then_some(bell) }
+    }
+
+    /// Has all code told that waits.
+    pub(super) fn tell(&self) {
+        // A bell that rings already is heard when the work at hand is done; nobody hears it at the end.
+        let _ = self.bell.as_ref().map(|bell| bell.try_send(()));
+    }
+}
+
+fn work(rung: &Receiver<()>, clerk: &mut WorkerThread, reports: &mpsc::WeakSender<TaskResult>) {
+    // Nobody listens any more when the front end has ended.
+    let report = |news| match reports.upgrade() {
+        Some(reports) if reports.blocking_send(news).is_ok() => ControlFlow::Continue(()),
+        Some(_) | None => ControlFlow::Break(()),
+    };
+    while let Some(heard) = listen(rung, clerk, UNUSED) {
+        match heard {
+            WorkerReply::Bell => {
+                let told = || report(TaskResult::CodeTold);
+                if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(clerk, told))).is_err() {
+                    let _ = report(errors::fault());
+                }
+            }
+            WorkerReply::Nothing => clerk.rest(),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum WorkerReply {
+    Bell,
+    /// For so long that whoever is at work may rest.
+    Nothing,
+}
+
+/// Waits for the bell; `None` when nobody rings it any more.
+fn listen(rung: &Receiver<()>, clerk: &WorkerThread, unused: Duration) -> Option<WorkerReply> {
+    if clerk.is_at_rest() {
+        return rung.recv().ok().map(|()| WorkerReply::Bell);
+    }
+    match rung.recv_timeout(unused) {
+        Ok(()) => Some(WorkerReply::Bell),
+        Err(RecvTimeoutError::Timeout) => Some(WorkerReply::Nothing),
+        Err(RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+/// Asks a program that tells words apart, and starts it when it isn't there.
+struct WorkerThread {
+    /// `None` where words are told in this process.
+    program: Option<PathBuf>,
+    helper: Option<WorkerProcess>,
+    here: InProcess,
+}
+
+struct WorkerProcess {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl WorkerThread {
+    fn new(program: Option<PathBuf>) -> Self {
+        Self { program, helper: None, here: InProcess::default() }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.helper.is_none()
+    }
+
+    fn rest(&mut self) {
+        self.helper = None;
+    }
+
+    fn ask(&mut self, piece: &HighlightRequest) -> io::Result<HighlightResponse> {
+        let helper = self.helper.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let told = render::ask(piece, &mut helper.input, &mut helper.output);
+        if told.is_err() {
+            self.helper = None;
+        }
+        told
+    }
+}
+
+impl HighlightBackend for WorkerThread {
+    fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
+        // One that ended while nobody asked it is no fault of this piece's.
+        if let Ok(told) = self.ask(piece) {
+            return told;
+        }
+        let Some(helper) = self.program.as_deref().and_then(|program| WorkerProcess::start(program).ok())
+        else {
+            return self.here.tell(piece);
+        };
+        self.helper = Some(helper);
+        self.ask(piece).unwrap_or(HighlightResponse::Failed)
+    }
+}
+
+impl WorkerProcess {
+    fn start(program: &Path) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .arg0("tiller")
+            .arg(SERVICE)
+            // No folder is held that somebody may want to remove.
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let output = BufReader::new(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?);
+        Ok(Self { child, input, output })
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        // It has nothing to save. An error means that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use tempfile::TempDir;
+    use tiller_render::{Language, Role};
+
+    use super::*;
+
+    fn piece() -> HighlightRequest {
+        HighlightRequest::of(Language::Named("rust"), "let a;")
+    }
+
+    /// A program that does what `script` says for each piece.
+    fn program(folder: &TempDir, script: &str) -> PathBuf {
+        let path = folder.path().join("words");
+        fs::write(&path, format!("#!/bin/sh\nwhile read piece; do {script}; done\n")).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("may be run");
+        path
+    }
+
+    const SAYS: &str = "echo '[[[1,\"Quote\"]]]'";
+
+    fn said() -> HighlightResponse {
+        HighlightResponse::Words(vec![vec![(1, Role::Quote)]])
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_fails_a_piece_and_one_that_is_not_there_leaves_it_to_this_process() {
+        let told = |program: Option<&str>| {
+            let mut clerk = WorkerThread::new(program.map(PathBuf::from));
+            (clerk.tell(&piece()), clerk.is_at_rest())
+        };
+        let (here, at_rest) = told(None);
+        assert!(matches!(&here, HighlightResponse::Words(words) if words[0].len() > 1) && at_rest);
+        assert_eq!(told(Some("/nowhere/tiller")), (here, true));
+        assert_eq!(told(Some("/bin/true")), (HighlightResponse::Failed, true));
+    }
+
+    #[test]
+    fn one_that_was_killed_meanwhile_is_started_anew_and_one_that_falls_over_a_piece_fails_it() {
+        let folder = TempDir::new().expect("a folder");
+        let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
+        assert_eq!(clerk.tell(&piece()), said());
+        let helper = clerk.helper.as_mut().expect("at work");
+        let first = helper.child.id();
+        helper.child.kill().expect("killed");
+        assert_eq!(clerk.tell(&piece()), said());
+        assert_ne!(clerk.helper.as_ref().expect("at work").child.id(), first);
+
+        let mut clerk = WorkerThread::new(Some(program(&folder, "echo; exit")));
+        assert_eq!(clerk.tell(&piece()), HighlightResponse::Failed);
+        assert!(clerk.is_at_rest());
+    }
+
+    #[test]
+    fn who_has_nothing_to_tell_for_a_while_is_let_go_of() {
+        let folder = TempDir::new().expect("a folder");
+        let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
+        let (bell, rung) = sync_channel(1);
+        bell.try_send(()).expect("rung");
+        assert_eq!(listen(&rung, &clerk, Duration::ZERO), Some(WorkerReply::Bell));
+        assert_eq!(clerk.tell(&piece()), said());
+        assert_eq!(listen(&rung, &clerk, Duration::ZERO), Some(WorkerReply::Nothing));
+        clerk.rest();
+        assert!(clerk.is_at_rest());
+        drop(bell);
+        assert_eq!(listen(&rung, &clerk, Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! What is read of the log: the path, part by part, and what is looked for in it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tiller_core::id::{CallId, EntryId};
+use tiller_core::message::Message;
+use tiller_session::{BranchPoints, Entry, Reader, Section};
+
+use crate::app::TaskResult;
+use crate::log_blocks::BlockBuilder;
+use crate::search::{Lookup, SearchHits, hits};
+use crate::transcript::{ENTRIES, NewestMarker, ScrollRequest};
+
+/// Fewest entries that are read before the first frame, where there are so many: a screen shows fewer as a rule.
+const FIRST: usize = 50;
+
+/// Entries after a part that are looked through for the results of its calls.
+const AHEAD: usize = 100;
+
+/// The path to the leaf, whose newest entries are read, and where other branches go on from it.
+pub(crate) fn newest(reader: &Reader) -> NewestMarker {
+    let leaf = reader.leaf();
+    let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
+    let mut older = sections.unwrap_or_default();
+    let mut section = older.pop();
+    if let Some(last) = section.as_mut().filter(|last| last.count < FIRST) {
+        last.count += older.pop().map_or(0, |section| section.count);
+    }
+    let points = leaf.map(|leaf| Arc::new(BranchPoints::of(reader, &leaf))).unwrap_or_default();
+    let mut newest = NewestMarker {
+        older,
+        section,
+        ids: Vec::new(),
+        stretch: BlockBuilder::branching([], &points),
+        points,
+    };
+    // One at a time, for what is read and what is made of it take twice the room.
+    for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
+        if let Ok(entry) = reader.entry(&id) {
+            newest.stretch.take(&entry);
+            newest.ids.push(id);
+        }
+    }
+    newest
+}
+
+/// Where other branches go on from the path to the leaf, now that others are hidden than before.
+pub(crate) fn count_branches(reader: &Reader, epoch: u64) -> TaskResult {
+    let points = reader.leaf().map(|leaf| BranchPoints::of(reader, &leaf)).unwrap_or_default();
+    TaskResult::BranchPoints { epoch, points: Arc::new(points) }
+}
+
+/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+pub(crate) fn read_part(reader: &Reader, wanted: ScrollRequest) -> TaskResult {
+    let entries = read(reader, &wanted.section);
+    let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
+    ahead.truncate(AHEAD);
+    let ahead = read_results(reader, &entries, &ahead);
+    TaskResult::Read { wanted, entries, ahead }
+}
+
+/// Of the entries after some others those that hold results of their calls, and what stands between.
+fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
+    let mut open = HashSet::new();
+    let mut ahead = Vec::new();
+    entries.iter().for_each(|entry| note_calls(&mut open, entry));
+    for id in after {
+        if open.is_empty() {
+            break;
+        }
+        if let Ok(entry) = reader.entry(id) {
+            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            if answers {
+                break;
+            }
+            note_calls(&mut open, &entry);
+            ahead.push(entry);
+        }
+    }
+    ahead
+}
+
+fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
+    match entry.body.as_message().map(|said| &**said) {
+        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
+        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
+        _ => {}
+    }
+}
+
+/// Looks through parts of the path for words, until the report isn't wanted any more.
+pub(crate) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(SearchHits) -> bool) {
+    /// Parts after which somebody is told even that there was nothing.
+    const OFTEN: usize = 20;
+    let mut after = Vec::new();
+    for (at, unseen) in lookup.parts.iter().enumerate() {
+        let ids = ids(reader, &unseen.section);
+        let entries = read_all(reader, &ids);
+        let mut stretch = BlockBuilder::branching(&entries, &lookup.points);
+        stretch.take_results(&read_results(reader, &entries, &after));
+        after = ids;
+        let hits = hits(&stretch.blocks, &lookup.words);
+        let is_last = at + 1 == lookup.parts.len();
+        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
+        if tells && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_last }) {
+            return;
+        }
+    }
+}
+
+/// The ids of a section; none of one that is gone.
+fn ids(reader: &Reader, section: &Section) -> Vec<EntryId> {
+    reader.ids(section).unwrap_or_default()
+}
+
+fn read(reader: &Reader, section: &Section) -> Vec<Entry> {
+    read_all(reader, &ids(reader, section))
+}
+
+/// Entries by their ids; a damaged one costs only itself.
+fn read_all(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
+    ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
+}

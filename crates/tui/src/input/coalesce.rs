@@ -1,0 +1,47 @@
+//! Characters that are there already, in one piece.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
+use tokio::time::Instant;
+
+use super::{InputStream, TermEvent};
+use crate::app::Msg;
+use crate::keymap::Chord;
+
+/// Bytes that are taken at once when characters come faster than keys can be pressed: a paste that the terminal doesn't mark.
+const RUN: usize = 16 * 1024;
+
+impl InputStream {
+    /// A key as the state takes it: with all that is typed behind it and is there already, if it types something. Never waits.
+    pub(crate) fn input(&mut self, key: KeyEvent) -> Msg {
+        let Some(first) = typed(&key) else { return Msg::Key(key) };
+        let mut text = String::from(first);
+        while text.len() < RUN {
+            match self.there() {
+                Some(TermEvent::Event(Event::Key(key))) if let Some(c) = typed(&key) => text.push(c),
+                Some(other) => {
+                    self.heard.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        if text.len() == first.len_utf8() { Msg::Key(key) } else { Msg::Typed(text) }
+    }
+
+    /// What is there already; an error or the end comes again.
+    fn there(&mut self) -> Option<TermEvent> {
+        while self.heard.is_empty() && self.answers.until().is_none() {
+            let event = self.keys.there()?;
+            self.heard.extend(self.answers.take(event, Instant::now()));
+        }
+        self.heard.pop_front()
+    }
+}
+
+/// The character that a key types, also when it is held down.
+fn typed(key: &KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),
+        _ => None,
+    }
+}

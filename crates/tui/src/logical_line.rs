@@ -1,0 +1,160 @@
+//! What the lines of a block say: lines that were only broken to fit are one passage, and what stands beside them is no part of it.
+//!
+//! Selecting, copying and searching work on passages; [`Cell`]s lead from the text back to where it is drawn.
+
+use std::ops::Range;
+
+use tiller_render::{self as render, Line, Span, Wrap};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::block::Block;
+
+/// Lines of a passage that are looked at before and after the one in question: what is longer than that is no prose.
+const LONGEST: usize = 200;
+
+/// One grapheme, and where it is drawn: the line of its block, and the columns in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LineCell {
+    /// Where in the passage's text it begins.
+    pub(super) byte: usize,
+    pub(super) line: usize,
+    pub(super) columns: Range<usize>,
+}
+
+/// Lines that were one before they were broken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LogicalLine {
+    pub(super) text: String,
+    pub(super) cells: Vec<LineCell>,
+    pub(super) lines: Range<usize>,
+}
+
+/// Columns of a line that hold what it says.
+pub(super) fn said_columns(line: &Line) -> Range<usize> {
+    let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
+    let said = line.content();
+    let from = width(&line.spans[..line.margins.before.min(line.spans.len())]);
+    from..from + width(said)
+}
+
+impl LogicalLine {
+    /// The passage in which a line of a block stands, as it was measured last.
+    pub(super) fn around(block: &Block, line: usize) -> Self {
+        let goes_on = |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Wrap::Soft { .. }));
+        let least = line.saturating_sub(LONGEST);
+        let first = (least..=line).rev().find(|at| !goes_on(*at)).unwrap_or(least);
+        let end = (line + 1..line + LONGEST).find(|at| !goes_on(*at)).unwrap_or(line + LONGEST);
+        let mut passage = Self { lines: first..end, ..Self::default() };
+        for at in first..end {
+            if let Some(line) = block.line(at) {
+                passage.take(at, line, at > first);
+            }
+        }
+        passage
+    }
+
+    fn take(&mut self, at: usize, line: &Line, joined: bool) {
+        if let Wrap::Soft { spaces } = line.joint
+            && joined
+        {
+            self.text.extend(std::iter::repeat_n(' ', spaces));
+        }
+        let mut column = said_columns(line).start;
+        for grapheme in line.content().iter().flat_map(|span| span.text.graphemes(true)) {
+            let end = column + render::columns(grapheme);
+            self.cells.push(LineCell { byte: self.text.len(), line: at, columns: column..end });
+            self.text.push_str(grapheme);
+            column = end;
+        }
+    }
+
+    /// Where a stretch of the text is drawn: a line, and the columns in it, for each line it lies on.
+    pub(super) fn places(&self, bytes: &Range<usize>) -> Vec<(usize, Range<usize>)> {
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        let first = self.cells.partition_point(|cell| cell.byte < bytes.start);
+        for cell in self.cells[first..].iter().take_while(|cell| cell.byte < bytes.end) {
+            match places.last_mut() {
+                Some((line, columns)) if *line == cell.line => columns.end = cell.columns.end,
+                _ => places.push((cell.line, cell.columns.clone())),
+            }
+        }
+        places
+    }
+
+    /// The word around a place, as a range of cells: letters, digits and the signs of names and paths; of other signs a run.
+    pub(super) fn word_at(&self, line: usize, column: usize) -> Option<Range<usize>> {
+        let at = self.cells.iter().position(|cell| cell.line == line && cell.columns.contains(&column))?;
+        let kind = |cell: usize| CellKind::of(self.grapheme(cell));
+        // Spaces that are not drawn stand between two cells all the same.
+        let joined = |before: usize| {
+            self.cells[before].byte + self.grapheme(before).len() == self.cells[before + 1].byte
+        };
+        let same = |other: usize| kind(other) == kind(at);
+        let (mut from, mut to) = (at, at + 1);
+        while from > 0 && same(from - 1) && joined(from - 1) {
+            from -= 1;
+        }
+        while to < self.cells.len() && same(to) && joined(to - 1) {
+            to += 1;
+        }
+        Some(from..to)
+    }
+
+    fn grapheme(&self, cell: usize) -> &str {
+        self.text[self.cells[cell].byte..].graphemes(true).next().unwrap_or_default()
+    }
+}
+
+/// What belongs to a word with what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CellKind {
+    Word,
+    Blank,
+    Sign,
+}
+
+impl CellKind {
+    fn of(grapheme: &str) -> Self {
+        match grapheme.chars().next() {
+            Some(c) if c.is_alphanumeric() || "_-./~:@#%+?=&".contains(c) => Self::Word,
+            Some(c) if c.is_whitespace() => Self::Blank,
+            _ => Self::Sign,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::BlockKind;
+    use super::super::layout::RenderContext;
+    use super::*;
+
+    fn block(markdown: &str, width: usize) -> Block {
+        let mut block = Block::new(BlockKind::Answer(markdown.to_owned()));
+        block.measure(&RenderContext { width, ..RenderContext::default() });
+        block
+    }
+
+    #[test]
+    fn lines_that_were_broken_are_one_passage_without_what_stands_beside_them() {
+        let block = block("> one two three\n\nfour", 12);
+        let passage = LogicalLine::around(&block, 1);
+        assert_eq!((passage.text.as_str(), passage.lines.clone()), ("one two three", 0..2));
+        assert_eq!(passage.places(&(4..13)), [(0, 6..9), (1, 2..7)]);
+        assert_eq!(LogicalLine::around(&block, 3).text, "four");
+    }
+
+    #[test]
+    fn a_word_is_whole_over_a_break_and_a_path_is_a_word() {
+        let block = block("see src/tui/select.rs (now)", 12);
+        let word = |line, column| {
+            let passage = LogicalLine::around(&block, line);
+            let cells = passage.word_at(line, column)?;
+            let end = passage.cells.get(cells.end).map_or(passage.text.len(), |cell| cell.byte);
+            Some(passage.text[passage.cells[cells.start].byte..end].trim_end().to_owned())
+        };
+        assert_eq!(word(1, 1).as_deref(), Some("src/tui/select.rs"));
+        assert_eq!(word(0, 1).as_deref(), Some("see"));
+        assert_eq!(word(0, 11), None);
+    }
+}

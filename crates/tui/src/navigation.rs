@@ -1,0 +1,140 @@
+//! Keys for moving about in the transcript, and what the front end holds of that and of looking through the sessions.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_engine::BranchSummary;
+
+use super::app::{Action, App, Navigate, TerminalAction};
+use super::block::Block;
+use super::editor::EditCommand;
+use super::keymap::{Context, KeyCommand};
+use super::mouse::Mouse;
+use super::picker::ThemeList;
+use super::search::SearchBar;
+use super::transcript::{BlockPos, CopiedText, Direction, JumpTarget, amount};
+use super::view::ScreenAreas;
+
+/// What somebody looks for, and the mouse.
+#[derive(Debug, Default)]
+pub(super) struct Navigation {
+    pub(super) search: Option<SearchBar>,
+    /// Searches so far; the newest counts.
+    pub(super) searches: u64,
+    /// The looks through the sessions.
+    pub(super) looks: ThemeList,
+    pub(super) mouse: Mouse,
+}
+
+impl App {
+    /// Keys of a block that is chosen.
+    pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
+        match self.place.keymap.command(Context::Block, key)? {
+            KeyCommand::BlockOlder => self.choose_block(Direction::Older),
+            KeyCommand::BlockNewer => self.choose_block(Direction::Newer),
+            KeyCommand::BlockFold if self.fold(at) => {}
+            KeyCommand::BlockFold => self.flash("there is nothing in it to fold"),
+            KeyCommand::BlockCopy => return Some(self.copy_block(at)),
+            KeyCommand::BlockBack => self.transcript.set_focus(None),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    /// Characters that came at once, and not all of which mean something to a chosen block, are a message: none of them is for it.
+    pub(super) fn leave_block_to(&mut self, text: &str) {
+        let is_elsewhere = !self.popups.is_empty() || self.moving.search.is_some() || self.queue.has_keys();
+        let keymap = &self.place.keymap;
+        let means_nothing =
+            |c: char| keymap.command(Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
+        if !is_elsewhere && text.chars().any(means_nothing) {
+            self.transcript.set_focus(None);
+        }
+    }
+
+    /// Keys that lead somewhere in the transcript, or choose a block of it.
+    pub(super) fn go_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
+        match command {
+            KeyCommand::Oldest => self.transcript.go(JumpTarget::Top),
+            KeyCommand::Newest => self.transcript.follow(),
+            KeyCommand::OlderPrompt => self.transcript.go_to_prompt(Direction::Older),
+            KeyCommand::NewerPrompt => self.transcript.go_to_prompt(Direction::Newer),
+            KeyCommand::ChooseOlder => self.choose_block(Direction::Older),
+            KeyCommand::ChooseNewer => self.choose_block(Direction::Newer),
+            KeyCommand::Search => return Some(self.begin_search()),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    /// Chooses a block, unless something is being typed: then its keys would be the text's.
+    fn choose_block(&mut self, toward: Direction) {
+        if !self.editor.is_empty() {
+            let key = |command| self.place.keymap.key_of(command);
+            let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(EditCommand::Undo)));
+            self.flash(format!(
+                "a block is chosen with nothing typed; {clear} clears the text, {undo} brings it back"
+            ));
+            return;
+        }
+        let (ctx, height) = (self.ctx(), usize::from(ScreenAreas::of(self).transcript.height));
+        self.transcript.move_focus(toward, height, &ctx);
+    }
+
+    /// Folds a block, or unfolds it; false when there is nothing to fold.
+    pub(super) fn fold(&mut self, at: BlockPos) -> bool {
+        let ctx = self.ctx();
+        self.transcript.toggle(at, &ctx)
+    }
+
+    fn copy_block(&mut self, at: BlockPos) -> Vec<Action> {
+        let text = self.transcript.block(at).map(Block::copied).unwrap_or_default();
+        if text.is_empty() {
+            self.flash("there is nothing in it to copy");
+            return Vec::new();
+        }
+        vec![Action::Own(TerminalAction::Copy(CopiedText { what: amount(&text), text }))]
+    }
+
+    /// Keys of a search that is going on.
+    pub(super) fn search_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        match self.place.keymap.command(Context::Search, key) {
+            Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older),
+            Some(KeyCommand::SearchNewer) => self.step_search(Direction::Newer),
+            Some(KeyCommand::SearchStay) => return Some(self.stay_at_hit()),
+            Some(KeyCommand::SearchClear) => return Some(self.search_for(String::clear)),
+            Some(KeyCommand::SearchBack) => return Some(self.leave_search()),
+            _ => return self.search_text_key(key),
+        }
+        Some(Vec::new())
+    }
+
+    /// What is typed is searched for; keys that scroll, fold or suspend do so.
+    fn search_text_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Char(c) if is_plain => Some(self.search_for(|typed| typed.push(c))),
+            KeyCode::Backspace
+                if self.moving.search.as_ref().is_some_and(|search| search.typed().is_empty()) =>
+            {
+                Some(self.leave_search())
+            }
+            KeyCode::Backspace => Some(self.search_for(|typed| _ = typed.pop())),
+            _ => match self.place.keymap.command(Context::Main, key) {
+                Some(
+                    KeyCommand::PageUp
+                    | KeyCommand::PageDown
+                    | KeyCommand::UnfoldOutput
+                    | KeyCommand::UnfoldThinking
+                    | KeyCommand::Suspend,
+                ) => None,
+                _ => Some(Vec::new()),
+            },
+        }
+    }
+
+    /// Takes a prompt that nobody answered back into the editor.
+    pub(super) fn take_back(&mut self) -> Option<Vec<Action>> {
+        let prompt = self.transcript.unanswered().filter(|_| !self.is_working())?;
+        Some(vec![Action::Go(Navigate::Navigate(prompt.clone(), BranchSummary::None))])
+    }
+}

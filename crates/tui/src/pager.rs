@@ -1,0 +1,327 @@
+//! A page to read: its lines laid out for the screen, how much of it has been there, and what it is narrowed to. Pure.
+
+use tiller_core::id::CallId;
+use tiller_core::unit::UnixMs;
+use tiller_render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
+
+use super::dialog::ShownSince;
+use super::layout::right_aligned;
+use super::seen_rows::SeenRows;
+
+/// Most columns of what stands on the left: what is longer is wrapped.
+const MOST_LEFT: usize = 31;
+
+/// Columns between what stands on the left and what is said of it.
+const GAP: usize = 2;
+
+/// How lines of several parts are laid out.
+#[derive(Clone, Copy, Debug, Default)]
+enum Columns {
+    /// One part behind the other.
+    #[default]
+    None,
+    /// Beneath those of other lines, the first of them so wide.
+    Of { left: usize },
+}
+
+/// A text to read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pager {
+    pub(super) title: String,
+    lines: Vec<Line>,
+    /// Whether its lines have columns: what it is, what is to be said of it, its name.
+    columns: Columns,
+    /// The call that it shows, if that asks.
+    of: Option<CallId>,
+    /// When it came, if that was later than the key that asked for it.
+    appeared: Option<ShownSince>,
+    /// What its lines are to contain, while somebody looks for something.
+    find: Option<String>,
+    /// The lines as they are on the screen, for a width.
+    rows: Vec<Line>,
+    width: usize,
+    height: usize,
+    top: usize,
+    /// Which rows have been on the screen.
+    seen: SeenRows,
+}
+
+impl Pager {
+    pub(super) fn new(title: &str, lines: Vec<Line>) -> Self {
+        Self { title: title.to_owned(), lines, ..Self::default() }
+    }
+
+    /// Columns of its rows on a screen of so many.
+    pub(super) fn columns(screen: u16) -> usize {
+        usize::from(screen.saturating_sub(3)).max(1)
+    }
+
+    /// The same with lines of columns, the first of them as wide as what stands in it, where there is room for that.
+    pub(super) fn in_columns(self) -> Self {
+        let wide = |line: &Line| match line.spans.as_slice() {
+            [what, _, ..] => named(what).width(),
+            _ => 0,
+        };
+        let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MOST_LEFT);
+        Self { columns: Columns::Of { left }, ..self }
+    }
+
+    /// The same, showing a call that asks, and of which this was seen already.
+    pub(super) fn of_call(self, call: CallId, seen: SeenRows) -> Self {
+        Self { of: Some(call), seen, ..self }
+    }
+
+    /// Shows the call as it is laid out now, of which this was seen.
+    pub(super) fn renew(&mut self, lines: Vec<Line>, seen: SeenRows) {
+        (self.lines, self.seen, self.width) = (lines, seen, 0);
+    }
+
+    /// The same, come by now.
+    pub(super) fn appearing(self, appeared: ShownSince) -> Self {
+        Self { appeared: Some(appeared), ..self }
+    }
+
+    /// Whether whoever presses a key by now can mean it.
+    pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
+        self.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+    }
+
+    /// The call that it shows, if that asks.
+    pub(super) fn call(&self) -> Option<&CallId> {
+        self.of.as_ref()
+    }
+
+    /// Lays it out for a screen of so many columns and rows, unless it is already.
+    pub(super) fn lay_out(&mut self, width: usize, height: usize) {
+        if self.width != width {
+            // What was seen at another width was seen.
+            let was_seen = self.seen.is_any() && self.is_seen();
+            let is_first = std::mem::replace(&mut self.width, width) == 0;
+            self.lay_out_anew();
+            if was_seen {
+                self.seen = SeenRows::all_of(self.rows.len());
+            } else if !is_first {
+                self.seen = SeenRows::none_of(self.rows.len());
+            }
+        }
+        self.height = height;
+        self.step(0);
+        if self.find.is_none() && self.seen.count() != self.rows.len() {
+            self.seen = SeenRows::none_of(self.rows.len());
+        }
+    }
+
+    /// Notes that it is drawn as it is laid out now.
+    pub(super) fn is_drawn(&mut self) {
+        if self.find.is_none() {
+            self.seen.note(self.top..self.top + self.height);
+        }
+    }
+
+    fn lay_out_anew(&mut self) {
+        let wanted = self.find.as_deref().map(str::to_lowercase);
+        let fits =
+            |line: &&Line| wanted.as_ref().is_none_or(|words| line.text().to_lowercase().contains(words));
+        let shown = self.lines.iter().filter(fits);
+        self.rows = shown.flat_map(|line| laid_out(line, self.columns, self.width)).collect();
+    }
+
+    /// Scrolls by `rows`, stopping at the ends.
+    pub(super) fn step(&mut self, rows: isize) {
+        let last = self.rows.len().saturating_sub(self.height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// Whether all of it has been on the screen.
+    pub(super) fn is_seen(&self) -> bool {
+        self.find.is_none() && self.seen.count() == self.rows.len() && self.seen.is_all()
+    }
+
+    /// Which of its rows have been on the screen.
+    pub(super) fn seen(&self) -> &SeenRows {
+        &self.seen
+    }
+
+    /// The rows that are on the screen.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Line> {
+        self.rows.iter().skip(self.top).take(self.height)
+    }
+
+    /// How much of it is above the lower end of the screen, in percent; `None` when all of it is on the screen.
+    pub(super) fn percent(&self) -> Option<usize> {
+        let all = self.rows.len();
+        (all > self.height).then(|| (self.top + self.height).min(all) * 100 / all.max(1))
+    }
+
+    /// What is looked for.
+    pub(super) fn find(&self) -> Option<&str> {
+        self.find.as_deref()
+    }
+
+    /// Looks for something else, or with `None` for nothing; from the top, which is where one reads on.
+    pub(super) fn look_for(&mut self, find: Option<String>) {
+        (self.find, self.top) = (find, 0);
+        self.lay_out_anew();
+    }
+}
+
+fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
+    match (columns, line.spans.as_slice()) {
+        // What is said needs more room than what it is said of.
+        (Columns::Of { left }, [what, about, name @ ..]) if width >= 24 => {
+            side_by_side((&named(what), left.min(width / 3)), (about, name.first()), width.min(MEASURE))
+        }
+        _ => hung(line, width),
+    }
+}
+
+/// What stands on the left, without the blanks behind it.
+fn named(what: &Span) -> Span {
+    Span { text: what.text.trim_end().to_owned(), ..what.clone() }
+}
+
+/// Columns side by side, each wrapped in its own; the name at the right end of the last line, or on one below where it has no room.
+fn side_by_side(
+    (what, left): (&Span, usize),
+    (about, name): (&Span, Option<&Span>),
+    width: usize,
+) -> Vec<Line> {
+    let room = width - left - GAP;
+    let whole =
+        |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), Breaks::Words);
+    let (whats, mut abouts) = (whole(what, left), whole(about, room));
+    if let Some(name) = name {
+        let fits = abouts.last().is_some_and(|last| last.width() + 2 + name.width() <= room);
+        let last = if fits { abouts.pop().unwrap_or_default() } else { Line::default() };
+        abouts.push(right_aligned(last, Some(name.clone()), room));
+    }
+    let rows = whats.len().max(abouts.len());
+    let line = |at: usize| {
+        let mut spans = whats.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+        let used: usize = spans.iter().map(Span::width).sum();
+        spans.push(Span::new(" ".repeat((left + GAP).saturating_sub(used)), Role::Text));
+        spans.extend(abouts.get(at).into_iter().flat_map(|line| line.spans.clone()));
+        spans.into()
+    };
+    (0..rows).map(line).collect()
+}
+
+/// A line of two columns, its second one wrapped beneath itself where there is room for that.
+fn hung(line: &Line, width: usize) -> Vec<Line> {
+    let column = match line.spans.as_slice() {
+        [first, _] if first.width() * 2 <= width => first.width(),
+        _ => 2,
+    };
+    let rest = vec![Span::new(" ".repeat(column.min(width / 2)), Role::Text)];
+    // Without columns, two spaces stand between them.
+    let mut spans = line.spans.clone();
+    if let [_, _, name] = spans.as_mut_slice() {
+        name.text.insert_str(0, "  ");
+    }
+    wrap(&spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(rows: &[[&str; 3]]) -> Pager {
+        let line = |row: &[&str; 3]| Line::from(row.map(|text| Span::new(text, Role::Text)).to_vec());
+        Pager::new("keys", rows.iter().map(line).collect()).in_columns()
+    }
+
+    fn shown(page: &Pager) -> Vec<String> {
+        page.shown().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn columns_stay_columns_however_long_one_of_them_is() {
+        let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
+        page.lay_out(36, 10);
+        assert_eq!(
+            shown(&page),
+            [
+                "alt+u,        take the last edit",
+                "ctrl+7        back              undo",
+                "up            one up              up",
+            ]
+        );
+        page.lay_out(60, 10);
+        assert_eq!(
+            shown(&page)[1].find("one up"),
+            Some("alt+u, ctrl+7".len() + GAP),
+            "as wide as it must be"
+        );
+    }
+
+    fn drawn(page: &mut Pager) {
+        page.lay_out(12, 5);
+        page.is_drawn();
+    }
+
+    #[test]
+    fn a_page_ends_where_its_rows_do_and_was_seen_when_all_of_them_were_on_the_screen() {
+        let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
+        let mut page = Pager::new("long", (0..10).map(line).collect());
+        drawn(&mut page);
+        assert!(page.percent().is_some_and(|percent| percent < 50) && !page.is_seen());
+        page.step(isize::MAX / 2);
+        drawn(&mut page);
+        assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
+        let rows = page.rows.len();
+        assert_eq!(page.seen().first_gap(), Some(5..rows - 5), "and what was jumped to was");
+        page.look_for(Some("line 7".into()));
+        drawn(&mut page);
+        page.look_for(None);
+        assert_eq!(
+            page.seen().first_gap(),
+            Some(5..rows - 5),
+            "whoever looks for something sees a part only"
+        );
+        page.step(isize::MIN / 2);
+        for _ in 0..20 {
+            drawn(&mut page);
+            page.step(4);
+        }
+        drawn(&mut page);
+        assert!(page.is_seen());
+    }
+
+    #[test]
+    fn what_is_looked_for_is_all_that_is_shown() {
+        let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
+        page.lay_out(40, 10);
+        page.look_for(Some("FOLD".into()));
+        page.lay_out(40, 10);
+        assert_eq!(shown(&page).len(), 1);
+        page.look_for(None);
+        page.lay_out(40, 10);
+        assert_eq!(shown(&page).len(), 2);
+    }
+
+    fn top(page: &Pager) -> String {
+        page.shown().next().map(|line| line.text().trim().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_page_is_scrolled_by_the_rows_that_are_seen_and_from_its_end_back_at_once() {
+        let mut page = Pager::new("a page", (0..30).map(|n| Line::new(format!("{n}"), Role::Text)).collect());
+        page.lay_out(20, 10);
+        page.step(isize::MAX / 2);
+        assert_eq!(top(&page), "20");
+        page.step(-1);
+        assert_eq!(top(&page), "19");
+    }
+
+    #[test]
+    fn of_a_single_line_that_is_longer_than_the_screen_the_end_can_be_read() {
+        let words: Vec<String> = (0..100).map(|n| format!("word{n:02}")).collect();
+        let mut page = Pager::new("a page", vec![Line::new(words.join(" "), Role::Text)]);
+        page.lay_out(10, 10);
+        assert!(page.percent().is_some());
+        page.step(isize::MAX / 2);
+        assert_eq!(top(&page), "word90");
+        page.lay_out(1_000, 10);
+        assert_eq!(top(&page), words.join(" "));
+    }
+}

@@ -1,0 +1,400 @@
+//! What follows from keys in a list, from a choice that moved, and from a list that was left.
+
+use std::path::Path;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_core::event::CompactionChoice;
+use tiller_core::setting::{Setting, Settings};
+use tiller_session::{SessionScope, Visibility};
+
+use super::settings::{self, change, words};
+use super::{Extract, LineInput, Picker, PickerChoice, PromptKind, SortOrder, StatusText};
+use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
+use crate::keymap::{Context, KeyCommand};
+use crate::login;
+use crate::overlay::{Overlay, pickers};
+use crate::theme::{self, ThemeFit};
+use crate::tree::leaves_tree;
+
+/// What keys do in a list beside moving in it, the most important first; what has no room is left out.
+pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
+    use KeyCommand as K;
+    if picker.asking().is_some() {
+        return vec![(K::Accept, "keeps it"), (K::Back, "leaves it as it is")];
+    }
+    let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
+        Some(ListKind::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
+        Some(ListKind::Tools) => ("offers it or not", &[]),
+        Some(ListKind::Permissions) => ("takes it back", &[(K::Revoke, "too")]),
+        Some(ListKind::Themes) => ("wears it", &[]),
+        Some(ListKind::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
+        Some(ListKind::Logins) => ("asks for its key", &[]),
+        Some(ListKind::Logouts) => ("takes its key away", &[]),
+        Some(ListKind::Foreign) => ("imports it", &[]),
+        Some(ListKind::Thinking | ListKind::Approval | ListKind::Trust) => ("takes it", &[]),
+        None if picker.browsing().is_some() => ("opens", &[]),
+        None => ("takes it", &[]),
+    };
+    let back = if picker.is_narrowed() { "shows all" } else { "back" };
+    let mut hints = vec![(K::Accept, accept), (K::Back, back)];
+    hints.extend(more);
+    if let Some(browser) = picker.browsing() {
+        let other = if browser.scope == SessionScope::ThisDirectory { "everywhere" } else { "only here" };
+        let order = if picker.order() == Some(SortOrder::Threads) { "newest first" } else { "threads" };
+        hints.push((K::Switch, other));
+        hints.extend(browser.can_undo.then_some((K::Untrash, "undo")));
+        hints.extend([(K::Rename, "name"), (K::Trash, "trash")]);
+        hints.push((K::Threads, order));
+    }
+    hints
+}
+
+/// Where else than in every list its keys count.
+fn context(picker: &Picker) -> Option<Context> {
+    match picker.list {
+        Some(ListKind::Models) => Some(Context::Models),
+        Some(ListKind::Settings) => Some(Context::Settings),
+        Some(ListKind::Permissions) => Some(Context::Permissions),
+        None if picker.browsing().is_some() => Some(Context::Sessions),
+        Some(
+            ListKind::Thinking
+            | ListKind::Approval
+            | ListKind::Trust
+            | ListKind::Tools
+            | ListKind::Themes
+            | ListKind::Logins
+            | ListKind::Logouts
+            | ListKind::Foreign,
+        )
+        | None => None,
+    }
+}
+
+impl App {
+    fn top_picker(&mut self) -> Option<&mut Picker> {
+        self.popups.last_mut().and_then(Overlay::as_picker)
+    }
+
+    /// What a key does in the list on top; `None` when it does there what it does in every popup.
+    pub(crate) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let now = self.now;
+        let picker = self.top_picker()?;
+        picker.say(None);
+        let is_asking = picker.asking().is_some();
+        let own = context(picker).filter(|_| !is_asking);
+        let own = own.and_then(|context| self.place.keymap.command(context, key));
+        if let Some(command) = own {
+            return Some(self.list_command(command));
+        }
+        let command = self.place.keymap.command(Context::Popup, key);
+        let picker = self.top_picker()?;
+        match command {
+            Some(KeyCommand::Accept) if is_asking => return Some(self.take_line()),
+            Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
+            Some(KeyCommand::Accept) => return Some(self.accept()),
+            Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
+            // One level: what narrows the list goes before the list does.
+            Some(KeyCommand::Back) if picker.is_narrowed() => picker.edit(LineInput::clear),
+            Some(KeyCommand::ClearFilter) => picker.edit(LineInput::clear),
+            Some(KeyCommand::DeleteWord) => picker.edit(LineInput::pop_word),
+            Some(KeyCommand::Switch) if !is_asking => picker.switch_scope(),
+            Some(KeyCommand::Close) => return None,
+            Some(_) if is_asking => {}
+            Some(_) => return None,
+            None => return Some(self.type_in_list(key)),
+        }
+        Some(self.look())
+    }
+
+    fn type_in_list(&mut self, key: KeyEvent) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        match key.code {
+            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
+                picker.edit(|line| line.push(c.encode_utf8(&mut [0; 4])));
+            }
+            KeyCode::Backspace => picker.edit(LineInput::pop),
+            _ => return Vec::new(),
+        }
+        self.look()
+    }
+
+    /// Takes what was pasted as if it were typed.
+    pub(crate) fn paste_into_list(&mut self, text: &str) -> Vec<Action> {
+        if let Some(picker) = self.top_picker() {
+            picker.edit(|line| line.push(text));
+        }
+        self.look()
+    }
+
+    /// Has sessions looked through for what is typed now.
+    fn look(&mut self) -> Vec<Action> {
+        let picker = self.top_picker().filter(|picker| picker.asking().is_none());
+        picker.and_then(|picker| picker.ask()).map(Action::Browse).into_iter().collect()
+    }
+
+    /// Takes the chosen row as Enter does, unless a line is asked for.
+    pub(crate) fn accept_clicked(&mut self) -> Vec<Action> {
+        let now = self.now;
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        if picker.asking().is_some() || !picker.is_noticed(now) {
+            return Vec::new();
+        }
+        picker.say(None);
+        self.accept()
+    }
+
+    fn accept(&mut self) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        picker.settle();
+        let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
+        match choice {
+            // A list in which something is changed stays open.
+            PickerChoice::Tool(name) => vec![Action::InList(ListAction::ToggleTool(name))],
+            PickerChoice::Setting(setting, now) => self.change_setting(setting, &now),
+            PickerChoice::Permission(permission) => vec![Action::InList(ListAction::Revoke(permission))],
+            // The list goes when the session is there: it may be another's, and then one chooses again.
+            PickerChoice::Open(path) => picker.open(path),
+            PickerChoice::Cant(why) => {
+                picker.say(Some(StatusText::trouble(why)));
+                Vec::new()
+            }
+            PickerChoice::Login(provider) => {
+                picker.ask_for_key(provider);
+                Vec::new()
+            }
+            PickerChoice::Locked(provider) => self.log_in(&provider),
+            PickerChoice::Logout(provider) => {
+                picker.say(Some(StatusText::note("taking it away…")));
+                vec![Action::InList(ListAction::Key(login::LoginRequest::Forget(provider)))]
+            }
+            PickerChoice::Import(path) => {
+                picker.say(Some(StatusText::note("importing…")));
+                vec![Action::InList(ListAction::Import(path.display().to_string()))]
+            }
+            choice => {
+                self.popups.pop();
+                self.chosen(choice)
+            }
+        }
+    }
+
+    /// Keys that mean something in one kind of list.
+    fn list_command(&mut self, command: KeyCommand) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        let choice = picker.chosen().map(|item| item.choice.clone());
+        match (command, choice) {
+            (KeyCommand::Threads, _) => {
+                picker.switch_order();
+                Vec::new()
+            }
+            (KeyCommand::Rename, Some(PickerChoice::Open(path))) => {
+                picker.ask_for_name(path);
+                Vec::new()
+            }
+            (KeyCommand::Trash, Some(PickerChoice::Open(path))) => {
+                vec![Action::InList(ListAction::TrashSession(path))]
+            }
+            (KeyCommand::Untrash, _) => self.restore_last(),
+            (KeyCommand::ThinkToo, Some(PickerChoice::Model(name))) => {
+                self.popups.pop();
+                let mut actions = vec![Action::Change(SessionEdit::SetModel(name))];
+                actions.extend(self.pick("thinking", ListKind::Thinking));
+                actions
+            }
+            (KeyCommand::Revoke, Some(PickerChoice::Permission(permission))) => {
+                vec![Action::InList(ListAction::Revoke(permission))]
+            }
+            (KeyCommand::ResetSetting, Some(PickerChoice::Setting(setting, _))) => {
+                vec![Action::InList(ListAction::Set(setting, String::new()))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes the line that was asked for.
+    fn take_line(&mut self) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        let asked = picker.asking().filter(|asking| !asking.typed.text().trim().is_empty());
+        if let Some((PickerChoice::Login(provider), typed)) =
+            asked.map(|asking| (asking.of.clone(), asking.typed.clone()))
+        {
+            // It stays until the key is kept: a wrong one is to be mended, and the list goes when it was right.
+            return picker.typed_key(provider, typed.text());
+        }
+        let Some(PromptKind { of, what, typed, before, .. }) = picker.stop_asking() else {
+            return Vec::new();
+        };
+        match of {
+            PickerChoice::Open(path) => picker.typed_name(path, (&before, typed.text())),
+            PickerChoice::Setting(setting, now) => match self.setting_trouble(setting, typed.text()) {
+                None => vec![Action::InList(ListAction::Set(setting, typed.text().to_owned()))],
+                Some(trouble) => {
+                    if let Some(picker) = self.top_picker() {
+                        picker.ask_for(PickerChoice::Setting(setting, now), what, typed.text());
+                        picker.say(Some(StatusText::trouble(trouble)));
+                    }
+                    Vec::new()
+                }
+            },
+            PickerChoice::Login(provider) => picker.typed_key(provider, typed.text()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A session could not be called what was typed: that stays to be tried again, where nobody went on meanwhile.
+    pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
+        let is_there = |picker: &&mut Picker| {
+            let chosen = picker.chosen().map(|item| &item.choice);
+            picker.asking().is_none()
+                && chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()))
+        };
+        if let Some(picker) = self.top_picker().filter(is_there) {
+            picker.ask_for_name(path.to_owned());
+            picker.edit(|line| *line = name.into());
+        }
+    }
+
+    /// Why a setting can't have that value.
+    pub(crate) fn setting_trouble(&self, setting: &Setting, value: &str) -> Option<String> {
+        match setting.parse(value) {
+            Err(error) => Some(error.to_string()),
+            // With nothing it is the default again.
+            Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
+                match self.theme_fit(setting, value) {
+                    ThemeFit::Known | ThemeFit::Unread => None,
+                    ThemeFit::Wrong(trouble) => Some(trouble),
+                }
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// Changes a setting to the other of two words, or asks which of more, or for its value.
+    fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
+        match change(setting, now) {
+            settings::SettingChange::To(word) => {
+                return vec![Action::InList(ListAction::Set(setting, word.to_owned()))];
+            }
+            settings::SettingChange::Among(all) => {
+                let (items, selected) = words(setting, all, now);
+                let mut picker = Picker::waiting(setting.name).previewing();
+                picker.fill(items, selected);
+                self.popups.push(Overlay::Pick(Box::new(picker)));
+            }
+            settings::SettingChange::Typed => {
+                if let Some(picker) = self.top_picker() {
+                    picker.ask_for(PickerChoice::Setting(setting, now.to_owned()), setting.name, now);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn chosen(&mut self, choice: PickerChoice) -> Vec<Action> {
+        if matches!(choice, PickerChoice::ForkOf(_)) {
+            // The sessions beneath the question are done with: what is typed next is meant for the one that comes.
+            let lists_sessions =
+                |popup: &mut Overlay| popup.as_picker().is_some_and(|picker| picker.browsing().is_some());
+            self.popups.retain_mut(|popup| !lists_sessions(popup));
+        }
+        if leaves_tree(&choice) {
+            self.popups.clear();
+        }
+        vec![match choice {
+            PickerChoice::Leave(entry, summary) => Action::Go(Navigate::Navigate(entry, summary)),
+            PickerChoice::Instruct(entry) => {
+                self.notes.leaving = Some(entry);
+                return Vec::new();
+            }
+            PickerChoice::AfterFailure(choice) => Action::Change(SessionEdit::ResolveCompaction(choice)),
+            PickerChoice::Hide(entry) => Action::Change(SessionEdit::Hide(entry, Visibility::Hidden)),
+            PickerChoice::ForkOf(path) => Action::Go(Navigate::ForkOf(path)),
+            PickerChoice::Stop(go) => return self.stop_for(go),
+            PickerChoice::ForkBeside(entry) => Action::Go(Navigate::ForkBeside(entry)),
+            PickerChoice::Model(words) => Action::Change(SessionEdit::SetModel(words)),
+            PickerChoice::Theme(name) => return self.wear_theme(&name),
+            PickerChoice::Long(how, when) => return self.send(when, Some(how)),
+            PickerChoice::Thinking(level) => Action::Change(SessionEdit::SetThinking(level)),
+            PickerChoice::Approval(mode) => Action::InList(ListAction::SetApproval(mode)),
+            PickerChoice::Trust => Action::InList(ListAction::Trust),
+            PickerChoice::Word(setting, word) => Action::InList(ListAction::Set(setting, word.to_owned())),
+            PickerChoice::Prompt(text) => {
+                self.editor.recall_text(&text);
+                return Vec::new();
+            }
+            // These leave their list open, or mean nothing.
+            PickerChoice::Nothing
+            | PickerChoice::Open(_)
+            | PickerChoice::Cant(_)
+            | PickerChoice::Locked(_)
+            | PickerChoice::Tool(_)
+            | PickerChoice::Permission(_)
+            | PickerChoice::Setting(..)
+            | PickerChoice::Login(_)
+            | PickerChoice::Logout(_)
+            | PickerChoice::Import(_) => return Vec::new(),
+        }]
+    }
+
+    /// Says in the list on top what was done in it; where there is none any more, at the foot of the screen.
+    pub(crate) fn say_in_list(&mut self, word: StatusText) {
+        match self.top_picker() {
+            Some(picker) => picker.say(Some(word)),
+            None => self.flash(word.text),
+        }
+    }
+
+    /// Takes the settings as they are now into their list.
+    pub(crate) fn settings_changed(&mut self, settings: &Settings) {
+        let mut lists = pickers(&mut self.popups);
+        if let Some(picker) = lists.find(|picker| picker.list == Some(ListKind::Settings)) {
+            picker.fill(super::settings(settings), 0);
+        }
+    }
+
+    /// What follows from how the list on top stands after an input: long ones are narrowed elsewhere, and a choice that moved is looked
+    /// at.
+    pub(crate) fn mind_list(&mut self) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        let mut actions: Vec<Action> =
+            picker.ask_to_narrow().map(ListAction::Narrow).map(Action::InList).into_iter().collect();
+        if let Some(choice) = picker.moved() {
+            match &choice {
+                Some(choice) => picker.show(choice, Vec::new()),
+                None => picker.show_nothing(),
+            }
+            let (list, extract) = (picker.list, picker.extract());
+            actions.extend(self.looked_at(list, choice, extract));
+        }
+        actions
+    }
+
+    /// The choice in a list moved: what is to be gathered for its preview, or tried on while it is looked at.
+    fn looked_at(
+        &mut self,
+        list: Option<ListKind>,
+        choice: Option<PickerChoice>,
+        extract: Extract,
+    ) -> Vec<Action> {
+        match (list, choice) {
+            (Some(ListKind::Themes), choice) => {
+                self.try_theme(choice.as_ref());
+                Vec::new()
+            }
+            (None, Some(PickerChoice::Open(path))) => {
+                vec![Action::InList(ListAction::Preview(path, extract))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Popups were left without a choice. A question about a failed summary that is left so means that everything stays as it is.
+    pub(crate) fn left(&mut self, popups: &[Overlay]) -> Vec<Action> {
+        let asked = popups.iter().any(Overlay::is_of_failure);
+        if asked {
+            vec![Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
+        } else {
+            Vec::new()
+        }
+    }
+}

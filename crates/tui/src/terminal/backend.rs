@@ -1,0 +1,296 @@
+//! What a frame is written through: cells as crossterm writes them, links around them, and nothing when nothing changed.
+
+use std::cell::Cell as Kept;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::queue;
+use crossterm::style::Print;
+use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType as Cleared, EndSynchronizedUpdate};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::{Cell, CellWidth as _};
+use ratatui::layout::{Position, Size};
+use ratatui::style::{Color, Modifier};
+use tiller_core::unit::UnixMs;
+
+use super::capabilities::{Abilities, Italics};
+use super::kitty_images::{ImagePlacement, KittyImages};
+use super::links::Addresses;
+use super::wide_graphemes::{PlacedGrapheme, WideGraphemes, is_disputed};
+
+/// Writes frames, each as one update of the terminal.
+#[derive(Debug)]
+pub(crate) struct TerminalBackend<W: Write> {
+    cells: CrosstermBackend<W>,
+    addresses: Addresses,
+    pictures: KittyImages,
+    italics: Italics,
+    /// What the terminal said; asking opens a file, so only whoever heard of another size has it asked again.
+    size: Kept<Option<Size>>,
+    clusters: WideGraphemes,
+    /// Whether something of this frame was written already.
+    is_writing: bool,
+    /// Where the cursor is, and whether it shows; `None` when that isn't known.
+    cursor: Option<Position>,
+    shows_cursor: Option<bool>,
+}
+
+impl<W: Write> TerminalBackend<W> {
+    pub(crate) fn new(writer: W, abilities: Abilities) -> Self {
+        Self {
+            cells: CrosstermBackend::new(writer),
+            addresses: Addresses::default(),
+            pictures: KittyImages::of(abilities.images),
+            italics: abilities.italics,
+            size: Kept::new(None),
+            clusters: WideGraphemes::default(),
+            is_writing: false,
+            cursor: None,
+            shows_cursor: None,
+        }
+    }
+
+    /// Learns where the links of the next frame lead; true when the whole screen must be written for it.
+    pub(crate) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
+        self.addresses.learn(links)
+    }
+
+    /// Takes for granted no longer what was written before: the next frame is written whole.
+    pub(crate) fn forget(&mut self) -> io::Result<()> {
+        (self.cursor, self.shows_cursor) = (None, None);
+        self.clusters.begin_whole();
+        self.begin()?;
+        let pictures = self.pictures.clear();
+        queue!(self.cells, Print(pictures))
+    }
+
+    /// The terminal may have another size now.
+    pub(crate) fn measure_anew(&mut self) {
+        self.size.set(None);
+    }
+
+    /// Learns before the cells of a frame which pictures it has: others make room.
+    pub(crate) fn part(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
+        let written = self.pictures.part(pictures);
+        if written.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        self.cursor = None;
+        queue!(self.cells, Print(written))
+    }
+
+    /// Has these pictures show, after the cells of the frame.
+    pub(crate) fn show(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
+        let written = self.pictures.show(pictures, now);
+        if !written.is_empty() {
+            self.begin()?;
+            queue!(self.cells, Print(written))?;
+            if let Some(cursor) = self.cursor {
+                queue!(self.cells, MoveTo(cursor.x, cursor.y))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some of them are to be shown by a later frame, though nothing else changes.
+    pub(crate) fn owes_pictures(&self) -> bool {
+        self.pictures.waits()
+    }
+
+    /// Whether what changed wasn't written: on the row of an emoji that may lie beyond its cell only a whole screen is sure to be right.
+    pub(crate) fn wants_whole(&self) -> bool {
+        self.clusters.want_whole()
+    }
+
+    /// The frame is over.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.clusters.finish();
+        if std::mem::take(&mut self.is_writing) {
+            queue!(self.cells, EndSynchronizedUpdate)?;
+            Write::flush(&mut self.cells)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_writing, true) {
+            queue!(self.cells, BeginSynchronizedUpdate)?;
+        }
+        Ok(())
+    }
+
+    /// Writes cells that lead to the same place, or nowhere.
+    fn write_run(&mut self, run: &[PlacedGrapheme<'_>], mark: Color) -> io::Result<()> {
+        let address = self.addresses.of(mark).map(Arc::clone);
+        if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
+            // By its id all of a link lights up, on however many lines it stands.
+            let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");
+            queue!(self.cells, Print(open))?;
+        }
+        if mark == Color::Reset && self.italics == Italics::Slanted {
+            self.cells.draw(run.iter().copied())?;
+        } else {
+            let bare = |cell: &Cell| in_manner(self.italics, unmarked(cell));
+            let bare: Vec<(u16, u16, Cell)> = run.iter().map(|(x, y, cell)| (*x, *y, bare(cell))).collect();
+            self.cells.draw(bare.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
+        }
+        if address.is_some() {
+            queue!(self.cells, Print("\u{1b}]8;;\u{1b}\\"))?;
+        }
+        if let Some((column, row, cell)) = run.last().filter(|cell| is_disputed(cell)) {
+            let behind = column.saturating_add(cell.cell_width());
+            // Beyond the edge there is nothing, and no going there.
+            if self.size().map_or(true, |size| behind < size.width) {
+                queue!(self.cells, MoveTo(behind, *row), Clear(Cleared::UntilNewLine))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unmarked(cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    cell.underline_color = Color::Reset;
+    cell
+}
+
+fn in_manner(italics: Italics, mut cell: Cell) -> Cell {
+    if italics == Italics::Underlined && cell.modifier.contains(Modifier::ITALIC) {
+        cell.modifier.remove(Modifier::ITALIC);
+        cell.modifier.insert(Modifier::UNDERLINED);
+    }
+    cell
+}
+
+impl<W: Write> Write for TerminalBackend<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.cells.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut self.cells)
+    }
+}
+
+impl<W: Write> Backend for TerminalBackend<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        let cells: Vec<PlacedGrapheme<'_>> = content.collect();
+        if cells.is_empty() || !self.clusters.may_write(&cells) {
+            return Ok(());
+        }
+        self.begin()?;
+        self.cursor = None;
+        cells.iter().for_each(|(column, row, _)| self.pictures.cover(*column, *row));
+        let goes_on = |a: &PlacedGrapheme<'_>, b: &PlacedGrapheme<'_>| {
+            a.2.underline_color == b.2.underline_color && !is_disputed(a)
+        };
+        for run in cells.chunk_by(goes_on) {
+            self.write_run(run, run[0].2.underline_color)?;
+        }
+        Ok(())
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        if self.shows_cursor.replace(false) != Some(false) {
+            self.begin()?;
+            queue!(self.cells, Hide)?;
+        }
+        Ok(())
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        if self.shows_cursor.replace(true) != Some(true) {
+            self.begin()?;
+            queue!(self.cells, Show)?;
+        }
+        Ok(())
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.cells.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        let position = position.into();
+        if self.cursor.replace(position) != Some(position) {
+            self.begin()?;
+            queue!(self.cells, MoveTo(position.x, position.y))?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.forget()?;
+        self.cells.clear()
+    }
+
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.forget()?;
+        self.cells.clear_region(clear_type)
+    }
+
+    fn append_lines(&mut self, count: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.append_lines(count)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        if let Some(size) = self.size.get() {
+            return Ok(size);
+        }
+        let size = self.cells.size()?;
+        self.size.set(Some(size));
+        Ok(size)
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.cells.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // The end of a frame flushes, once.
+        Ok(())
+    }
+
+    fn scroll_region_up(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.scroll_region_up(region, amount)
+    }
+
+    fn scroll_region_down(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.scroll_region_down(region, amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written for a family in this column of a screen ten columns wide.
+    fn family_at(column: u16) -> String {
+        let mut written = Vec::new();
+        let mut painter = TerminalBackend::new(&mut written, Abilities::default());
+        painter.size.set(Some(Size::new(10, 2)));
+        painter.clusters.begin_whole();
+        let mut cell = Cell::default();
+        cell.set_symbol("👨\u{200d}👩\u{200d}👧");
+        painter.draw([(column, 0, &cell)].into_iter()).unwrap();
+        drop(painter);
+        String::from_utf8(written).unwrap()
+    }
+
+    #[test]
+    fn behind_a_cluster_the_row_is_erased_but_not_beyond_the_edge() {
+        let to_the_end = "\u{1b}[K";
+        assert!(family_at(7).contains(&format!("\u{1b}[1;10H{to_the_end}")), "{:?}", family_at(7));
+        assert!(!family_at(8).contains(to_the_end), "{:?}", family_at(8));
+    }
+}

@@ -1,0 +1,219 @@
+//! Pictures on the terminal, by the graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
+//!
+//! A picture's data is sent once, when it comes onto the screen, and forgotten by the terminal when it leaves. What moves in between
+//! is where it is placed and which part of it shows. Pictures lie over the cells, which stay free beneath them. Terminals whose pictures lie in the
+//! cells themselves are the business of `cells`.
+
+mod iterm_images;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::Images;
+pub(super) use iterm_images::ItermImages;
+use tiller_core::unit::UnixMs;
+use tiller_render::RenderedImage;
+
+/// Bytes of data in one sequence: the protocol's limit.
+const CHUNK: usize = 4_096;
+
+/// A picture on the screen, or the part of it that shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ImagePlacement {
+    pub(crate) picture: Arc<RenderedImage>,
+    pub(crate) column: u16,
+    pub(crate) row: u16,
+    /// The first of its rows that shows, and how many do.
+    pub(crate) from: u16,
+    pub(crate) rows: u16,
+}
+
+impl ImagePlacement {
+    /// Whether none of its rows is beyond an edge.
+    fn is_whole(&self) -> bool {
+        self.from == 0 && self.rows == self.picture.cells.1
+    }
+
+    fn holds(&self, column: u16, row: u16) -> bool {
+        (self.row..self.row + self.rows).contains(&row)
+            && (self.column..self.column + self.picture.cells.0).contains(&column)
+    }
+}
+
+/// The pictures on the screen, in the way in which the terminal has them.
+#[derive(Debug)]
+pub(super) enum KittyImages {
+    /// Over the cells.
+    Over(ImageLayer),
+    /// In them.
+    In(ItermImages),
+}
+
+impl KittyImages {
+    pub(super) fn of(images: Images) -> Self {
+        match images {
+            Images::Line | Images::Painted => Self::Over(ImageLayer::default()),
+            Images::Inline => Self::In(ItermImages::default()),
+        }
+    }
+
+    /// What is to be written before the cells of a frame with these pictures.
+    pub(super) fn part(&mut self, wanted: &[ImagePlacement]) -> String {
+        match self {
+            Self::Over(_) => String::new(),
+            Self::In(pictures) => pictures.part(wanted),
+        }
+    }
+
+    /// A cell was written.
+    pub(super) fn cover(&mut self, column: u16, row: u16) {
+        if let Self::In(pictures) = self {
+            pictures.cover(column, row);
+        }
+    }
+
+    /// What is to be written after the cells of a frame with these pictures.
+    pub(super) fn show(&mut self, wanted: Vec<ImagePlacement>, now: UnixMs) -> String {
+        match self {
+            Self::Over(pictures) => pictures.show(wanted),
+            Self::In(pictures) => pictures.show(wanted, now),
+        }
+    }
+
+    /// Whether a later frame has more to write than this one, though nothing else changes.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self, Self::In(pictures) if pictures.waits())
+    }
+
+    /// The screen is about to be cleared; what is to be written so that no picture is left on it.
+    pub(super) fn clear(&mut self) -> &'static str {
+        match self {
+            Self::Over(pictures) => pictures.clear(),
+            Self::In(pictures) => {
+                pictures.clear();
+                ""
+            }
+        }
+    }
+}
+
+/// Which picture, and which of its places on the screen, from 1.
+type ImagePosition = (u32, u32);
+
+/// The pictures that the terminal has.
+#[derive(Debug, Default)]
+pub(super) struct ImageLayer {
+    placed: BTreeMap<ImagePosition, ImagePlacement>,
+}
+
+impl ImageLayer {
+    /// What is to be written so that these pictures show and no others; nothing when they do already.
+    pub(super) fn show(&mut self, wanted: Vec<ImagePlacement>) -> String {
+        let mut out = String::new();
+        let mut places = BTreeMap::new();
+        for placement in wanted {
+            let key = placement.picture.key;
+            let nth = places.range((key, 0)..=(key, u32::MAX)).count();
+            places.insert((key, u32::try_from(nth).unwrap_or(0) + 1), placement);
+        }
+        let before = std::mem::replace(&mut self.placed, places);
+        let known: BTreeSet<u32> = before.keys().map(|(key, _)| *key).collect();
+        let needed: BTreeSet<u32> = self.placed.keys().map(|(key, _)| *key).collect();
+        for key in known.difference(&needed) {
+            let _ = write!(out, "\u{1b}_Ga=d,d=I,i={key},q=2\u{1b}\\");
+        }
+        for (key, nth) in
+            before.keys().filter(|place| needed.contains(&place.0) && !self.placed.contains_key(place))
+        {
+            let _ = write!(out, "\u{1b}_Ga=d,d=i,i={key},p={nth},q=2\u{1b}\\");
+        }
+        let mut sent = known;
+        for (place, placement) in &self.placed {
+            if sent.insert(place.0) {
+                send(&mut out, &placement.picture);
+            }
+            if before.get(place) != Some(placement) {
+                self::place(&mut out, *place, placement);
+            }
+        }
+        out
+    }
+
+    /// Forgets what the terminal has; what is to be written so that it has nothing.
+    pub(super) fn clear(&mut self) -> &'static str {
+        let had = !std::mem::take(&mut self.placed).is_empty();
+        if had { "\u{1b}_Ga=d,d=A,q=2\u{1b}\\" } else { "" }
+    }
+}
+
+fn send(out: &mut String, picture: &RenderedImage) {
+    let data = picture.data.as_bytes();
+    let mut chunks = data.chunks(CHUNK).peekable();
+    let mut head = format!("a=t,f=100,i={},q=2,", picture.key);
+    while let Some(chunk) = chunks.next() {
+        let more = u8::from(chunks.peek().is_some());
+        // Base64 is ASCII.
+        let _ = write!(out, "\u{1b}_G{head}m={more};{}\u{1b}\\", String::from_utf8_lossy(chunk));
+        head.clear();
+    }
+}
+
+/// Puts the part that shows where it shows; what was there under the same number moves.
+fn place(out: &mut String, (key, nth): ImagePosition, placement: &ImagePlacement) {
+    let ImagePlacement { picture, column, row, from, rows } = placement;
+    let (width, height) = picture.pixels;
+    let pixel = |row: u16| u64::from(height) * u64::from(row) / u64::from(picture.cells.1.max(1));
+    let (top, bottom) = (pixel(*from), pixel(from + rows));
+    let _ = write!(
+        out,
+        "\u{1b}[{};{}H\u{1b}_Ga=p,i={key},p={nth},x=0,y={top},w={width},h={},c={},r={rows},C=1,q=2\u{1b}\\",
+        row + 1,
+        column + 1,
+        (bottom - top).max(1),
+        picture.cells.0,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placement(row: u16, from: u16, rows: u16) -> ImagePlacement {
+        let picture = RenderedImage { data: "iVBO".repeat(1_500), key: 7, pixels: (100, 80), cells: (10, 4) };
+        ImagePlacement { picture: Arc::new(picture), column: 2, row, from, rows }
+    }
+
+    #[test]
+    fn a_picture_is_sent_once_in_chunks_and_placed() {
+        let mut pictures = ImageLayer::default();
+        let written = pictures.show(vec![placement(5, 0, 4)]);
+        assert!(written.starts_with("\u{1b}_Ga=t,f=100,i=7,q=2,m=1;iVBO"));
+        assert_eq!(written.matches("\u{1b}_Gm=0;").count(), 1, "6,000 bytes are two chunks");
+        assert!(
+            written.ends_with("\u{1b}[6;3H\u{1b}_Ga=p,i=7,p=1,x=0,y=0,w=100,h=80,c=10,r=4,C=1,q=2\u{1b}\\")
+        );
+        assert_eq!(pictures.show(vec![placement(5, 0, 4)]), "");
+    }
+
+    #[test]
+    fn one_that_scrolls_off_is_moved_and_cut_and_then_deleted() {
+        let mut pictures = ImageLayer::default();
+        pictures.show(vec![placement(0, 0, 4)]);
+        assert_eq!(
+            pictures.show(vec![placement(0, 1, 3)]),
+            "\u{1b}[1;3H\u{1b}_Ga=p,i=7,p=1,x=0,y=20,w=100,h=60,c=10,r=3,C=1,q=2\u{1b}\\"
+        );
+        assert_eq!(pictures.show(Vec::new()), "\u{1b}_Ga=d,d=I,i=7,q=2\u{1b}\\");
+        assert!(pictures.show(vec![placement(0, 0, 4)]).contains("a=t"), "and sent again when it comes back");
+        assert_eq!((pictures.clear(), pictures.clear()), ("\u{1b}_Ga=d,d=A,q=2\u{1b}\\", ""));
+    }
+
+    #[test]
+    fn the_same_picture_twice_is_sent_once() {
+        let mut pictures = ImageLayer::default();
+        let written = pictures.show(vec![placement(0, 0, 4), placement(8, 0, 4)]);
+        assert_eq!((written.matches("a=t").count(), written.matches("a=p").count()), (1, 2));
+        assert_eq!(pictures.show(vec![placement(0, 0, 4)]), "\u{1b}_Ga=d,d=i,i=7,p=2,q=2\u{1b}\\");
+    }
+}

@@ -1,0 +1,367 @@
+//! What the terminal is told beside the screen: a title, progress, and a word when somebody who looks elsewhere is wanted.
+//!
+//! [`Reach`] says what a terminal can be told; [`Notifier`] looks at the state and answers with the bytes to write, none when
+//! nothing has changed. Whoever owns the terminal writes them.
+
+use tiller_core::id::CallId;
+use tiller_core::unit::UnixMs;
+
+use super::app::App;
+use super::tool_call::one_line;
+
+/// Columns of a title; what shows titles cuts them anyway.
+const TITLE: usize = 80;
+
+/// How the terminal can be made to tell somebody something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Alert {
+    /// Not at all.
+    #[default]
+    Silence,
+    /// It rings.
+    Bell,
+    /// `OSC 9 ; text` (iTerm2, Ghostty, WezTerm).
+    Osc9,
+    /// `OSC 777 ; notify ; title ; text` (foot, rxvt-unicode).
+    Osc777,
+    /// `OSC 99` (kitty).
+    Osc99,
+}
+
+/// What the terminal can be told beside the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignalSupport {
+    /// Whether it takes a title, and gives the former one back.
+    pub has_title: bool,
+    /// Whether it shows progress: `OSC 9 ; 4`. Elsewhere that may be a notification or nothing.
+    pub has_progress: bool,
+    /// What calls somebody who looks elsewhere.
+    pub call: Alert,
+    /// Seconds that a run takes at least for its end to be worth a call.
+    pub after_s: u64,
+}
+
+/// The settings that what a terminal is told depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalSettings<'a> {
+    /// `terminal.title`: on or off.
+    pub title: &'a str,
+    /// `terminal.progress`: auto, on or off.
+    pub progress: &'a str,
+    /// `notify.mode`: auto, bell or off.
+    pub notify: &'a str,
+    /// `notify.after_s`.
+    pub after_s: u64,
+}
+
+impl SignalSupport {
+    /// What the terminal behind these variables can be told, as far as it is wished.
+    #[must_use]
+    pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, wishes: SignalSettings<'_>) -> Self {
+        let terminal = TitleKind::of(&variable);
+        let has_progress = match wishes.progress {
+            "on" => true,
+            "off" => false,
+            _ => terminal.has_progress(&variable),
+        };
+        let call = match wishes.notify {
+            "off" => Alert::Silence,
+            "bell" => Alert::Bell,
+            _ => terminal.call(),
+        };
+        let has_title = wishes.title != "off" && terminal != TitleKind::Console;
+        Self { has_title, has_progress, call, after_s: wishes.after_s }
+    }
+
+    /// What is written when the terminal is taken over: its title is laid aside.
+    pub(super) fn greeting(&self) -> &'static str {
+        if self.has_title { "\x1b[22;2t" } else { "" }
+    }
+
+    /// What is written when it is given back. A terminal that laid no title aside gets an empty one, and shows its own.
+    pub(super) fn farewell(&self) -> String {
+        let progress = if self.has_progress { progress(ProgressState::None) } else { "" };
+        let title = if self.has_title { "\x1b]2;\x07\x1b[23;2t" } else { "" };
+        format!("{progress}{title}")
+    }
+}
+
+/// Terminals that are known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TitleKind {
+    /// Another program's screen within a terminal: tmux, screen.
+    Multiplexer,
+    Kitty,
+    Ghostty,
+    WezTerm,
+    ITerm,
+    WindowsTerminal,
+    ConEmu,
+    /// foot, rxvt-unicode.
+    Osc777,
+    /// The text console of Linux, or something dumb.
+    Console,
+    Other,
+}
+
+impl TitleKind {
+    fn of<'a>(variable: &impl Fn(&str) -> Option<&'a str>) -> Self {
+        let has = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+        let term = variable("TERM").unwrap_or_default();
+        let program = variable("TERM_PROGRAM").unwrap_or_default();
+        match (program, term) {
+            _ if has("TMUX") || has("STY") => Self::Multiplexer,
+            (_, "linux" | "dumb" | "") => Self::Console,
+            ("ghostty", _) | (_, "xterm-ghostty") => Self::Ghostty,
+            ("WezTerm", _) => Self::WezTerm,
+            ("iTerm.app", _) => Self::ITerm,
+            (_, "xterm-kitty") => Self::Kitty,
+            (_, "foot" | "foot-extra" | "rxvt-unicode" | "rxvt-unicode-256color") => Self::Osc777,
+            _ if has("WT_SESSION") => Self::WindowsTerminal,
+            _ if has("ConEmuPID") => Self::ConEmu,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is known to show progress. iTerm2 does so since 3.6; before, every `OSC 9` is a notification.
+    fn has_progress<'a>(self, variable: &impl Fn(&str) -> Option<&'a str>) -> bool {
+        match self {
+            Self::Ghostty | Self::WezTerm | Self::WindowsTerminal | Self::ConEmu => true,
+            Self::ITerm => variable("TERM_PROGRAM_VERSION").is_some_and(|version| {
+                let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+                (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (3, 6)
+            }),
+            Self::Multiplexer | Self::Kitty | Self::Osc777 | Self::Console | Self::Other => false,
+        }
+    }
+
+    const fn call(self) -> Alert {
+        match self {
+            Self::Kitty => Alert::Osc99,
+            Self::Ghostty | Self::WezTerm | Self::ITerm => Alert::Osc9,
+            Self::Osc777 => Alert::Osc777,
+            Self::Multiplexer | Self::WindowsTerminal | Self::ConEmu | Self::Console | Self::Other => {
+                Alert::Bell
+            }
+        }
+    }
+}
+
+/// Whether somebody looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TerminalFocus {
+    /// The terminal has said nothing of it yet.
+    #[default]
+    Unknown,
+    Here,
+    Elsewhere,
+}
+
+/// What the terminal shows beside its name, or in the taskbar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ProgressState {
+    #[default]
+    None,
+    Working,
+    /// Somebody's word is waited for.
+    Waiting,
+    Failed,
+}
+
+const fn progress(state: ProgressState) -> &'static str {
+    match state {
+        ProgressState::None => "\x1b]9;4;0;0\x07",
+        ProgressState::Working => "\x1b]9;4;3;0\x07",
+        ProgressState::Waiting => "\x1b]9;4;4;100\x07",
+        ProgressState::Failed => "\x1b]9;4;2;100\x07",
+    }
+}
+
+/// What the terminal was told so far.
+#[derive(Debug, Default)]
+pub(super) struct Notifier {
+    reach: SignalSupport,
+    focus: TerminalFocus,
+    title: String,
+    progress: ProgressState,
+    /// Since when the run goes on that was going on at the last look.
+    running_since: Option<UnixMs>,
+    /// The call that asked at the last look.
+    asked: Option<CallId>,
+}
+
+impl Notifier {
+    pub(super) fn new(reach: SignalSupport) -> Self {
+        Self { reach, ..Self::default() }
+    }
+
+    pub(super) fn focus(&mut self, focus: TerminalFocus) {
+        self.focus = focus;
+    }
+
+    /// The terminal was given back and taken over again: it knows nothing any more.
+    pub(super) fn forget(&mut self) {
+        (self.title, self.progress) = (String::new(), ProgressState::None);
+        self.focus = TerminalFocus::Unknown;
+    }
+
+    /// What is to be written now that the state is this; nothing when the terminal knows it all.
+    pub(super) fn look(&mut self, app: &App) -> String {
+        let mut out = String::new();
+        if self.reach.has_title {
+            let title = title(app);
+            if title != self.title {
+                out.push_str(&format!("\x1b]2;{title}\x07"));
+                self.title = title;
+            }
+        }
+        let progress_now = self.progress_of(app);
+        if self.reach.has_progress && progress_now != self.progress {
+            out.push_str(progress(progress_now));
+        }
+        self.progress = progress_now;
+        if let Some(what) = self.news(app) {
+            out.push_str(&self.call(&what));
+        }
+        out
+    }
+
+    fn progress_of(&self, app: &App) -> ProgressState {
+        match NotifierState::of(app) {
+            NotifierState::Asks => ProgressState::Waiting,
+            NotifierState::Works => ProgressState::Working,
+            NotifierState::Failed if self.focus != TerminalFocus::Here => ProgressState::Failed,
+            NotifierState::Failed | NotifierState::Rests => ProgressState::None,
+        }
+    }
+
+    /// What somebody who looks elsewhere would want to know, once.
+    fn news(&mut self, app: &App) -> Option<String> {
+        let asked = app.work.approvals.first();
+        let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
+        let asks_anew = asked_now.is_some() && asked_now != self.asked;
+        self.asked = asked_now;
+        let ran = std::mem::replace(&mut self.running_since, app.work.running_since);
+        let ended = ran.filter(|_| app.work.running_since.is_none());
+        let name = name(app);
+        match (asked.filter(|_| asks_anew), ended) {
+            (Some(asked), _) => {
+                Some(format!("{name}: {} waits for your word", one_line(&asked.request.tool_name)))
+            }
+            (None, Some(since)) if app.now.since_ms(since) >= self.reach.after_s * 1_000 => {
+                let how = if NotifierState::of(app) == NotifierState::Failed { "failed" } else { "is done" };
+                Some(format!("{name}: {how}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls somebody who isn't looking; where nobody knows whether they look, with no more than the bell.
+    fn call(&self, text: &str) -> String {
+        let call = match (self.focus, self.reach.call) {
+            (TerminalFocus::Here, _) => Alert::Silence,
+            (TerminalFocus::Unknown, Alert::Silence) => Alert::Silence,
+            (TerminalFocus::Unknown, _) => Alert::Bell,
+            (TerminalFocus::Elsewhere, call) => call,
+        };
+        // A semicolon would end a field.
+        let text = text.replace(';', ",");
+        match call {
+            Alert::Silence => String::new(),
+            Alert::Bell => "\x07".to_owned(),
+            Alert::Osc9 => format!("\x1b]9;tiller: {text}\x07"),
+            Alert::Osc777 => format!("\x1b]777;notify;tiller;{text}\x07"),
+            Alert::Osc99 => format!("\x1b]99;;tiller: {text}\x1b\\"),
+        }
+    }
+}
+
+/// What goes on, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NotifierState {
+    Rests,
+    Works,
+    Asks,
+    Failed,
+}
+
+impl NotifierState {
+    fn of(app: &App) -> Self {
+        if !app.work.approvals.is_empty() {
+            return Self::Asks;
+        }
+        if app.is_working() || app.work.summary.is_some() {
+            return Self::Works;
+        }
+        if app.work.failed { Self::Failed } else { Self::Rests }
+    }
+}
+
+/// The session's name, or else the folder's.
+fn name(app: &App) -> String {
+    let folder = || app.place.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = app.facts.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
+    tiller_render::cut_to(&one_line(&name), TITLE)
+}
+
+/// `tiller · fix-crlf · working`
+fn title(app: &App) -> String {
+    let state = match NotifierState::of(app) {
+        NotifierState::Rests => "",
+        NotifierState::Works => " · working",
+        NotifierState::Asks => " · asks",
+        NotifierState::Failed => " · failed",
+    };
+    format!("tiller · {}{state}", name(app))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(variables: &[(&str, &str)], wishes: SignalSettings<'_>) -> SignalSupport {
+        SignalSupport::choose(
+            |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value),
+            wishes,
+        )
+    }
+
+    const AUTO: SignalSettings<'_> =
+        SignalSettings { title: "on", progress: "auto", notify: "auto", after_s: 10 };
+
+    #[test]
+    fn a_terminal_is_told_what_it_understands() {
+        let told = |variables: &[(&str, &str)]| {
+            let reach = reach(variables, AUTO);
+            (reach.has_progress, reach.call)
+        };
+        let xterm = ("TERM", "xterm-256color");
+        assert_eq!(told(&[xterm]), (false, Alert::Bell));
+        assert_eq!(told(&[xterm, ("WT_SESSION", "1")]), (true, Alert::Bell));
+        assert_eq!(told(&[xterm, ("TERM_PROGRAM", "ghostty")]), (true, Alert::Osc9));
+        assert_eq!(told(&[("TERM", "xterm-kitty")]), (false, Alert::Osc99));
+        assert_eq!(told(&[("TERM", "foot")]), (false, Alert::Osc777));
+        let iterm = ("TERM_PROGRAM", "iTerm.app");
+        assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.5.14")]), (false, Alert::Osc9));
+        assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6.2")]), (true, Alert::Osc9));
+        assert_eq!(
+            told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6"), ("TMUX", "/tmp/x")]),
+            (false, Alert::Bell)
+        );
+    }
+
+    #[test]
+    fn wishes_come_first() {
+        let xterm = [("TERM", "xterm")];
+        assert_eq!(reach(&xterm, SignalSettings { notify: "off", ..AUTO }).call, Alert::Silence);
+        assert_eq!(reach(&[("TERM", "foot")], SignalSettings { notify: "bell", ..AUTO }).call, Alert::Bell);
+        assert!(reach(&xterm, SignalSettings { progress: "on", ..AUTO }).has_progress);
+        assert!(
+            !reach(&[("TERM", "xterm"), ("WT_SESSION", "1")], SignalSettings { progress: "off", ..AUTO })
+                .has_progress
+        );
+        assert!(!reach(&xterm, SignalSettings { title: "off", ..AUTO }).has_title);
+        assert!(!reach(&[("TERM", "linux")], AUTO).has_title);
+        assert_eq!(SignalSupport::default().farewell(), "");
+    }
+}

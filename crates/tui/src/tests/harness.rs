@@ -1,0 +1,296 @@
+//! A front end whose agent, clock and terminal are the test's.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+use tiller_core::event::{ApprovalRequest, AssistantDelta, Event, EventKind, ToolOutcome};
+use tiller_core::message::{
+    AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
+    ToolResultMessage, Usage, UserBlock, UserMessage,
+};
+use tiller_core::unit::{Tokens, UnixMs, Usd};
+use tiller_engine::{ContextUse, InFlight, SessionState, Snapshot};
+use tiller_provider::catalog::ImageInput;
+use tiller_render::RenderOptions;
+use tiller_render::theme::ColorDepth;
+use tiller_session::EntryBody;
+use tiller_session::entry::{DeliveryReceipt, MessageEntry};
+
+use crate::ProviderKey;
+use crate::app::{Action, App, LoadedSession, Msg, TaskResult, UiContext};
+use crate::terminal::Images;
+use crate::theme::{ThemeOptions, ThemeState};
+use crate::transcript::NewestMarker;
+use crate::view::view;
+
+/// 14:02 UTC.
+pub(super) const START: i64 = 1_795_269_720_000;
+
+/// The sizes at which views are drawn.
+pub(super) const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+/// The front end with a clock and an agent of the test's making.
+pub(super) struct Stage {
+    pub(super) app: App,
+    pub(super) now: i64,
+    pub(super) seq: u64,
+    entries: usize,
+    pub(super) actions: Vec<Action>,
+}
+
+impl Stage {
+    pub(super) fn new(width: u16, height: u16) -> Self {
+        let place = UiContext {
+            cwd: "/home/ada/code/conf".into(),
+            home: Some("/home/ada".into()),
+            zone: TimeZone::UTC,
+            theme: ThemeState::of(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
+            banner: vec![
+                "tiller 0.1.0".into(),
+                "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
+            ],
+            keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
+            keymap: Arc::default(),
+            manner: RenderOptions::default(),
+            images: Images::default(),
+            size: (80, 24),
+            cell: (8, 16),
+        };
+        let mut stage = Self {
+            app: App::new(place, vec!["an earlier prompt".into()]),
+            now: START,
+            seq: 0,
+            entries: 0,
+            actions: Vec::new(),
+        };
+        stage.input(Msg::Resize { width, height });
+        let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
+        let newest = NewestMarker::default();
+        stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+        stage.input(Msg::Report(TaskResult::Branch(Some("main".into()))));
+        stage
+    }
+
+    pub(super) fn input(&mut self, input: Msg) {
+        let actions = self.app.update(input, UnixMs(self.now));
+        self.actions.extend(actions);
+        // What a frame after each would show of what asks.
+        self.app.question_is_seen();
+    }
+
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        self.input(Msg::Resize { width, height });
+    }
+
+    pub(super) fn event(&mut self, kind: EventKind) {
+        self.seq += 1;
+        let event = Event { kind, seq: self.seq, time: UnixMs(self.now) };
+        self.input(Msg::Agent(Arc::new(event)));
+    }
+
+    pub(super) fn wait(&mut self, ms: i64) {
+        self.now += ms;
+        self.input(Msg::Tick);
+    }
+
+    pub(super) fn append(&mut self, said: MessageEntry) {
+        self.entry(&EntryBody::Message(said));
+    }
+
+    pub(super) fn entry(&mut self, body: &EntryBody) {
+        self.entries += 1;
+        let mut line = serde_json::to_value(body).unwrap();
+        line["id"] = Value::from(format!("e{}", self.entries));
+        let raw = serde_json::value::RawValue::from_string(line.to_string()).unwrap();
+        self.event(EventKind::EntryAppended {
+            entry_id: format!("e{}", self.entries).as_str().into(),
+            entry: Arc::from(raw),
+        });
+    }
+
+    pub(super) fn said(&mut self, message: Message) {
+        self.append(MessageEntry { message: Arc::new(message), tiller_queue_id: None, tiller_receipt: None });
+    }
+
+    pub(super) fn user(&mut self, text: &str) {
+        self.said(Message::User(UserMessage::text(text, UnixMs(self.now))));
+    }
+
+    pub(super) fn delta(&mut self, delta: AssistantDelta) {
+        let usage = Usage { output: Tokens(1_234), ..Usage::default() };
+        self.event(EventKind::MessageUpdate { usage, assistant_message_event: delta });
+    }
+
+    pub(super) fn text(&mut self, content_index: usize, text: &str) {
+        self.delta(AssistantDelta::TextDelta { content_index, delta: text.into() });
+    }
+
+    pub(super) fn answer(&mut self, content: Vec<AssistantBlock>) {
+        let answer =
+            AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
+        self.said(Message::Assistant(answer));
+    }
+
+    pub(super) fn start(&mut self, id: &str, name: &str) {
+        let args = Value::Null;
+        self.event(EventKind::ToolExecutionStart { tool_call_id: id.into(), tool_name: name.into(), args });
+    }
+
+    pub(super) fn result(&mut self, (id, name): (&str, &str), text: &str, details: Value, is_error: bool) {
+        let content = vec![UserBlock::Text { text: text.into() }];
+        let (tool_call_id, tool_name) = (id.into(), name.to_owned());
+        let result = ToolResultMessage {
+            tool_call_id,
+            tool_name: tool_name.clone(),
+            content,
+            details: Some(details),
+            is_error,
+            timestamp: UnixMs(self.now),
+        };
+        let outcome = ToolOutcome::from(&result);
+        self.said(Message::ToolResult(result));
+        let tool_call_id = id.into();
+        self.event(EventKind::ToolExecutionEnd { tool_call_id, tool_name, result: outcome, is_error });
+    }
+
+    pub(super) fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Msg::Key(KeyEvent::new(code, modifiers)));
+        std::mem::take(&mut self.actions)
+    }
+
+    pub(super) fn key(&mut self, code: KeyCode) -> Vec<Action> {
+        self.press(code, KeyModifiers::NONE)
+    }
+
+    pub(super) fn control(&mut self, c: char) -> Vec<Action> {
+        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    pub(super) fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+    }
+
+    pub(super) fn asks(&mut self) {
+        self.event(EventKind::ApprovalRequested(ApprovalRequest {
+            tool_call_id: "c2".into(),
+            tool_name: "bash".into(),
+            args: json!({"command": "cargo test parse\necho done", "timeout_s": 60}),
+            reason: "runs a command".into(),
+            rule: "bash: cargo test".into(),
+            preview: None,
+            later: 0,
+        }));
+    }
+
+    pub(super) fn screen(&mut self) -> String {
+        let mut terminal =
+            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
+        let areas = self.app.prepare();
+        terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y| {
+            let mut text = String::new();
+            let mut x = 0;
+            while x < buffer.area.width {
+                let symbol = buffer[(x, y)].symbol();
+                text.push_str(symbol);
+                x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
+            }
+            text.trim_end().to_owned()
+        };
+        (0..buffer.area.height).map(row).collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(super) fn state() -> SessionState {
+    SessionState {
+        session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
+        path: None,
+        name: Some("fix-crlf".into()),
+        cwd: "/home/ada/code/conf".into(),
+        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
+        thinking: ThinkingLevel::High,
+        sight: ImageInput::Supported,
+        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+        usage: Usage {
+            input: Tokens(48_200),
+            output: Tokens(3_149),
+            cost: Cost { total: Usd(0.21), ..Cost::default() },
+            ..Usage::default()
+        },
+        approval: "ask".into(),
+    }
+}
+
+pub(super) fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
+    AssistantBlock::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments, raw_arguments: None })
+}
+
+pub(super) fn text(text: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: text.into() }
+}
+
+/// A run up to a command at work, two calls done before it.
+pub(super) fn at_work(stage: &mut Stage) {
+    stage.user("the parser test fails on windows line endings, find out why");
+    stage.event(EventKind::AgentStart);
+    stage.wait(800);
+    stage.answer(vec![
+        AssistantBlock::Thinking {
+            thinking: "Line endings: the lexer first.".into(),
+            thinking_signature: None,
+        },
+        text("I'll look at the **tokenizer** first."),
+        call("c0", "grep", json!({"pattern": "\\n", "path": "src/parse"})),
+        call("c1", "read_file", json!({"path": "src/parse/lexer.rs"})),
+        call("c2", "bash", json!({"command": "cargo test parse -- --nocapture"})),
+        call("c3", "edit_file", json!({"path": "src/parse/lexer.rs"})),
+    ]);
+    stage.start("c0", "grep");
+    stage.wait(40);
+    stage.result(("c0", "grep"), "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
+    stage.start("c1", "read_file");
+    stage.result(("c1", "read_file"), "…", json!({"lines": 212}), false);
+    stage.start("c2", "bash");
+    stage.wait(12_400);
+    let output: String = (1..=9).map(|n| format!("test case_{n} ... \u{1b}[32mok\u{1b}[0m\n")).collect();
+    stage.event(EventKind::ToolExecutionUpdate {
+        tool_call_id: "c2".into(),
+        tool_name: "bash".into(),
+        args: serde_json::Value::Null,
+        partial_result: ToolOutcome { content: vec![UserBlock::Text { text: output }], details: None },
+    });
+}
+
+pub(super) fn steered(stage: &mut Stage) {
+    at_work(stage);
+    let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
+    stage.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);
+    stage.result(("c3", "edit_file"), "skipped: the user steered", json!({}), true);
+    stage.append(MessageEntry {
+        message: Arc::new(Message::User(UserMessage::text(
+            "wait — the fixture itself has mixed endings",
+            UnixMs(0),
+        ))),
+        tiller_queue_id: Some("q1".into()),
+        tiller_receipt: Some(DeliveryReceipt {
+            after_calls: 3,
+            skipped_calls: 1,
+            ..DeliveryReceipt::default()
+        }),
+    });
+    stage.answer(vec![
+        text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),
+        call("c4", "edit_file", json!({"path": "tests/fixtures/mixed.txt"})),
+    ]);
+    stage.start("c4", "edit_file");
+    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\r\r\n+name = \"a\"\r\n port = 1\n";
+    stage.result(("c4", "edit_file"), "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
+}

@@ -1,0 +1,285 @@
+//! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the transcript.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use tiller_core::id::EntryId;
+use tiller_core::message::Image;
+use tiller_core::setting;
+use tiller_engine::{AgentError, InFlight, Snapshot};
+
+use super::clicks::waiting;
+use super::harness::{Stage, at_work, state, text};
+use crate::app::{
+    Action, BackgroundJob, ListAction, ListKind, LoadedSession, Msg, Navigate, Submit, TaskOrigin,
+    TaskResult, TerminalAction, UserText,
+};
+use crate::attach::AttachedImage;
+use crate::executor::failed;
+use crate::transcript::NewestMarker;
+
+impl Stage {
+    /// What a line does, beside being remembered.
+    fn does(&mut self, line: &str) -> Vec<Action> {
+        self.control('c');
+        // Whole and at once, so that nothing that is offered for it is taken.
+        self.input(Msg::Paste(line.into()));
+        let actions = self.key(KeyCode::Enter);
+        actions
+            .into_iter()
+            .filter(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))))
+            .collect()
+    }
+
+    fn copies(&mut self, line: &str) -> Option<String> {
+        match self.does(line).as_slice() {
+            [Action::Own(TerminalAction::Copy(copied))] => Some(copied.text.clone()),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn a_command_that_takes_no_words_does_nothing_with_words_behind_it_and_they_stay() {
+    let mut stage = Stage::new(80, 24);
+    for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
+        assert_eq!(stage.does(line), [], "{line}");
+        assert_eq!(stage.app.editor.text(), line);
+        assert!(
+            stage.screen().contains("takes no words: take away what stands behind it"),
+            "{}",
+            stage.screen()
+        );
+    }
+    assert_eq!(stage.does("/new"), [Action::Go(Navigate::New)]);
+    assert_eq!(stage.does("/clear"), [Action::Go(Navigate::New)], "which hands know from elsewhere");
+}
+
+#[test]
+fn an_answer_is_copied_by_its_number_from_the_end() {
+    let mut stage = Stage::new(80, 24);
+    for answer in ["one", "two", "three"] {
+        stage.answer(vec![text(answer)]);
+    }
+    assert_eq!(stage.copies("/copy").as_deref(), Some("three"));
+    assert_eq!(stage.copies("/copy 1").as_deref(), Some("three"));
+    assert_eq!(stage.copies("/copy 2").as_deref(), Some("two"));
+    assert_eq!(stage.copies("/copy 3").as_deref(), Some("one"));
+    for (line, says) in
+        [("/copy 4", "there are 3 answers so far: /copy 3 copies the first"), ("/copy all", "which answer?")]
+    {
+        assert_eq!(stage.copies(line), None);
+        let screen = stage.screen();
+        assert!(screen.contains(says) && screen.contains(&format!("❯ {line}")), "{screen}");
+    }
+}
+
+#[test]
+fn of_a_session_that_is_not_read_whole_it_is_said_how_many_answers_are() {
+    let mut stage = Stage::new(80, 24);
+    let earlier: Vec<EntryId> = (0..300).map(|at| EntryId::new(format!("p{at}"))).collect();
+    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
+    let newest = NewestMarker::of(&earlier, Vec::new());
+    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    stage.answer(vec![text("one")]);
+    assert_eq!(stage.copies("/copy 9"), None);
+    assert!(stage.screen().contains("the last 1 answers are read so far"), "{}", stage.screen());
+}
+
+#[test]
+fn a_setting_is_set_by_a_line_and_what_it_does_not_take_stays_to_be_mended() {
+    let mut stage = Stage::new(80, 24);
+    let auto = Action::InList(ListAction::Set(&setting::APPROVAL, "auto".into()));
+    assert_eq!(stage.does("/settings approval auto"), [auto]);
+    assert_eq!(
+        stage.does("/settings sync"),
+        [Action::InList(ListAction::Gather(ListKind::Settings))],
+        "a name alone narrows the list"
+    );
+    stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
+    for (line, says) in [
+        ("/settings approval sometimes", "`sometimes` is not one of"),
+        ("/settings aproval auto", "did you mean approval?"),
+    ] {
+        assert_eq!(stage.does(line), [], "{line}");
+        let screen = stage.screen();
+        assert!(screen.contains(says) && screen.contains(&format!("❯ {line}")), "{screen}");
+    }
+}
+
+/// The rows of a word to the user at the foot of a screen of this height.
+fn rows_of(said: &str, height: u16) -> Vec<String> {
+    let mut stage = Stage::new(40, height);
+    stage.input(Msg::Report(TaskResult::Note(said.into())));
+    let screen = stage.screen();
+    let rows = screen.lines().skip_while(|line| !line.contains("one two"));
+    rows.take_while(|line| !line.starts_with('─')).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_word_that_passes_by_has_three_rows_and_ends_with_a_sign_where_it_is_cut() {
+    let advice = "one two three four five six seven eight nine ten: then do this and that";
+    let rows = ["  · one two three four five six seven", "    eight nine ten: then do this and", "    that"];
+    assert_eq!(rows_of(advice, 24), rows);
+    let trouble = format!("✗ {advice}, {advice}");
+    let cut = rows_of(&trouble, 24);
+    assert_eq!(cut.len(), 3, "{cut:?}");
+    // What is to be done stands at the end.
+    assert!(cut[0].starts_with("  ✗ one two") && cut[0].ends_with('…'), "{cut:?}");
+    assert!(cut[1..].iter().all(|row| row.starts_with("    ")) && cut[2].ends_with("that"), "{cut:?}");
+    assert!(cut.iter().all(|row| row.chars().count() <= 40), "{cut:?}");
+    // On a small screen there is one.
+    let cut = rows_of(&trouble, 12);
+    assert!(cut.len() == 1 && cut[0].ends_with('…'), "{cut:?}");
+}
+
+#[test]
+fn what_needs_the_agent_to_be_at_rest_comes_back_to_be_sent_again() {
+    for line in ["/new", "/clone"] {
+        let mut stage = Stage::new(80, 24);
+        let actions = stage.does(line);
+        stage.input(Msg::Report(failed(&AgentError::Running, actions[0].typed())));
+        let screen = stage.screen();
+        assert!(screen.contains("the agent is at work") && screen.contains("stop it first"), "{screen}");
+        assert!(screen.contains(&format!("❯ {line}")), "{screen}");
+    }
+}
+
+#[test]
+fn a_long_word_stays_until_it_can_have_been_read() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Msg::Report(TaskResult::Note("one two ".repeat(20))));
+    stage.wait(9_000);
+    assert!(stage.screen().contains("one two"));
+    stage.wait(1_000);
+    assert!(!stage.screen().contains("one two"), "{}", stage.screen());
+}
+
+#[test]
+fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
+    let mut stage = Stage::new(80, 24);
+    let what = || "no usable model matches `gtp`".to_owned();
+    let slip = |typed: &str, origin| {
+        Msg::Report(TaskResult::Slip { typed: typed.to_owned().into(), what: what(), origin })
+    };
+    stage.input(slip("/model gtp", TaskOrigin::Typed));
+    let screen = stage.screen();
+    assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
+    assert!(!screen.contains('✗'), "{screen}");
+    stage.wait(5_000);
+    assert!(!stage.screen().contains("no usable model"), "{}", stage.screen());
+    stage.control('c');
+    stage.does("/tools");
+    stage.input(slip("/tools gone", TaskOrigin::List(ListKind::Tools)));
+    assert!(stage.screen().contains("✗ no usable model"), "in the list: {}", stage.screen());
+    assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(ListKind::Tools)));
+    assert!(stage.app.editor.is_empty(), "it was typed nowhere");
+}
+
+#[test]
+fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile() {
+    for origin in [TaskOrigin::Typed, TaskOrigin::List(ListKind::Tools)] {
+        let mut stage = Stage::new(80, 24);
+        stage.control('l');
+        let (typed, what) = ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
+        stage.input(Msg::Report(TaskResult::slip(typed, (what, None), origin)));
+        assert!(stage.screen().contains("✗ there is no skill typo"), "{}", stage.screen());
+        assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(ListKind::Models)));
+        stage.key(KeyCode::Esc);
+        assert_eq!(stage.app.editor.text(), "/skill:typo look at the lexer");
+    }
+}
+
+#[test]
+fn what_was_typed_is_not_joined_to_a_message_that_is_edited_or_the_reason_of_a_no() {
+    let slip = || {
+        let (typed, what) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
+        Msg::Report(TaskResult::slip(typed, (what, None), TaskOrigin::Typed))
+    };
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    waiting(&mut stage);
+    stage.type_text("a draft");
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "the third of them");
+    (0..2).for_each(|_| _ = stage.key(KeyCode::Esc));
+    let draft = stage.app.editor.text();
+    assert!(draft.starts_with("/skill:typo look") && draft.ends_with("a draft"), "{draft}");
+    stage.control('c');
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("use nextest");
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "use nextest");
+    assert!(stage.screen().contains("what you typed is in the prompt history"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.history().last().map(String::as_str), Some("/skill:typo look"));
+}
+
+fn image(data: &str) -> Image {
+    Image { data: data.into(), mime_type: "image/png".into() }
+}
+
+/// A message that could not be meant, with a picture.
+fn slip_with_picture() -> Msg {
+    let (text, images) = ("/skill:typo see [image #1: 3×2]".to_owned(), vec![image("first")]);
+    let what = "there is no skill typo".to_owned();
+    Msg::Report(TaskResult::slip(UserText { text, images }, (what, None), TaskOrigin::Typed))
+}
+
+#[test]
+fn a_message_that_slips_has_its_pictures_again_also_when_others_came_meanwhile() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(slip_with_picture());
+    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+    let mut stage = Stage::new(80, 24);
+    stage.told(TaskResult::Attached(AttachedImage { image: image("second"), size: (3, 2) }));
+    stage.input(slip_with_picture());
+    assert_eq!(stage.app.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
+    assert_eq!(stage.app.editor.pictures(), [image("second"), image("first")]);
+}
+
+#[test]
+fn a_message_that_slips_while_another_is_edited_has_its_pictures_in_the_draft() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    waiting(&mut stage);
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.input(slip_with_picture());
+    assert_eq!(stage.app.editor.pictures(), []);
+    (0..2).for_each(|_| _ = stage.key(KeyCode::Esc));
+    assert_eq!(stage.app.editor.text(), "/skill:typo see [image #1: 3×2]");
+    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+}
+
+#[test]
+fn a_message_that_slips_while_a_reason_is_given_is_recalled_with_its_pictures() {
+    let mut stage = Stage::new(80, 24);
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("use nextest");
+    stage.input(slip_with_picture());
+    stage.key(KeyCode::Enter);
+    stage.key(KeyCode::Up);
+    // The newest of them is the reason's neighbour.
+    assert_eq!(stage.app.editor.text(), "/skill:typo see [image #1: 3×2]");
+    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+}
+
+#[test]
+fn what_nobody_has_time_for_or_fails_comes_back_with_its_pictures() {
+    let said =
+        Submit::WithPictures(Box::new(Submit::Steer("see [image #1: 3×2]".into())), vec![image("first")]);
+    let action = Action::Say(said);
+    let text = action.typed();
+    let mut stage = Stage::new(80, 24);
+    stage.app.refused(action);
+    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+    let mut stage = Stage::new(80, 24);
+    stage.input(Msg::Report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text }));
+    assert_eq!(stage.app.editor.text(), "see [image #1: 3×2]");
+    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+}

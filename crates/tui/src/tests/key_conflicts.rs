@@ -1,0 +1,387 @@
+//! Where two parts of the front end claim the same key, or one leaves something to the other.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use tiller_core::event::{EventKind, QueueItem, QueueKind};
+use tiller_core::message::Image;
+
+use super::harness::{Stage, at_work, call, steered, text};
+use crate::app::{Action, Job, Msg, Submit, TaskResult, TerminalAction};
+use crate::attach::AttachedImage;
+use crate::queue::{AfterQueueEdit, QueueAction};
+
+impl Stage {
+    fn one_waits(&mut self) {
+        let item = QueueItem {
+            id: "q1".into(),
+            kind: QueueKind::FollowUp,
+            text: "then run the suite".into(),
+            typed: None,
+            images: [].into(),
+            held: false,
+        };
+        self.event(EventKind::queue_update(vec![item]));
+    }
+
+    fn button(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
+        self.screen();
+        self.actions.clear();
+        self.input(Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        std::mem::take(&mut self.actions)
+    }
+
+    fn typed_at_once(&mut self, text: &str) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Msg::Typed(text.into()));
+        std::mem::take(&mut self.actions)
+    }
+}
+
+fn picture() -> AttachedImage {
+    AttachedImage { image: Image { data: "AA==".into(), mime_type: "image/png".into() }, size: (3, 2) }
+}
+
+#[test]
+fn what_is_searched_for_is_no_order_to_the_messages_that_wait() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.one_waits();
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.control('f');
+    let orders: Vec<Action> = "dprD".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
+    assert!(!orders.iter().any(|action| matches!(action, Action::Queue(_))), "{orders:?}");
+    assert!(stage.screen().contains("/ dprD"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert_eq!(
+        stage.key(KeyCode::Char('p')),
+        [Action::Queue(QueueAction::Turn("q1".into(), QueueKind::Steer))]
+    );
+}
+
+#[test]
+fn messages_that_come_back_bring_all_their_pictures() {
+    let mut stage = Stage::new(80, 24);
+    let waiting = |id: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: "like [image #1: 3×2]".into(),
+        typed: None,
+        images: [Image { data: id.into(), mime_type: "image/png".into() }].into(),
+        held: false,
+    };
+    let report = TaskResult::Queue(vec![waiting("q1"), waiting("q2")]);
+    assert!(report.returns_words(), "they are in no queue any more");
+    stage.input(Msg::Report(report));
+    assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
+    assert_eq!(
+        stage.app.editor.pictures().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        ["q1", "q2"]
+    );
+}
+
+#[test]
+fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
+    let mut stage = Stage::new(80, 24);
+    stage.actions.clear();
+    let actions = {
+        stage.input(Msg::Paste("/tmp/shot.png".into()));
+        std::mem::take(&mut stage.actions)
+    };
+    let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
+    stage.app.refused(action.clone());
+    assert_eq!(stage.app.editor.text(), "/tmp/shot.png");
+}
+
+#[test]
+fn what_is_pasted_into_a_search_cannot_turn_the_line_around() {
+    let mut stage = Stage::new(80, 24);
+    stage.control('f');
+    stage.input(Msg::Paste("\u{202e}txt".into()));
+    assert!(stage.screen().contains("/ <U+202E>txt"), "{}", stage.screen());
+}
+
+#[test]
+fn a_search_has_enter_and_esc_also_while_a_message_that_waits_is_edited() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.one_waits();
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.control('f');
+    stage.type_text("lexer");
+    stage.key(KeyCode::Enter);
+    assert!(stage.app.queue.is_editing(), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.queue.is_editing() && stage.app.moving.search.is_none());
+    assert_eq!(stage.app.editor.text(), "then run the suite");
+}
+
+#[test]
+fn what_may_complete_the_text_has_esc_and_enter_before_the_message_that_is_edited() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.one_waits();
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.control('u');
+    stage.type_text("/mod");
+    assert!(!stage.app.complete.offers().is_empty());
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.queue.is_editing() && stage.app.complete.offers().is_empty());
+    stage.type_text("e");
+    stage.key(KeyCode::Tab);
+    assert_eq!((stage.app.editor.text().trim_end(), stage.app.queue.is_editing()), ("/model", true));
+}
+
+#[test]
+fn a_chosen_block_takes_no_key_of_the_next_message() {
+    let mut stage = Stage::new(80, 24);
+    steered(&mut stage);
+    stage.screen();
+    stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
+    stage.type_text("yes");
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("yes".into()))));
+    assert_eq!(stage.key(KeyCode::Char('c')), []);
+    assert_eq!(stage.app.editor.text(), "c");
+}
+
+#[test]
+fn a_chosen_block_takes_no_letter_of_a_text_that_comes_at_once() {
+    let mut stage = Stage::new(80, 24);
+    steered(&mut stage);
+    stage.screen();
+    stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
+    let first = stage.app.transcript.focus();
+    assert_eq!(stage.typed_at_once("kk"), []);
+    assert!(
+        stage.app.transcript.focus().is_some() && stage.app.transcript.focus() != first,
+        "a key held down"
+    );
+    assert_eq!(stage.typed_at_once("check"), []);
+    assert_eq!(stage.app.editor.text(), "check");
+}
+
+#[test]
+fn a_drag_that_ends_under_a_list_is_over() {
+    let mut stage = Stage::new(80, 24);
+    for nth in 0..20 {
+        stage.user(&format!("prompt {nth}"));
+        stage.answer(vec![text("an answer")]);
+    }
+    stage.button(MouseEventKind::Down(MouseButton::Left), (5, 8));
+    stage.button(MouseEventKind::Drag(MouseButton::Left), (5, 0));
+    assert!(stage.app.wants_ticks());
+    stage.control('l');
+    let before = stage.app.transcript.place();
+    stage.wait(100);
+    stage.screen();
+    assert_eq!(stage.app.transcript.place(), before, "nothing moves beneath the list");
+    stage.button(MouseEventKind::Up(MouseButton::Left), (5, 0));
+    stage.key(KeyCode::Esc);
+    assert!(!stage.app.wants_ticks());
+}
+
+#[test]
+fn what_completes_a_prompt_of_earlier_times_keeps_no_arrow_from_the_one_before() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.editor.remember("/t");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "/t");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt");
+    stage.key(KeyCode::Down);
+    stage.type_text("r");
+    assert!(!stage.app.complete.offers().is_empty(), "changed, it is a text like any other");
+}
+
+#[test]
+fn what_another_editor_made_of_the_text_is_completed_anew() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/mod");
+    assert_eq!(stage.control('g'), [Action::Own(TerminalAction::EditElsewhere("/mod".into()))]);
+    stage.input(Msg::Report(TaskResult::Edited("hello".into())));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("hello".into()))));
+}
+
+#[test]
+fn a_command_that_was_not_run_comes_back_as_one() {
+    let mut stage = Stage::new(80, 24);
+    for line in ["!ls", "!!ls", "ls"] {
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        let Some(Action::Say(say)) = actions.last() else { panic!("{actions:?}") };
+        assert_eq!(say.typed(), Some(line.to_owned().into()));
+    }
+}
+
+#[test]
+fn what_nobody_takes_is_a_draft_again() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("half");
+    stage.app.refused(Action::Say(Submit::Steer("whole".into())));
+    assert_eq!(stage.app.editor.text(), "whole\n\nhalf");
+}
+
+#[test]
+fn an_order_that_nobody_takes_loses_no_message() {
+    let item = |id: &str, text: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: text.into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let removed = |text: &str| crate::queue::RemovedMessages { item: item("q1", text), place: 0 };
+    let mut stage = Stage::new(80, 24);
+    stage.app.refused(Action::Queue(QueueAction::PutBack(vec![removed("one"), removed("two")])));
+    assert_eq!(stage.app.editor.text(), "one\n\ntwo");
+    stage.app.refused(Action::Queue(QueueAction::Edit(
+        "q1".into(),
+        "otherwise".into(),
+        AfterQueueEdit::Stays,
+    )));
+    assert!(stage.app.editor.text().starts_with("otherwise"));
+}
+
+#[test]
+fn a_picture_cannot_slip_out_of_a_message_by_halves() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
+    stage.control('w');
+    assert_eq!(stage.app.editor.text(), "");
+    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    stage.control('a');
+    stage.type_text("see ");
+    stage.key(KeyCode::Left);
+    stage.press(KeyCode::Char('d'), KeyModifiers::ALT);
+    assert_eq!(stage.app.editor.text(), "see ");
+}
+
+#[test]
+fn a_message_that_waits_takes_no_picture_that_would_not_go_with_it() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.one_waits();
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    assert_eq!(stage.app.editor.text(), "then run the suite");
+    assert!(stage.screen().contains("no picture"), "{}", stage.screen());
+}
+
+#[test]
+fn a_draft_has_no_sign_of_a_picture_that_is_gone_by_then() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("look:");
+    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    stage.type_text("what is it");
+    assert_eq!(stage.app.unsent(), "look: what is it");
+}
+
+#[test]
+fn a_prompt_of_earlier_times_has_what_was_pasted_into_it() {
+    let mut stage = Stage::new(80, 24);
+    let pasted = "one line\n".repeat(9);
+    stage.input(Msg::Paste(pasted.clone()));
+    stage.key(KeyCode::Enter);
+    stage.input(Msg::Paste("another\n".repeat(9)));
+    stage.control('c');
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.expanded(), pasted);
+}
+
+/// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be drawn.
+#[test]
+fn no_order_of_keys_and_events_makes_it_fall_over() {
+    let keys = [
+        KeyCode::Esc,
+        KeyCode::Enter,
+        KeyCode::Tab,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+    ];
+    let letters: Vec<char> = "abcdefghijklmnopqrtuvwyxD/@?!~.é日 \\\u{301}".chars().collect();
+    let modifiers = [KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::ALT, KeyModifiers::SHIFT];
+    let mut seed = 7_u64;
+    let mut random = move |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(seed >> 33).unwrap() % below
+    };
+    for round in 0..8 {
+        let mut stage = Stage::new(80, 24);
+        if round % 2 == 0 {
+            at_work(&mut stage)
+        } else {
+            steered(&mut stage)
+        }
+        for _ in 0..120 {
+            let place = (u16::try_from(random(90)).unwrap(), u16::try_from(random(30)).unwrap());
+            match random(24) {
+                0 => stage.input(Msg::Resize { width: place.0.max(1), height: place.1.max(1) }),
+                1 => stage.one_waits(),
+                2 => stage.asks(),
+                3 => stage.user("a prompt\nof two lines"),
+                4 => stage.answer(vec![text("an *answer*"), call("c9", "bash", serde_json::json!({}))]),
+                5 => stage.text(0, "some **text**\n```\ncode\n"),
+                6 => _ = stage.button(MouseEventKind::Down(MouseButton::Left), place),
+                7 => _ = stage.button(MouseEventKind::Drag(MouseButton::Left), place),
+                8 => _ = stage.button(MouseEventKind::Up(MouseButton::Left), place),
+                9 => _ = stage.button(MouseEventKind::ScrollUp, place),
+                10 => stage.wait(500),
+                11 => stage.input(Msg::Paste("pasted\n".repeat(random(12)))),
+                12 => stage.event(EventKind::queue_update(Vec::<QueueItem>::new())),
+                13 => stage.input(Msg::Report(TaskResult::Attached(picture()))),
+                14..=18 => _ = stage.press(keys[random(keys.len())], modifiers[random(4)]),
+                _ => _ = stage.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),
+            }
+            if random(3) == 0 {
+                stage.screen();
+            }
+        }
+        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
+    }
+}
+
+#[test]
+fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
+    for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("日本 a\tb ");
+        stage.input(Msg::Paste("line\n".repeat(20)));
+        stage.type_text(" after");
+        for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
+            stage.button(MouseEventKind::Down(MouseButton::Left), (column, row));
+            stage.button(MouseEventKind::Up(MouseButton::Left), (column, row));
+            let before = stage.app.editor.before_cursor();
+            assert_eq!(
+                before.contains('['),
+                before.contains(']'),
+                "{width}x{height}, {column} {row}: {before}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_export_that_takes_long_is_told_of_until_it_is_over() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Msg::Report(TaskResult::Began(Job::Export)));
+    stage.wait(199);
+    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
+    assert!(stage.app.wants_ticks());
+    stage.wait(1_001);
+    assert!(stage.screen().contains("exporting the session… 1.2s"), "{}", stage.screen());
+    stage.event(EventKind::AgentStart);
+    assert!(stage.screen().contains(" · exporting the session…"), "{}", stage.screen());
+    stage.input(Msg::Report(TaskResult::Ended(Job::Export)));
+    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
+}

@@ -1,0 +1,262 @@
+//! `/theme`: a list that shows each theme while it is looked at, and what choosing one does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tiller_core::setting::{self, Setting};
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
+use tiller_render::theme::{ColorDepth, RegisteredTheme, ThemeRegistry, is_path, placed};
+use tiller_render::{Line, Role, Span, diff};
+
+use super::super::app::{Action, App, BackgroundJob, ListKind};
+use super::super::block::NoticeLevel;
+use super::super::overlay::Overlay;
+use super::super::picker::{Picker, PickerChoice, PickerItem};
+use super::super::tool_call::one_line;
+use super::{ThemeState, ThemesChanged};
+
+/// The name of the choice that the ground decides.
+const AUTO: &str = "auto";
+
+/// Columns of the sample of a diff: as many as a preview has on a screen that isn't wide.
+const DIFF_COLUMNS: usize = 44;
+
+const DIFF: &str = "@@ -41,3 +41,3 @@\n fn newline(&mut self) {\n-    self.line += 1;\n+    self.line += self.breaks();\n }\n";
+
+const CONVERSATION: &[&[(&str, Role)]] = &[
+    &[("▌ ", Role::Accent), ("count the breaks, not the bytes", Role::User)],
+    &[],
+    &[("Perhaps the lexer skips one.", Role::Thinking)],
+    &[
+        ("It counts them in ", Role::Text),
+        ("newline", Role::Code),
+        (", see ", Role::Text),
+        ("lexer.rs", Role::Link),
+    ],
+    &[("✓ ", Role::Success), ("read_file", Role::Text), ("  src/lexer.rs  212 lines", Role::Muted)],
+    &[("✗ ", Role::Error), ("bash     ", Role::Text), ("  cargo test  exit code 101", Role::Error)],
+    &[("? ", Role::Warning), ("edit_file", Role::Text), ("  may this be changed?", Role::Warning)],
+    &[],
+    &[("What changes", Role::Heading)],
+];
+
+const CODE: &[&[(&str, Role)]] = &[
+    &[("/// Line breaks of one token.", Role::Comment)],
+    &[
+        ("fn ", Role::Keyword),
+        ("breaks", Role::Function),
+        ("(&", Role::Operator),
+        ("self", Role::Keyword),
+        (") -> ", Role::Operator),
+        ("usize", Role::Type),
+        (" {", Role::Operator),
+    ],
+    &[
+        ("    self", Role::Keyword),
+        (".rest.", Role::Text),
+        ("starts_with", Role::Function),
+        ("(", Role::Operator),
+        ("\"\\r\\n\"", Role::String),
+        (") as ", Role::Keyword),
+        ("usize", Role::Type),
+        (" + ", Role::Operator),
+        ("1", Role::Constant),
+    ],
+    &[("}", Role::Operator)],
+];
+
+impl App {
+    /// Offers the themes; the one that is looked at is shown.
+    pub(crate) fn pick_theme(&mut self) -> Vec<Action> {
+        let (items, selected) = offered(&self.place.theme);
+        let mut picker = Picker::waiting_for("themes", ListKind::Themes).previewing();
+        picker.fill(items, selected);
+        self.popups.push(Overlay::Pick(Box::new(picker)));
+        Vec::new()
+    }
+
+    /// Takes the themes as they are known now, in a list that offers them too; says what is wrong with their files.
+    pub(crate) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
+        let ThemesChanged { new, gone, mended } = self.place.theme.restock(library);
+        for problem in gone {
+            self.transcript.overcome(&format!("theme {problem}"));
+        }
+        for problem in new {
+            let hint = "the theme stays as it was until its file is right again";
+            self.say(NoticeLevel::Error, format!("theme {problem}"), Some(hint.to_owned()));
+        }
+        if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
+            self.flash(format!("{} is right again", one_line(&file.to_string_lossy())));
+        }
+        let (items, selected) = offered(&self.place.theme);
+        for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {
+            if let Some(picker) = popup.as_picker() {
+                picker.fill(items.clone(), selected);
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whatever became of the list: a theme is tried on only while there is one.
+    pub(crate) fn mind_theme(&mut self) {
+        if self.place.theme.tried.is_some() && !self.popups.iter().any(Overlay::is_of_themes) {
+            self.place.theme.try_on(None);
+        }
+    }
+
+    /// Shows the theme that is looked at; with none of the list left what was chosen before is shown.
+    pub(crate) fn try_theme(&mut self, choice: Option<&PickerChoice>) {
+        match choice {
+            Some(PickerChoice::Theme(name)) => self.place.theme.try_on(Some(name)),
+            _ => self.place.theme.try_on(None),
+        }
+    }
+
+    /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
+    pub(crate) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
+        let trouble = match self.theme_fit(&setting::THEME, name) {
+            ThemeFit::Known => None,
+            ThemeFit::Unread => {
+                let name = one_line(name);
+                Some(format!("there is no theme {name}; `tiller --theme FILE` brings one of a file"))
+            }
+            ThemeFit::Wrong(trouble) => Some(trouble),
+        };
+        if let Some(trouble) = trouble {
+            self.editor.set_text(&format!("/theme {name}"));
+            self.flash(trouble);
+            return Vec::new();
+        }
+        let name = self.theme_placed(name);
+        self.place.theme.wear(&setting::THEME, &name);
+        if self.place.theme.depth == ColorDepth::None {
+            self.flash(format!("theme {name}; it will show where there are colours"));
+        }
+        vec![Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: name })]
+    }
+}
+
+impl App {
+    /// Wears the theme that one of the settings has now.
+    pub(crate) fn theme_set(&mut self, setting: &Setting, name: &str) {
+        self.place.theme.wear(setting, name);
+    }
+
+    /// What can be done when a setting is to have this value.
+    pub(crate) fn theme_fit(&self, setting: &Setting, wanted: &str) -> ThemeFit {
+        fit(&self.place.theme.library, setting, &self.theme_placed(wanted))
+    }
+
+    fn theme_placed(&self, wanted: &str) -> String {
+        placed(wanted, &self.place.cwd, self.place.home.as_deref())
+    }
+}
+
+/// What can be done when a setting is to name a theme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ThemeFit {
+    /// It can be worn.
+    Known,
+    /// It is a file that nobody has read yet.
+    Unread,
+    /// Nothing, and why.
+    Wrong(String),
+}
+
+/// Whether a setting can name that theme, which is [`placed`].
+pub(crate) fn fit(library: &ThemeRegistry, setting: &Setting, name: &str) -> ThemeFit {
+    if library.find(name).is_some() || name == AUTO && *setting == setting::THEME {
+        return ThemeFit::Known;
+    }
+    if let Some(problem) = problem_of(library, name) {
+        return ThemeFit::Wrong(format!("theme {}", one_line(&problem.to_string())));
+    }
+    if is_path(name) {
+        return ThemeFit::Unread;
+    }
+    let instead = match library.nearest(name) {
+        Some(name) => format!("did you mean {name}?"),
+        None => "/theme lists them".to_owned(),
+    };
+    ThemeFit::Wrong(format!("there is no theme {}; {instead}", one_line(name)))
+}
+
+/// What is wrong with the file of that name, or at that path.
+fn problem_of<'a>(library: &'a ThemeRegistry, name: &str) -> Option<&'a ResourceProblem> {
+    let is_it = |problem: &&ResourceProblem| {
+        problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
+    };
+    library.problems().iter().find(is_it)
+}
+
+/// The setting as one of those that name a theme.
+pub(crate) fn setting_of(setting: &Setting) -> Option<&'static Setting> {
+    [&setting::THEME, &setting::THEME_DARK, &setting::THEME_LIGHT].into_iter().find(|one| *one == setting)
+}
+
+/// What there is to choose from, and which of it is worn.
+fn offered(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
+    let mut items = vec![auto(theme)];
+    items.extend(theme.library.known().map(|known| item(theme, known)));
+    let worn = PickerChoice::Theme(theme.wish.theme.clone());
+    let selected = items.iter().position(|item| item.choice == worn).unwrap_or(0);
+    (items, selected)
+}
+
+/// The names that may be worn, without what makes a list of them dear: the samples.
+pub(crate) fn names(theme: &ThemeState) -> Vec<PickerItem> {
+    let auto = PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
+        .with_note("follows the terminal's ground");
+    let named = |known: &RegisteredTheme| {
+        let name = &known.theme.name;
+        PickerItem::new(name, PickerChoice::Theme(name.clone())).with_note(note(theme, known))
+    };
+    [auto].into_iter().chain(theme.library.known().map(named)).collect()
+}
+
+fn auto(theme: &ThemeState) -> PickerItem {
+    let words = "follows the terminal's ground";
+    PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
+        .with_note(format!("{}{} · {}", worn(theme, AUTO), theme.wish.dark, theme.wish.light))
+        .with_detail(sample(words))
+}
+
+fn item(theme: &ThemeState, known: &RegisteredTheme) -> PickerItem {
+    let name = &known.theme.name;
+    let about = match &known.path {
+        Some(path) => path.display().to_string(),
+        None => "tiller's own".to_owned(),
+    };
+    PickerItem::new(name, PickerChoice::Theme(name.clone()))
+        .with_note(note(theme, known))
+        .with_detail(sample(&about))
+}
+
+/// Whether it is worn, whose it is, and for which ground.
+fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
+    let whose = match known.origin {
+        ResourceOrigin::BuiltIn => String::new(),
+        origin => format!("{origin} · "),
+    };
+    format!("{}{whose}{}", worn(theme, &known.theme.name), known.theme.kind.name())
+}
+
+/// Says of the one that was chosen that it is.
+fn worn(theme: &ThemeState, name: &str) -> &'static str {
+    if theme.wish.theme == name { "now · " } else { "" }
+}
+
+/// Something of everything, in its roles: the preview of a theme is the theme itself. The code is marked by hand, because reading
+/// a grammar would keep a key waiting.
+fn sample(about: &str) -> Vec<Line> {
+    let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
+    lines.extend(CONVERSATION.iter().map(|spans| line(spans)));
+    lines.extend(diff(DIFF, "", DIFF_COLUMNS));
+    lines.push(Line::default());
+    lines.extend(CODE.iter().map(|spans| line(spans)));
+    lines
+}
+
+fn line(spans: &[(&str, Role)]) -> Line {
+    spans.iter().map(|(text, role)| Span::new(*text, *role)).collect::<Vec<_>>().into()
+}

@@ -1,0 +1,81 @@
+//! What is shown beneath a call or a command of the user's own, and how that is to be read.
+
+use tiller_core::ansi::{StyleRun, StyledText};
+use tiller_render::{self as render, Breaks, Indent, Line, LinkSource, Role, wrap};
+
+use super::{MOST_LINES, notes};
+use crate::layout::RenderContext;
+
+/// A text and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ToolOutputBlock<'a> {
+    /// What a command printed, and where it is coloured.
+    Printed(&'a str, &'a [StyleRun]),
+    /// What a tool answered: a file, a page. Nothing in it is obeyed.
+    Literal(&'a str),
+}
+
+impl<'a> ToolOutputBlock<'a> {
+    /// What a command printed.
+    pub(crate) fn of(printed: &'a StyledText) -> Self {
+        Self::Printed(&printed.text, &printed.strokes)
+    }
+
+    pub(super) const fn text(self) -> &'a str {
+        match self {
+            Self::Printed(text, _) | Self::Literal(text) => text,
+        }
+    }
+
+    /// The same of a text that is its beginning.
+    pub(super) const fn with_text<'b>(self, text: &'b str) -> ToolOutputBlock<'b>
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Printed(_, strokes) => ToolOutputBlock::Printed(text, strokes),
+            Self::Literal(_) => ToolOutputBlock::Literal(text),
+        }
+    }
+
+    /// Without the blank lines at its end.
+    pub(super) fn trimmed(self) -> Self {
+        self.with_text(notes::trimmed(self.text()))
+    }
+
+    /// Its last `most` lines, and of those no more than about so many bytes.
+    pub(super) fn last_lines(self, most: usize, bytes: usize, ctx: &RenderContext) -> Vec<Line> {
+        let text = self.text();
+        let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+        // A character has at most four bytes.
+        let by_bytes = text.ceil_char_boundary(text.len().saturating_sub(bytes.saturating_mul(4)));
+        let from = by_lines.max(by_bytes);
+        match self {
+            Self::Printed(..) => ToolOutputBlock::of(&self.printed().end_from(from)).lines(ctx),
+            Self::Literal(text) => Self::Literal(&text[from..]).lines(ctx),
+        }
+    }
+
+    /// Its lines, wrapped to stand beneath a call.
+    pub(super) fn lines(self, ctx: &RenderContext) -> Vec<Line> {
+        let lines = match self.trimmed() {
+            output @ ToolOutputBlock::Printed(..) => render::command_output(&output.printed(), Role::Muted),
+            ToolOutputBlock::Literal(text) => render::literal(text, Role::Muted),
+        };
+        let skipped = lines.len().saturating_sub(MOST_LINES);
+        let width = ctx.width.saturating_sub(4).max(1);
+        let wrapped = |line: Line| {
+            let spans = render::linked(line.spans, LinkSource::AsItIs);
+            wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
+        };
+        lines.into_iter().skip(skipped).flat_map(wrapped).collect()
+    }
+
+    fn printed(self) -> StyledText {
+        let strokes = match self {
+            Self::Printed(_, strokes) => strokes.to_vec(),
+            Self::Literal(_) => Vec::new(),
+        };
+        StyledText { text: self.text().to_owned(), strokes }
+    }
+}

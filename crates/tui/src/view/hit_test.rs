@@ -1,0 +1,78 @@
+//! What lies at a place of the screen: rows that can be chosen, and lists that the wheel moves.
+
+use ratatui::layout::{Position, Rect};
+
+use super::super::app::App;
+use super::super::overlay::Overlay;
+use super::{ScreenAreas, list, prompt, queue};
+
+/// A row that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HitRow {
+    /// Of the list that lies over the transcript: its line among so many on the screen.
+    Popup { line: usize, height: usize },
+    /// Of what may complete the text: its line among those on the screen.
+    Offer(usize),
+    /// Of the messages that wait: its number in the order of their delivery.
+    Waiting(usize),
+}
+
+/// What the wheel moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScrollTarget {
+    Popup,
+    Offers,
+    Waiting,
+    Transcript,
+}
+
+impl HitRow {
+    /// The row there; `None` where there is nothing to choose.
+    pub(crate) fn at(app: &App, place: Position) -> Option<Self> {
+        let areas = ScreenAreas::of(app);
+        match app.popups.last() {
+            Some(Overlay::Pick(picker)) => {
+                let (width, height) = app.place.size;
+                let area = Rect::new(0, 0, width, height.saturating_sub(areas.footer.height));
+                let rows = list::rows(picker, area, &app.place.keymap);
+                let line = line_of(rows, place)?;
+                let height = usize::from(rows.height);
+                picker.has_line(line, height).then_some(Self::Popup { line, height })
+            }
+            Some(Overlay::Tree(tree)) => {
+                let rows = tree.rows_area(app.place.size);
+                let (line, height) = (line_of(rows, place)?, usize::from(rows.height));
+                tree.has_line(line).then_some(Self::Popup { line, height })
+            }
+            Some(Overlay::Read(_)) => None,
+            None => {
+                let has_offer = |line: &usize| app.complete.has_line(*line, prompt::most_offers(app));
+                let offer = line_of(areas.completion, place).filter(has_offer);
+                let height = usize::from(areas.queue.height);
+                let waiting = || queue::waiting_at(app, height, line_of(areas.queue, place)?);
+                offer.map(Self::Offer).or_else(|| waiting().map(Self::Waiting))
+            }
+        }
+    }
+}
+
+impl ScrollTarget {
+    /// What a wheel moves that is turned there: what may complete the text, and the messages that wait while the keys are theirs.
+    pub(crate) fn at(app: &App, place: Position) -> Self {
+        let areas = ScreenAreas::of(app);
+        if !app.popups.is_empty() {
+            Self::Popup
+        } else if areas.completion.contains(place) {
+            Self::Offers
+        } else if app.queue.has_keys() && areas.queue.contains(place) {
+            Self::Waiting
+        } else {
+            Self::Transcript
+        }
+    }
+}
+
+/// Which line of an area a place is on, if it is in it.
+fn line_of(area: Rect, place: Position) -> Option<usize> {
+    area.contains(place).then(|| usize::from(place.y - area.y))
+}

@@ -1,0 +1,170 @@
+//! Command lines that look like a subcommand and are none: `tiller doctor`, `tiller mcp list`, `tiller sesions list`.
+//!
+//! A prompt is sent to a model, which costs money and may run things. So one or two plain words whose first is in [`WORDS`], or is
+//! a slip of a command of tiller's own, are refused, and so is a longer line that begins with a slip and a word that follows that
+//! command. An argument with a blank in it, as a prompt in quotes, is never a plain word; `--` sends anything.
+
+use anyhow::anyhow;
+use clap::{Command, CommandFactory};
+
+use super::CliFailure;
+use super::args::CliArgs;
+use super::wiring::PUBLIC;
+use crate::suggest;
+
+/// Subcommands of this and similar programs, each with what tiller has instead.
+const WORDS: &[(&str, Option<&str>)] = &[
+    ("agent", None),
+    ("agents", None),
+    ("auth", Some("tiller login")),
+    ("chat", Some("tiller")),
+    ("completion", Some("tiller completions SHELL")),
+    ("config", Some("tiller settings")),
+    ("configure", Some("tiller settings")),
+    ("continue", Some("tiller -c")),
+    ("doctor", None),
+    ("exec", Some("tiller -p \"PROMPT\"")),
+    ("export", Some("tiller sessions export")),
+    ("extensions", None),
+    ("hook", None),
+    ("hooks", None),
+    ("import", Some("tiller sessions import")),
+    ("init", None),
+    ("install", None),
+    ("list", Some("tiller sessions list")),
+    ("mcp", None),
+    ("model", Some("tiller models")),
+    ("permissions", None),
+    ("plugin", None),
+    ("plugins", None),
+    ("policy", None),
+    ("resume", Some("tiller -r")),
+    ("run", Some("tiller -p \"PROMPT\"")),
+    ("serve", Some("tiller --mode rpc")),
+    ("server", Some("tiller --mode rpc")),
+    ("session", Some("tiller sessions")),
+    ("skills", None),
+    ("stats", Some("tiller sessions show --stats ID")),
+    ("status", None),
+    ("themes", None),
+    ("tools", None),
+    ("uninstall", None),
+    ("update", None),
+    ("upgrade", None),
+    ("version", Some("tiller --version")),
+    ("whoami", Some("tiller login")),
+];
+
+/// Shortest command whose slips are noticed: of shorter ones too many words are one letter away.
+const SHORTEST: usize = 4;
+
+/// Most words of a line that is refused for its first word alone.
+const MOST: usize = 2;
+
+/// A line that is refused.
+#[derive(Debug, PartialEq, Eq)]
+struct TypoRefusal {
+    /// The command line to use instead.
+    instead: Option<String>,
+}
+
+/// Refuses words that were plainly meant as a command.
+pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
+    let Some(TypoRefusal { instead }) = refusal(words) else { return Ok(()) };
+    let meant = instead.map(|instead| format!("; did you mean `{instead}`?")).unwrap_or_default();
+    let what = anyhow!("there is no command `{}`{meant}", words[0]);
+    let hint = format!(
+        "`tiller -- {}` sends it to the model as a prompt; `tiller --help` lists the commands",
+        words.join(" ")
+    );
+    Err(CliFailure::usage(what).hint(hint))
+}
+
+fn refusal(words: &[String]) -> Option<TypoRefusal> {
+    let (first, rest) = words.split_first()?;
+    let is_short = words.len() <= MOST && words.iter().all(|word| is_plain(word));
+    let word = first.to_lowercase();
+    if is_short && let Some((_, instead)) = WORDS.iter().find(|(known, _)| *known == word) {
+        return Some(TypoRefusal { instead: instead.map(str::to_owned) });
+    }
+    let all = CliArgs::command();
+    let mut commands = all.get_subcommands().filter(|command| command.get_name().len() >= SHORTEST);
+    let command = commands.find(|command| suggest::is_slip(&word, command.get_name()))?;
+    let is_followed = rest.first().is_some_and(|second| follows(command, second));
+    let instead = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
+    (is_short || is_followed)
+        .then(|| TypoRefusal { instead: Some(format!("tiller {}", instead.collect::<Vec<_>>().join(" "))) })
+}
+
+/// Tells a word as subcommands and their arguments are: no blanks, no `@FILE`, no punctuation of a sentence.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:".contains(c))
+}
+
+fn follows(command: &Command, word: &str) -> bool {
+    let takes_provider = command.get_arguments().any(|argument| argument.get_id() == "provider");
+    command.get_subcommands().any(|verb| verb.get_name() == word) || takes_provider && PUBLIC.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn refuse_line_that_looks_like_a_subcommand() {
+        for (line, instead) in [
+            ("doctor", None),
+            ("Doctor", None),
+            ("mcp list", None),
+            ("update", None),
+            ("config set", Some("tiller settings")),
+            ("serve", Some("tiller --mode rpc")),
+            ("version", Some("tiller --version")),
+            ("sesions", Some("tiller sessions")),
+            ("model opus", Some("tiller models")),
+            ("sesions lst", Some("tiller sessions lst")),
+            ("session search the parser", Some("tiller sessions search the parser")),
+            ("sessoins list", Some("tiller sessions list")),
+            ("logn anthropic", Some("tiller login anthropic")),
+        ] {
+            let expected = TypoRefusal { instead: instead.map(str::to_owned) };
+            assert_eq!(refusal(&words(line)), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn refuse_lets_prompts_pass() {
+        for line in [
+            "session handling is broken",
+            "login fails with a timeout",
+            "sections list",
+            "list all sessions",
+            "setting up the tests",
+            "update the docs",
+            "why?",
+            "map",
+            "run @tests.md",
+            "explain",
+        ] {
+            assert_eq!(refusal(&words(line)), None, "{line}");
+        }
+        for quoted in ["update the docs", "doctor who", "mcp list"] {
+            assert_eq!(refusal(&[quoted.to_owned()]), None, "{quoted}");
+        }
+        assert_eq!(refusal(&[]), None);
+    }
+
+    #[test]
+    fn refuse_words_are_no_commands_and_sorted() {
+        let all = CliArgs::command();
+        let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for command in all.get_subcommands() {
+            assert!(!names.contains(&command.get_name()), "{} is a command now", command.get_name());
+        }
+    }
+}

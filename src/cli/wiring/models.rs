@@ -1,0 +1,256 @@
+//! Who can be asked, and who is asked first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use secrecy::SecretString;
+
+use crate::agent::{FirstModel, ModelChoice, ProviderChange};
+use crate::cli::args::CliArgs;
+use crate::cli::frontend::FrontEnd;
+use crate::cli::{CliFailure, USAGE};
+use crate::config::{self, Config};
+use crate::message::ThinkingLevel;
+use crate::provider::anthropic::{self, Anthropic};
+use crate::provider::demo::{self, Demo};
+use crate::provider::openai_chat::{self, OpenAiChat};
+use crate::provider::scripted::{self, Scripted};
+use crate::provider::{
+    Endpoint, FactSource, Model, ModelError, ModelFacts, Provider, ProviderError, ProviderRegistry, Timeouts,
+    catalog,
+};
+use crate::setting;
+use crate::unit::Tokens;
+
+/// The same providers with what is cycled through. Warns of providers with wrong settings and patterns without a match.
+pub(super) fn scoped(
+    mut providers: ProviderRegistry,
+    config: &Config,
+    notices: &mut Vec<String>,
+) -> ProviderRegistry {
+    notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} can't be used: {reason}")));
+    let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
+    notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
+    providers
+}
+
+/// Who can be asked: providers with a key, the script that was named, and the demo when it was named or nobody else is
+/// there.
+pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<ProviderRegistry, CliFailure> {
+    let mut providers = ProviderRegistry::default();
+    if let Some(window) = config.settings.count(&setting::WINDOW) {
+        providers.assume_window(Tokens(window));
+    }
+    let named = config.settings.text(&setting::PROVIDER);
+    if arguments.model.api_key.is_some() && named.is_none() {
+        return Err(
+            CliFailure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
+        );
+    }
+    for name in PUBLIC {
+        match make_public(arguments, config, name) {
+            Ok(ProviderChange::Open(provider, models)) => providers.add(provider, models),
+            Ok(ProviderChange::Shut { provider, key_name }) => {
+                providers.lock(&provider, key_name, catalog::known(&provider));
+            }
+            Err(error) => providers.reject(&error, catalog::known(name)),
+        }
+    }
+    if named == Some(scripted::NAME) {
+        let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
+            CliFailure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
+        })?;
+        let script = Scripted::load(path.as_ref()).map_err(CliFailure::usage)?;
+        let facts = vec![script.facts()];
+        providers.add(Arc::new(script), facts);
+    }
+    if providers.is_empty() || named == Some(demo::NAME) {
+        providers.add(Arc::new(Demo), vec![Demo::facts()]);
+    }
+    Ok(providers)
+}
+
+/// The providers that everybody can have a key of.
+pub(in crate::cli) const PUBLIC: [&str; 2] = ["anthropic", "openai"];
+
+/// One of these as it can be asked now, or that it can't.
+pub(in crate::cli) fn public(
+    arguments: &CliArgs,
+    config: &Config,
+    name: &'static str,
+) -> Result<ProviderChange, CliFailure> {
+    make_public(arguments, config, name).map_err(CliFailure::usage)
+}
+
+fn make_public(
+    arguments: &CliArgs,
+    config: &Config,
+    name: &'static str,
+) -> Result<ProviderChange, ProviderError> {
+    let models = catalog::known(name);
+    let base_url = if name == "anthropic" { anthropic::BASE_URL } else { openai_chat::BASE_URL };
+    let Some(endpoint) = endpoint(arguments, config, name, base_url) else {
+        return Ok(ProviderChange::Shut { provider: name.to_owned(), key_name: config::key_name(name) });
+    };
+    let provider: Arc<dyn Provider> = if name == "anthropic" {
+        Arc::new(Anthropic::new(endpoint)?)
+    } else {
+        Arc::new(OpenAiChat::new(endpoint)?)
+    };
+    Ok(ProviderChange::Open(provider, models))
+}
+
+/// Where a provider is, if there is a key for it or a server of the user's own.
+fn endpoint(arguments: &CliArgs, config: &Config, provider: &str, base_url: &str) -> Option<Endpoint> {
+    let named = config.settings.text(&setting::PROVIDER) == Some(provider);
+    let typed = arguments.model.api_key.as_ref().filter(|_| named);
+    let access = config.access(provider);
+    let server = access.as_ref().and_then(|access| access.base_url.as_deref());
+    let mut endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let seconds = |setting| config.settings.count(setting).map(Duration::from_secs);
+    let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
+    endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
+    endpoint.timeouts.stall = seconds(&setting::REQUEST_STALL_S).unwrap_or(stall);
+    let key = typed.map(|key| SecretString::from(key.clone()));
+    match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
+        Some(key) => Some(endpoint.with_key(key)),
+        None => access.map(|_| endpoint),
+    }
+}
+
+/// The models that can be named.
+pub(in crate::cli) struct ModelList {
+    pub(in crate::cli) providers: ProviderRegistry,
+    /// The model of the settings, where the catalog lacks it.
+    pub(in crate::cli) configured: Option<ModelFacts>,
+}
+
+/// Lists the models of the catalog and of the configured providers.
+pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
+    let providers = providers(arguments, config)?;
+    let words = config.settings.text(&setting::MODEL);
+    let found = words.and_then(|words| match config.settings.text(&setting::PROVIDER) {
+        Some(provider) => in_provider(&providers, provider, words).ok().map(|(model, ..)| model),
+        None => providers.find(words).ok().map(|found| found.model),
+    });
+    let configured = found.map(|model| (*model.facts).clone());
+    Ok(ModelList { providers, configured })
+}
+
+/// The model to begin with.
+pub(super) struct SelectedModel {
+    pub(super) first: FirstModel,
+    /// What is assumed of it.
+    pub(super) notice: Option<String>,
+}
+
+pub(super) fn model(
+    arguments: &CliArgs,
+    config: &Config,
+    providers: &ProviderRegistry,
+    front: FrontEnd,
+) -> Result<SelectedModel, CliFailure> {
+    let provider = config.settings.text(&setting::PROVIDER);
+    let words = config.settings.text(&setting::MODEL);
+    let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
+    let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
+    let level_on_flags = arguments.model.thinking.is_some();
+    if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
+        return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
+    }
+    let (model, level, known) = match (provider, words) {
+        (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
+        (None, Some(words)) => {
+            let found = providers.find(words).map_err(not_found)?;
+            (found.model, found.thinking, found.known)
+        }
+        (None, None) if providers.is_scoped() => first_listed(providers, front)?,
+        (provider, None) => (first(providers, provider, front)?, None, FactSource::Known),
+    };
+    let thinking = level.or_else(|| config.settings.text(&setting::THINKING).and_then(ThinkingLevel::parse));
+    let thinking = model.facts.clamp(thinking.unwrap_or_default());
+    let notice = (known == FactSource::Assumed).then(|| {
+        format!(
+            "{} is not in the catalogue: assuming a window of {} (setting window) and answers of {} tokens, and no prices",
+            model.reference(),
+            model.facts.window,
+            model.facts.max_output
+        )
+    });
+    let thinking_choice = if level_on_flags { ModelChoice::Caller } else { choice };
+    Ok(SelectedModel { first: FirstModel { model, thinking, choice, thinking_choice }, notice })
+}
+
+/// A model of one provider: a part of a listed id, or any id at all.
+fn in_provider(
+    providers: &ProviderRegistry,
+    provider: &str,
+    words: &str,
+) -> Result<(Model, Option<ThinkingLevel>, FactSource), CliFailure> {
+    if provider == scripted::NAME {
+        let (model, known) = providers.find_in(provider, words).map_err(CliFailure::usage)?;
+        return Ok((model, None, known));
+    }
+    let prefix = format!("{provider}/");
+    let full = if words.starts_with(&prefix) { words.to_owned() } else { format!("{prefix}{words}") };
+    let found = providers.find(&full).map_err(CliFailure::usage)?;
+    Ok((found.model, found.thinking, found.known))
+}
+
+/// Where nothing else is said, the first of the models that are cycled through.
+fn first_listed(
+    providers: &ProviderRegistry,
+    front: FrontEnd,
+) -> Result<(Model, Option<ThinkingLevel>, FactSource), CliFailure> {
+    match providers.scoped().into_iter().next() {
+        Some(scoped) => Ok((scoped.model, scoped.thinking, FactSource::Known)),
+        None => Ok((first(providers, None, front)?, None, FactSource::Known)),
+    }
+}
+
+fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) -> Result<Model, CliFailure> {
+    let models = providers.models();
+    let fits = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
+    let model = models.iter().find(fits).cloned();
+    match model {
+        Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
+            let nobody = || connect(CliFailure::usage(anyhow!("there is no model to ask")));
+            Err(misconfigured(providers, None).unwrap_or_else(nobody))
+        }
+        Some(model) => Ok(model),
+        None => Err(CliFailure::usage(anyhow!("which model? --model names one"))),
+    }
+}
+
+/// The error of a provider whose settings are wrong: of this one, or of any.
+fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option<CliFailure> {
+    let mut rejected = providers.misconfigured();
+    let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
+    Some(CliFailure::usage(anyhow!("{name} can't be used: {reason}")))
+}
+
+fn no_provider(provider: &str) -> CliFailure {
+    let name = provider.to_uppercase();
+    match provider {
+        "anthropic" | "openai" => CliFailure::usage(anyhow!("there is no key for {provider}"))
+            .hint(format!("`tiller login {provider}` keeps one; {name}_API_KEY or --api-key gives one")),
+        other => CliFailure::usage(anyhow!("there is no provider `{other}`"))
+            .hint("providers are anthropic, openai, scripted and demo"),
+    }
+}
+
+/// An error that names the missing key needs no hint.
+fn not_found(error: ModelError) -> CliFailure {
+    match error {
+        ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => CliFailure::usage(error),
+        ModelError::Unknown { .. } | ModelError::NoProvider { .. } => connect(CliFailure::usage(error)),
+    }
+}
+
+/// How to come by a model.
+const CONNECT: &str = "`tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo";
+
+fn connect(failure: CliFailure) -> CliFailure {
+    CliFailure { code: USAGE, ..failure.hint(CONNECT) }
+}

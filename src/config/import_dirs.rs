@@ -1,0 +1,50 @@
+//! Where other programs keep the logs of their sessions.
+
+use std::path::PathBuf;
+
+use super::{ConfigError, Environment};
+
+/// Folders of other programs' logs, by program. They need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportDirs {
+    /// Claude Code's.
+    pub claude: Vec<PathBuf>,
+    /// Codex's, those that were put away among them.
+    pub codex: Vec<PathBuf>,
+    /// Pi's.
+    pub pi: Vec<PathBuf>,
+}
+
+impl ImportDirs {
+    /// Goes by the variables that the programs themselves go by: `CLAUDE_CONFIG_DIR`, `CODEX_HOME`,
+    /// `PI_CODING_AGENT_DIR`.
+    pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
+        let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
+        let folder = |variable: &str, fallback: &str| {
+            let named = environment.value(variable).map(PathBuf::from);
+            named.or_else(|| home.as_ref().map(|home| home.join(fallback))).ok_or(ConfigError::NoHome)
+        };
+        let codex = folder("CODEX_HOME", ".codex")?;
+        Ok(Self {
+            claude: vec![folder("CLAUDE_CONFIG_DIR", ".claude")?.join("projects")],
+            codex: vec![codex.join("sessions"), codex.join("archived_sessions")],
+            pi: vec![folder("PI_CODING_AGENT_DIR", ".pi/agent")?.join("sessions")],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_looked_for_where_it_looks_itself() {
+        let logs = ImportDirs::find(&Environment::from([("HOME", "/h"), ("CODEX_HOME", "/c")])).unwrap();
+        let expected = ImportDirs {
+            claude: vec!["/h/.claude/projects".into()],
+            codex: vec!["/c/sessions".into(), "/c/archived_sessions".into()],
+            pi: vec!["/h/.pi/agent/sessions".into()],
+        };
+        assert_eq!(logs, expected);
+    }
+}

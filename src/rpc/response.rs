@@ -1,0 +1,88 @@
+//! Answers to commands, as lines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::id::Id;
+
+/// What a command came to: nothing to say, data, or why not.
+pub(super) type ResponseOutcome = Result<Option<Box<RawValue>>, String>;
+
+/// An answer to one command.
+#[derive(Debug)]
+pub(super) struct ResponseBody {
+    /// The command's id, if it has one, as it was given.
+    pub(super) id: Option<Id>,
+    /// The command; `parse` for a line that is none.
+    pub(super) command: String,
+    pub(super) outcome: ResponseOutcome,
+}
+
+#[derive(Serialize)]
+struct Response<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a Id>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    command: &'a str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl ResponseBody {
+    pub(super) fn write_line(&self, out: &mut impl Write) -> io::Result<()> {
+        let (data, error) = match &self.outcome {
+            Ok(data) => (data.as_deref(), None),
+            Err(error) => (None, Some(error.as_str())),
+        };
+        let response = Response {
+            id: self.id.as_ref(),
+            kind: "response",
+            command: &self.command,
+            success: self.outcome.is_ok(),
+            data,
+            error,
+        };
+        serde_json::to_writer(&mut *out, &response)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// Data for an answer.
+pub(super) fn data(value: &impl Serialize) -> ResponseOutcome {
+    to_raw_value(value).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line(id: Option<Value>, outcome: ResponseOutcome) -> Value {
+        let mut out = Vec::new();
+        let id = id.map(Id::from);
+        ResponseBody { id, command: "fork".into(), outcome }.write_line(&mut out).unwrap();
+        assert_eq!(out.pop(), Some(b'\n'));
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn an_answer_says_whose_it_is_and_what_came_of_it() {
+        let answer = |rest: Value| {
+            let mut whole = json!({"type": "response", "command": "fork"});
+            whole.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            whole
+        };
+        assert_eq!(line(None, Ok(None)), answer(json!({"success": true})));
+        let null = data(&Value::Null);
+        assert_eq!(line(Some(7.into()), null), answer(json!({"id": 7, "success": true, "data": null})));
+        let failed = line(Some("a".into()), Err("no".into()));
+        assert_eq!(failed, answer(json!({"id": "a", "success": false, "error": "no"})));
+    }
+}
