@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::files::{self, CONFIG_LIMIT};
 use crate::protected_path::{ProtectedPaths, home_names};
+use crate::provider::descriptor::ProviderDescriptor;
 use crate::setting::{
     self, InvalidSetting, Setting, SettingScope, SettingSource, SettingValue, Settings, TABLE,
 };
@@ -262,10 +263,10 @@ impl Config {
     /// The key and server of a provider, by the names it uses itself (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`), else the key
     /// in `auth.json`. One of them is enough.
     #[must_use]
-    pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
-        let key = self.environment.value(&key_name(provider)).map(|key| SecretString::from(key.to_owned()));
-        let key = key.or_else(|| self.keys.get(provider).cloned());
-        let base_url = self.base_url(provider);
+    pub fn access(&self, provider: &ProviderDescriptor) -> Option<ConfigAccess> {
+        let key = self.environment.value(provider.key_variable).map(|key| SecretString::from(key.to_owned()));
+        let key = key.or_else(|| self.keys.get(provider.name).cloned());
+        let base_url = self.environment.value(provider.base_url_variable).map(str::to_owned);
         (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
     }
 
@@ -278,12 +279,6 @@ impl Config {
             return Some(file.map_or(KeySource::Variable, KeySource::EnvFile));
         }
         self.keys.contains_key(provider).then_some(KeySource::AuthFile)
-    }
-
-    /// The server of a provider, if it isn't the provider's own.
-    fn base_url(&self, provider: &str) -> Option<String> {
-        let name = format!("{}_BASE_URL", provider.to_uppercase());
-        self.environment.value(&name).map(str::to_owned)
     }
 
     /// Where other programs keep their logs.
@@ -817,7 +812,13 @@ mod tests {
     }
 
     fn key(config: &Config, provider: &str) -> String {
-        config.access(provider).unwrap().key.unwrap().expose_secret().to_owned()
+        config
+            .access(ProviderDescriptor::find(provider).unwrap())
+            .unwrap()
+            .key
+            .unwrap()
+            .expose_secret()
+            .to_owned()
     }
 
     #[test]
@@ -827,7 +828,6 @@ mod tests {
         let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
         assert_eq!(key(&config, "openai"), "environment");
         assert_eq!(key(&config, "anthropic"), "file");
-        assert!(config.access("gemini").is_none());
     }
 
     #[test]

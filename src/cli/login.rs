@@ -12,7 +12,7 @@ use super::args::CliArgs;
 use super::run::RunInput;
 use super::stdout::say;
 use super::trust::{self, TrustPrompt};
-use super::wiring::{self, PUBLIC};
+use super::wiring;
 use super::{CliFailure, DONE, INTERRUPTED};
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
@@ -20,6 +20,7 @@ use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key
 use crate::plain::EchoGuard;
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
+use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
 use crate::setting;
 use crate::tui::ProviderKey;
 
@@ -34,10 +35,10 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
     let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
     let keyring = Keyring { arguments, project: project.as_ref() };
     let name = match provider {
-        Some(typed) => known(typed)?,
+        Some(typed) => known(typed)?.name,
         None => {
             let list = keyring.holders(&config).iter().map(row).collect::<String>();
-            let example = PUBLIC[0];
+            let example = PROVIDERS[0].name;
             say(&format!("{list}\n`tiller login {example}` asks for a key, or reads one from stdin.\n"))?;
             return Ok(DONE);
         }
@@ -84,7 +85,7 @@ pub(super) fn desk(arguments: &Arc<CliArgs>, project: Option<&Project>) -> Crede
 /// Returns the sources of providers' keys in words, for the first screen of a session whose model is of one of them.
 pub(super) fn key_sources(given: &RunInput, in_use: &str) -> Vec<ProviderKey> {
     let keyring = Keyring { arguments: &given.arguments, project: given.project.as_ref() };
-    let mut providers = PUBLIC.to_vec();
+    let mut providers: Vec<&str> = descriptor::names().collect();
     if !providers.contains(&in_use) {
         providers.push(in_use);
     }
@@ -114,7 +115,7 @@ impl Keyring<'_> {
     fn holders(&self, config: &Config) -> Vec<ProviderCredential> {
         let holder =
             |name: &str| ProviderCredential { provider: name.to_owned(), from: self.origin(config, name) };
-        PUBLIC.map(holder).to_vec()
+        descriptor::names().map(holder).collect()
     }
 
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
@@ -149,8 +150,13 @@ impl Keyring<'_> {
         })
     }
 
+    fn connect(&self, config: &Config, provider: &ProviderDescriptor) -> Result<ProviderChange, CliFailure> {
+        wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)
+    }
+
     fn keep(&self, typed: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
-        let name = known(typed)?;
+        let descriptor = known(typed)?;
+        let name = descriptor.name;
         // What can't stand in a header is no key, and was pasted by mistake.
         if key.expose_secret().chars().any(|c| c.is_control() || c.is_whitespace() || !c.is_ascii()) {
             return Err(CliFailure::usage(anyhow!(
@@ -170,11 +176,12 @@ impl Keyring<'_> {
                 (format!("{name} can be asked now; its key is kept in {path}"), None)
             }
         };
-        Ok(CredentialChange { change: wiring::public(self.arguments, &config, name)?, said, hint })
+        Ok(CredentialChange { change: self.connect(&config, descriptor)?, said, hint })
     }
 
     fn forget(&self, typed: &str) -> Result<CredentialChange, CliFailure> {
-        let name = known(typed)?;
+        let descriptor = known(typed)?;
+        let name = descriptor.name;
         let path = self.config()?.folders.auth();
         let removed = remove_key(&path, name)?;
         let config = self.config()?;
@@ -183,7 +190,7 @@ impl Keyring<'_> {
         if removed == KeyRemoval::NotThere {
             return Err(not_kept(name, origin, &path.to_string()));
         }
-        let change = wiring::public(self.arguments, &config, name)?;
+        let change = self.connect(&config, descriptor)?;
         let gone = format!("the key of {name} is no longer in {path}");
         let (said, hint) = match (origin, &change) {
             (CredentialOrigin::Elsewhere(place), _) => {
@@ -219,11 +226,11 @@ fn without(place: &str) -> String {
 }
 
 /// The provider that is meant.
-fn known(typed: &str) -> Result<&'static str, CliFailure> {
-    let found = PUBLIC.into_iter().find(|name| *name == typed);
-    found.ok_or_else(|| {
+fn known(typed: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
+    ProviderDescriptor::find(typed).ok_or_else(|| {
+        let names: Vec<&str> = descriptor::names().collect();
         CliFailure::usage(anyhow!("there is no provider `{typed}` that takes a key"))
-            .hint(format!("these do: {}", PUBLIC.join(", ")))
+            .hint(format!("these do: {}", names.join(", ")))
     })
 }
 

@@ -6,6 +6,7 @@ use super::first_prompt::{self, Stdin};
 use super::frontend::FrontEnd;
 use super::run::{RunInput, assembled, start, tell_first};
 use super::signals;
+use super::wiring::key_variables;
 use super::wiring::output_limits;
 use super::{CliFailure, DONE, FAILED, INTERRUPTED, login};
 use crate::agent::Approver;
@@ -56,10 +57,8 @@ fn banner(manner: InputMode, model: &str, is_demo: bool) -> Vec<String> {
         vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: offline, its answers are canned, its tools really run.".into());
-        lines.push(
-            "For a real model /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again."
-                .into(),
-        );
+        let variables = key_variables();
+        lines.push(format!("For a real model /login, or set {variables} and start tiller again."));
     }
     lines
 }

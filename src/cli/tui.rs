@@ -15,6 +15,7 @@ use super::resume::MovedProject;
 use super::run::{RunInput, name};
 use super::sessions::export::{self, ExportRequest};
 use super::themes::Themes;
+use super::wiring::key_variables;
 use super::wiring::{self, Scratch, SessionChoice};
 use super::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE, add_dir, extensions, log, login, trust};
 use crate::agent::AgentSession;
@@ -284,7 +285,7 @@ fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: canned answers, but real tool calls. Say anything.".into());
-        lines.push("For a real model: /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY.".into());
+        lines.push(format!("For a real model: /login, or set {}.", key_variables()));
     } else {
         lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
     }

@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory};
 
 use super::CliFailure;
 use super::args::CliArgs;
-use super::wiring::PUBLIC;
+use crate::provider::descriptor::ProviderDescriptor;
 use crate::suggest;
 
 /// Subcommands of this and similar programs, each with what tiller has instead.
@@ -103,7 +103,8 @@ fn is_plain(word: &str) -> bool {
 
 fn follows(command: &Command, word: &str) -> bool {
     let takes_provider = command.get_arguments().any(|argument| argument.get_id() == "provider");
-    command.get_subcommands().any(|verb| verb.get_name() == word) || takes_provider && PUBLIC.contains(&word)
+    command.get_subcommands().any(|verb| verb.get_name() == word)
+        || takes_provider && ProviderDescriptor::find(word).is_some()
 }
 
 #[cfg(test)]

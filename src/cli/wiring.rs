@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use tempfile::TempDir;
 
-pub(super) use self::models::{ModelList, PUBLIC, named_models, public};
+pub(super) use self::models::{ModelList, connect_provider, key_variables, named_models};
 pub(super) use self::options::{output_limits, runner};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 

@@ -6,4 +6,5 @@ mod embedding;
 mod export;
 mod extending;
 mod layers;
+mod readme;
 mod source_code;

@@ -18,9 +18,6 @@ use decode::Decoder;
 /// The name of the protocol in logs.
 pub const API: &str = "anthropic-messages";
 
-/// The public server.
-pub const BASE_URL: &str = "https://api.anthropic.com";
-
 /// What lets a request say that thoughts which no longer fit the conversation be dropped, rather than refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 

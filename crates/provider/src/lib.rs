@@ -7,6 +7,7 @@
 pub mod anthropic;
 pub mod catalog;
 pub mod demo;
+pub mod descriptor;
 pub mod error;
 mod http;
 pub mod openai_chat;

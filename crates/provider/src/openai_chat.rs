@@ -19,9 +19,6 @@ use encode::Dialect;
 /// The name of the protocol in logs.
 pub const API: &str = "openai-completions";
 
-/// The public server.
-pub const BASE_URL: &str = "https://api.openai.com/v1";
-
 /// The host whose own models and rules are known.
 const OPENAI_HOST: &str = "api.openai.com";
 

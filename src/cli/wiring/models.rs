@@ -10,15 +10,13 @@ use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::frontend::FrontEnd;
 use crate::cli::{CliFailure, USAGE};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::message::ThinkingLevel;
-use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
-use crate::provider::openai_chat::{self, OpenAiChat};
+use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    Endpoint, FactSource, Model, ModelError, ModelFacts, Provider, ProviderError, ProviderRegistry, Timeouts,
-    catalog,
+    Endpoint, FactSource, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry, Timeouts, catalog,
 };
 use crate::setting;
 use crate::unit::Tokens;
@@ -48,13 +46,13 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
             CliFailure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
         );
     }
-    for name in PUBLIC {
-        match make_public(arguments, config, name) {
+    for descriptor in PROVIDERS {
+        match connect_provider(arguments, config, descriptor) {
             Ok(ProviderChange::Open(provider, models)) => providers.add(provider, models),
             Ok(ProviderChange::Shut { provider, key_name }) => {
                 providers.lock(&provider, key_name, catalog::known(&provider));
             }
-            Err(error) => providers.reject(&error, catalog::known(name)),
+            Err(error) => providers.reject(&error, catalog::known(descriptor.name)),
         }
     }
     if named == Some(scripted::NAME) {
@@ -71,43 +69,26 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     Ok(providers)
 }
 
-/// The providers that everybody can have a key of.
-pub(in crate::cli) const PUBLIC: [&str; 2] = ["anthropic", "openai"];
-
-/// One of these as it can be asked now, or that it can't.
-pub(in crate::cli) fn public(
+/// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are none.
+pub(in crate::cli) fn connect_provider(
     arguments: &CliArgs,
     config: &Config,
-    name: &'static str,
-) -> Result<ProviderChange, CliFailure> {
-    make_public(arguments, config, name).map_err(CliFailure::usage)
-}
-
-fn make_public(
-    arguments: &CliArgs,
-    config: &Config,
-    name: &'static str,
+    descriptor: &ProviderDescriptor,
 ) -> Result<ProviderChange, ProviderError> {
-    let models = catalog::known(name);
-    let base_url = if name == "anthropic" { anthropic::BASE_URL } else { openai_chat::BASE_URL };
-    let Some(endpoint) = endpoint(arguments, config, name, base_url) else {
-        return Ok(ProviderChange::Shut { provider: name.to_owned(), key_name: config::key_name(name) });
+    let Some(endpoint) = endpoint(arguments, config, descriptor) else {
+        let key_name = descriptor.key_variable.to_owned();
+        return Ok(ProviderChange::Shut { provider: descriptor.name.to_owned(), key_name });
     };
-    let provider: Arc<dyn Provider> = if name == "anthropic" {
-        Arc::new(Anthropic::new(endpoint)?)
-    } else {
-        Arc::new(OpenAiChat::new(endpoint)?)
-    };
-    Ok(ProviderChange::Open(provider, models))
+    Ok(ProviderChange::Open(descriptor.connect(endpoint)?, catalog::known(descriptor.name)))
 }
 
-/// Where a provider is, if there is a key for it or a server of the user's own.
-fn endpoint(arguments: &CliArgs, config: &Config, provider: &str, base_url: &str) -> Option<Endpoint> {
-    let named = config.settings.text(&setting::PROVIDER) == Some(provider);
+/// Returns a provider's endpoint, if there is a key for it or a server of the user's own.
+fn endpoint(arguments: &CliArgs, config: &Config, descriptor: &ProviderDescriptor) -> Option<Endpoint> {
+    let named = config.settings.text(&setting::PROVIDER) == Some(descriptor.name);
     let typed = arguments.model.api_key.as_ref().filter(|_| named);
-    let access = config.access(provider);
+    let access = config.access(descriptor);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
-    let mut endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let mut endpoint = descriptor.endpoint(server);
     let seconds = |setting| config.settings.count(setting).map(Duration::from_secs);
     let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
     endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
@@ -231,12 +212,19 @@ fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option
 }
 
 fn no_provider(provider: &str) -> CliFailure {
-    let name = provider.to_uppercase();
-    match provider {
-        "anthropic" | "openai" => CliFailure::usage(anyhow!("there is no key for {provider}"))
-            .hint(format!("`tiller login {provider}` keeps one; {name}_API_KEY or --api-key gives one")),
-        other => CliFailure::usage(anyhow!("there is no provider `{other}`"))
-            .hint("providers are anthropic, openai, scripted and demo"),
+    match ProviderDescriptor::find(provider) {
+        Some(known) => CliFailure::usage(anyhow!("there is no key for {provider}")).hint(format!(
+            "`tiller login {provider}` keeps one; {} or --api-key gives one",
+            known.key_variable
+        )),
+        None => {
+            let names: Vec<&str> = descriptor::names().chain([scripted::NAME]).collect();
+            CliFailure::usage(anyhow!("there is no provider `{provider}`")).hint(format!(
+                "providers are {} and {}",
+                names.join(", "),
+                demo::NAME
+            ))
+        }
     }
 }
 
@@ -248,9 +236,14 @@ fn not_found(error: ModelError) -> CliFailure {
     }
 }
 
-/// How to come by a model.
-const CONNECT: &str = "`tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo";
-
+/// Adds the ways to get a model.
 fn connect(failure: CliFailure) -> CliFailure {
-    CliFailure { code: USAGE, ..failure.hint(CONNECT) }
+    let variables = key_variables();
+    let hint = format!("`tiller login`, or set {variables}, or try --provider {}", demo::NAME);
+    CliFailure { code: USAGE, ..failure.hint(hint) }
+}
+
+/// Returns the variables of all providers' keys: `ANTHROPIC_API_KEY or OPENAI_API_KEY`.
+pub(in crate::cli) fn key_variables() -> String {
+    PROVIDERS.iter().map(|provider| provider.key_variable).collect::<Vec<_>>().join(" or ")
 }

@@ -2,6 +2,7 @@
 //! no try helps.
 
 use super::{ConnectionFailure, FailureKind};
+use crate::descriptor::ProviderDescriptor;
 
 /// For a wait that is the provider's own business.
 const LATER: &str = "wait a little, or ask another model (/model, --model)";
@@ -63,18 +64,17 @@ pub(crate) fn of_missing_key(provider: &str, key_name: &str) -> String {
 
 /// How a key is kept, where tiller keeps keys: of the two providers that everybody can have one of.
 fn kept(provider: &str, which: &str) -> String {
-    match provider {
-        "anthropic" | "openai" => format!(", or keep {which} with `tiller login {provider}` or /login"),
-        _ => String::new(),
+    match ProviderDescriptor::find(provider) {
+        Some(_) => format!(", or keep {which} with `tiller login {provider}` or /login"),
+        None => String::new(),
     }
 }
 
 /// Where the address of a provider's server is set.
 pub(crate) fn server_setting(provider: &str) -> String {
-    match provider {
-        "anthropic" | "openai" => format!("{}_BASE_URL", provider.to_uppercase()),
-        _ => "the base URL".to_owned(),
-    }
+    ProviderDescriptor::find(provider)
+        .map_or("the base URL", |descriptor| descriptor.base_url_variable)
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use super::ProviderRegistry;
-use crate::anthropic::{self, Anthropic};
-use crate::openai_chat::{self, OpenAiChat};
-use crate::{Endpoint, FailureKind, Provider, ProviderError, catalog};
+use crate::descriptor::{self, ProviderDescriptor};
+use crate::{FailureKind, Provider, ProviderError, catalog};
 
 impl ProviderRegistry {
     /// Providers at their public servers, each by its name (`anthropic`, `openai`) and key, with the models that the catalogue
@@ -20,25 +19,27 @@ impl ProviderRegistry {
     ) -> Result<Self, ProviderError> {
         let mut providers = Self::default();
         for (name, key) in keys {
-            let provider = public(name, key)?;
+            let provider = connect(name, key)?;
             providers.add(provider, catalog::known(name));
         }
         Ok(providers)
     }
 }
 
-fn public(name: &str, key: SecretString) -> Result<Arc<dyn Provider>, ProviderError> {
-    let endpoint = |base_url: &str| Endpoint::new(name, base_url, format!("{}_API_KEY", name.to_uppercase()));
-    match name {
-        "anthropic" => Ok(Arc::new(Anthropic::new(endpoint(anthropic::BASE_URL).with_key(key))?)),
-        "openai" => Ok(Arc::new(OpenAiChat::new(endpoint(openai_chat::BASE_URL).with_key(key))?)),
-        other => Err(ProviderError {
-            provider: other.to_owned(),
+fn connect(name: &str, key: SecretString) -> Result<Arc<dyn Provider>, ProviderError> {
+    let Some(descriptor) = ProviderDescriptor::find(name) else {
+        let names: Vec<&str> = descriptor::names().collect();
+        return Err(ProviderError {
+            provider: name.to_owned(),
             failure: FailureKind::Fatal,
-            message: "no public server goes by this name".to_owned(),
-            hint: Some("anthropic and openai do; make other providers from an endpoint".to_owned()),
-        }),
-    }
+            message: "no public server has this name".to_owned(),
+            hint: Some(format!(
+                "known names: {}; other providers are made from an endpoint",
+                names.join(", ")
+            )),
+        });
+    };
+    descriptor.connect(descriptor.endpoint(None).with_key(key))
 }
 
 #[cfg(test)]
@@ -52,6 +53,6 @@ mod tests {
         assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "openai"]);
         assert_eq!(providers.find("gpt-5").unwrap().model.facts.provider, "openai");
         let error = ProviderRegistry::with_keys([("elsewhere", "k".into())]).err().unwrap();
-        assert_eq!(error.to_string(), "elsewhere: no public server goes by this name");
+        assert_eq!(error.to_string(), "elsewhere: no public server has this name");
     }
 }
