@@ -41,7 +41,7 @@ pub(super) enum OutboxNote {
 #[derive(Debug)]
 pub(super) enum SendMode {
     /// Pieces of an answer are told, or left out.
-    Deltas(super::command::Switch),
+    Deltas(bool),
     /// The next command of the user's own that begins with this line is known to the client by this id.
     Bash { line: String, id: Option<Id> },
     /// That command did not begin, or is over.

@@ -13,12 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::command::{RpcCommand, Set};
+use super::command::RpcCommand;
 use super::framing::FramedLine;
 use super::handler::Handler;
 use super::id::Id;
 use super::outbox::{Outbox, OutboxNote, SendMode};
-use super::params::Fields;
 use super::response::ResponseBody;
 use super::{RpcError, RpcOptions};
 use crate::agent::{AgentSession, Subscription};
@@ -52,7 +51,7 @@ pub(super) async fn serve(
     let outbox = Outbox::open(Subscription::new(&agent), output);
     let notes = outbox.notes();
     let mut server = Server {
-        performer: Handler::new(agent.clone(), options),
+        handler: Handler::new(agent.clone(), options),
         notes: outbox.notes(),
         beside: JoinSet::new(),
     };
@@ -83,7 +82,7 @@ pub(super) async fn serve(
 }
 
 struct Server {
-    performer: Handler,
+    handler: Handler,
     notes: mpsc::Sender<OutboxNote>,
     beside: JoinSet<()>,
 }
@@ -112,14 +111,14 @@ impl Server {
         if order == PendingOrder::First {
             self.note(OutboxNote::Hold).await;
         }
-        if command.wants_rest() {
+        if command.stops_work() {
             // Others wait too, for they are meant for what comes after it. What doesn't end is told by the command itself.
-            let _ = timeout(REST, self.performer.come_to_rest()).await;
+            let _ = timeout(REST, self.handler.stop_work()).await;
         }
         let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
-        let performer = self.performer.clone();
+        let handler = self.handler.clone();
         let mut work: CommandFuture = Box::pin(async move {
-            let outcome = performer.perform(command).await;
+            let outcome = handler.handle(command).await;
             ResponseBody { id, command: name, outcome }
         });
         // A first poll hands the command to the session even without any patience, so that commands arrive in order.
@@ -163,7 +162,10 @@ enum PendingOrder {
 impl PendingOrder {
     const fn of(command: &RpcCommand) -> Self {
         match command {
-            RpcCommand::Say(_) => Self::First,
+            RpcCommand::Prompt { .. }
+            | RpcCommand::Steer { .. }
+            | RpcCommand::FollowUp { .. }
+            | RpcCommand::SteerNow { message: Some(_), .. } => Self::First,
             RpcCommand::Bash { .. } => Self::LastOfBash,
             _ => Self::Last,
         }
@@ -182,8 +184,8 @@ impl PendingOrder {
 /// What a command changes about how events are written.
 fn manner(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
     match command {
-        RpcCommand::Set(Set::Deltas(switch)) => Some(SendMode::Deltas(*switch)),
-        RpcCommand::Bash { line, .. } => Some(SendMode::Bash { line: line.clone(), id: id.cloned() }),
+        RpcCommand::SetDeltas { enabled } => Some(SendMode::Deltas(*enabled)),
+        RpcCommand::Bash { command, .. } => Some(SendMode::Bash { line: command.0.clone(), id: id.cloned() }),
         _ => None,
     }
 }
@@ -212,8 +214,8 @@ fn read(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
         let outcome = Err("the field `type` must name a command".to_owned());
         return Err(ResponseBody { id, command: "parse".to_owned(), outcome });
     };
-    let command = values(fields)
-        .and_then(|fields| RpcCommand::parse(&name, Fields::new(fields)).map_err(|error| error.to_string()));
+    let command =
+        values(fields).and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
     match command {
         Ok(command) => Ok(Some(PendingCall { id, name, command })),
         Err(error) => Err(ResponseBody { id, command: name, outcome: Err(error) }),
@@ -251,7 +253,7 @@ mod tests {
     #[test]
     fn a_line_is_a_call_with_its_id() {
         let line = br#" {"id": "a", "type": "abort", "more": 1} "#.to_vec();
-        let call = PendingCall { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort };
+        let call = PendingCall { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort {} };
         assert_eq!(read(FramedLine::Whole(line)).unwrap(), Some(call));
         assert_eq!(read(FramedLine::Whole(b"  ".to_vec())).unwrap(), None);
     }

@@ -6,7 +6,6 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::command::Switch;
 use super::id::Id;
 use super::outbox::{OutboxItem, SendMode};
 use crate::agent::Received;
@@ -16,7 +15,7 @@ use crate::id::EntryId;
 /// Who writes.
 pub(super) struct LineWriter<Out: Write> {
     out: io::BufWriter<Out>,
-    deltas: Switch,
+    deltas: bool,
     bashes: Vec<BashNotice>,
 }
 
@@ -51,7 +50,7 @@ impl Serialize for NamedEvent {
 
 impl<Out: Write> LineWriter<Out> {
     pub(super) fn new(out: Out) -> Self {
-        Self { out: io::BufWriter::new(out), deltas: Switch::On, bashes: Vec::new() }
+        Self { out: io::BufWriter::new(out), deltas: true, bashes: Vec::new() }
     }
 
     /// Writes until nothing more can come. What is written is read as it happens: nothing stays in the buffer while nothing
@@ -95,7 +94,7 @@ impl<Out: Write> LineWriter<Out> {
     }
 
     fn event(&mut self, event: &std::sync::Arc<Event>) -> io::Result<()> {
-        if self.deltas == Switch::Off && matches!(event.kind, EventKind::MessageUpdate { .. }) {
+        if !self.deltas && matches!(event.kind, EventKind::MessageUpdate { .. }) {
             return Ok(());
         }
         match self.name_of(&event.kind) {
@@ -204,10 +203,10 @@ mod tests {
         let deltas = |switch| OutboxItem::Manner(SendMode::Deltas(switch));
         let lines = written(vec![
             piece(),
-            deltas(Switch::Off),
+            deltas(false),
             piece(),
             heard(EventKind::AgentSettled),
-            deltas(Switch::On),
+            deltas(true),
             piece(),
         ]);
         let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();

@@ -33,8 +33,12 @@ fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
         (deep.as_bytes(), "parse", "a command is a JSON object"),
         (deep_field.as_bytes(), "prompt", "the field `message` can't be read: recursion limit"),
         (br#"{"type": "dance"}"#, "dance", "unknown command `dance`"),
-        (br#"{"type": "prompt"}"#, "prompt", "the field `message` is missing"),
-        (br#"{"type": "prompt", "message": 7}"#, "prompt", "the field `message` must be a string"),
+        (br#"{"type": "prompt"}"#, "prompt", "missing field `message`"),
+        (
+            br#"{"type": "prompt", "message": 7}"#,
+            "prompt",
+            "the field `message`: invalid type: integer `7`, expected a string",
+        ),
     ];
     for (line, command, error) in cases {
         client.send_bytes(line);

@@ -1,70 +1,95 @@
-//! Questions that change nothing.
+//! Commands that only read.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::{Handler, HandlerError, beside};
+use super::{Handler, HandlerError, blocking};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::{SessionState, SessionStats, Status};
 use crate::message::ModelRef;
 use crate::provider::catalog;
-use crate::rpc::command::Query;
+use crate::rpc::command::RpcCommand;
 use crate::rpc::views;
 use crate::session::{SearchHit, SessionList, SessionScope, chain};
 
-/// An answer's data as it will be sent: a long log isn't taken apart and put together again.
-type Told = Result<Box<RawValue>, HandlerError>;
+/// The data of a response as it will be sent: a long log isn't parsed and encoded again.
+type RawResult = Result<Box<RawValue>, HandlerError>;
 
-/// Sessions that a search answers with at most.
-const FOUND: usize = 50;
+/// Most hits of a search.
+const MAX_HITS: usize = 50;
 
 impl Handler {
-    pub(super) async fn ask(&self, ask: Query) -> Told {
+    /// Runs a command that only reads; gives back any other.
+    pub(super) async fn query(&self, command: RpcCommand) -> Result<RawResult, RpcCommand> {
         let agent = &self.agent;
-        match ask {
-            Query::State => self.state().await,
-            Query::Snapshot => self.snapshot().await,
-            Query::Settings => raw(&self.options.settings),
-            Query::Messages => raw(&json!({"messages": agent.messages().await?})),
-            Query::Entries { since } => {
+        Ok(match command {
+            RpcCommand::GetState {} => self.state().await,
+            RpcCommand::GetSnapshot {} => self.snapshot().await,
+            RpcCommand::GetSettings {} => raw(&self.options.settings),
+            RpcCommand::GetMessages {} => self.messages().await,
+            RpcCommand::GetEntries { since } => {
                 let reader = agent.reader();
-                beside(move || Ok(views::entries(&reader, since.as_ref())?)).await
+                blocking(move || Ok(views::entries(&reader, since.as_ref())?)).await
             }
-            Query::Tree => {
+            RpcCommand::GetTree {} => {
                 let reader = agent.reader();
-                beside(move || Ok(views::tree(&reader)?)).await
+                blocking(move || Ok(views::tree(&reader)?)).await
             }
-            Query::Models => {
-                let models = agent.models().await?;
-                let models: Vec<Value> =
-                    models.iter().map(|model| views::model(&model.facts, model.provider.api())).collect();
-                raw(&json!({"models": models}))
-            }
-            Query::ThinkingLevels => raw(&json!({"levels": agent.thinking_levels().await?})),
-            Query::Stats => self.stats().await,
-            Query::ForkMessages => {
+            RpcCommand::GetAvailableModels {} => self.models().await,
+            RpcCommand::GetAvailableThinkingLevels {} => self.thinking_levels().await,
+            RpcCommand::GetSessionStats {} => self.stats().await,
+            RpcCommand::GetForkMessages {} => {
                 let reader = agent.reader();
-                beside(move || raw(&views::fork_messages(&reader))).await
+                blocking(move || raw(&views::fork_messages(&reader))).await
             }
-            Query::LastAssistantText => raw(&json!({"text": agent.last_answer_text().await?})),
-            Query::Commands => self.commands().await,
-            Query::Sessions { scope, query: None } => raw(&listing(&agent.sessions(scope).await?)),
-            Query::Sessions { scope, query: Some(words) } => self.search(scope, words).await,
-        }
+            RpcCommand::GetLastAssistantText {} => self.last_assistant_text().await,
+            RpcCommand::GetCommands {} => self.commands().await,
+            RpcCommand::GetQueue {} => self.queue().await,
+            RpcCommand::ListSessions { scope, query: None } => self.sessions(scope.into()).await,
+            RpcCommand::ListSessions { scope, query: Some(terms) } => self.search(scope.into(), terms).await,
+            command => return Err(command),
+        })
     }
 
-    async fn state(&self) -> Told {
+    async fn messages(&self) -> RawResult {
+        raw(&json!({"messages": self.agent.messages().await?}))
+    }
+
+    async fn models(&self) -> RawResult {
+        let models = self.agent.models().await?;
+        let models: Vec<Value> =
+            models.iter().map(|model| views::model(&model.facts, model.provider.api())).collect();
+        raw(&json!({"models": models}))
+    }
+
+    async fn thinking_levels(&self) -> RawResult {
+        raw(&json!({"levels": self.agent.thinking_levels().await?}))
+    }
+
+    async fn last_assistant_text(&self) -> RawResult {
+        raw(&json!({"text": self.agent.last_answer_text().await?}))
+    }
+
+    async fn queue(&self) -> RawResult {
+        raw(&views::queue(&self.agent.snapshot().await?.live.queue))
+    }
+
+    async fn sessions(&self, scope: SessionScope) -> RawResult {
+        raw(&listing(&self.agent.sessions(scope).await?))
+    }
+
+    async fn state(&self) -> RawResult {
         let status = self.agent.state().await?;
         let model = self.model(&status.state.model).await?;
-        let mut told = described(&status, model);
-        told["notices"] = json!(self.agent.notices());
-        raw(&told)
+        let mut view = described(&status, model);
+        view["notices"] = json!(self.agent.notices());
+        raw(&view)
     }
 
-    /// What is known of a model that may be one that was only named.
+    /// Returns the view of a model, also of one that is in no catalog.
     pub(super) async fn model(&self, reference: &ModelRef) -> Result<Value, HandlerError> {
         let models = self.agent.models().await?;
         let known = models.iter().find(|model| model.reference() == *reference);
@@ -79,33 +104,33 @@ impl Handler {
         })
     }
 
-    async fn snapshot(&self) -> Told {
+    async fn snapshot(&self) -> RawResult {
         let snapshot = self.agent.snapshot().await?;
-        let mut told = views::live(&snapshot.live);
-        told["seq"] = json!(snapshot.seq);
-        told["state"] = session(&snapshot.state);
-        raw(&told)
+        let mut view = views::live(&snapshot.live);
+        view["seq"] = json!(snapshot.seq);
+        view["state"] = session(&snapshot.state);
+        raw(&view)
     }
 
-    async fn stats(&self) -> Told {
+    async fn stats(&self) -> RawResult {
         let (status, stats) = (self.agent.state().await?, self.agent.stats().await?);
         raw(&counted(&status.state, &stats))
     }
 
-    async fn commands(&self) -> Told {
+    async fn commands(&self) -> RawResult {
         let commands = self.agent.slash_commands().await?;
         let commands: Vec<Value> = commands.iter().map(views::slash_command).collect();
         raw(&json!({"commands": commands}))
     }
 
-    async fn search(&self, scope: SessionScope, words: String) -> Told {
+    async fn search(&self, scope: SessionScope, words: String) -> RawResult {
         let mut catalog = self.agent.catalog().await?;
-        beside(move || {
+        blocking(move || {
             catalog.refresh(scope, |_| {})?;
-            let hits = catalog.search(&words, scope, FOUND)?;
+            let hits = catalog.search(&words, scope, MAX_HITS)?;
             let hit = |hit: &SearchHit| {
-                let said: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
-                json!({"session": hit.session, "entryId": hit.entry, "text": said})
+                let text: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
+                json!({"session": hit.session, "entryId": hit.entry, "text": text})
             };
             raw(&json!({"hits": hits.iter().map(hit).collect::<Vec<_>>()}))
         })
@@ -113,7 +138,7 @@ impl Handler {
     }
 }
 
-fn raw(value: &impl Serialize) -> Told {
+fn raw(value: &impl Serialize) -> RawResult {
     to_raw_value(value).map_err(|error| HandlerError::Other(error.to_string()))
 }
 
@@ -123,7 +148,7 @@ fn listing(listing: &SessionList) -> Value {
 }
 
 fn described(status: &Status, model: Value) -> Value {
-    let mut told = session(&status.state);
+    let mut view = session(&status.state);
     let mode = |mode| match mode {
         DeliveryMode::OneAtATime => "one-at-a-time",
         DeliveryMode::All => "all",
@@ -141,19 +166,19 @@ fn described(status: &Status, model: Value) -> Value {
         "leafId": status.leaf,
         "autoCompactionEnabled": status.auto_compaction == Automatic::On,
     });
-    extend(&mut told, more);
-    told
+    extend(&mut view, more);
+    view
 }
 
-fn extend(told: &mut Value, more: Value) {
-    if let (Value::Object(told), Value::Object(more)) = (told, more) {
-        told.extend(more);
+fn extend(view: &mut Value, more: Value) {
+    if let (Value::Object(view), Value::Object(more)) = (view, more) {
+        view.extend(more);
     }
 }
 
-/// What a session is. Like other optional fields, file and name are left out when there is none.
+/// The view of a session. File and name are left out when there is none, like other optional fields.
 fn session(state: &SessionState) -> Value {
-    let mut told = json!({
+    let mut view = json!({
         "sessionId": state.session,
         "cwd": state.cwd,
         "model": state.model,
@@ -162,12 +187,12 @@ fn session(state: &SessionState) -> Value {
         "approvalMode": state.approval,
     });
     if let Some(path) = &state.path {
-        told["sessionFile"] = json!(path);
+        view["sessionFile"] = json!(path);
     }
     if let Some(name) = &state.name {
-        told["sessionName"] = json!(name);
+        view["sessionName"] = json!(name);
     }
-    told
+    view
 }
 
 fn context(state: &SessionState) -> Value {
@@ -180,7 +205,7 @@ fn context(state: &SessionState) -> Value {
 
 fn counted(state: &SessionState, stats: &SessionStats) -> Value {
     let (all, usage) = (&stats.session, &stats.session.usage);
-    let mut told = json!({
+    let mut view = json!({
         "sessionId": state.session,
         "userMessages": all.user_messages,
         "assistantMessages": all.assistant_messages,
@@ -200,7 +225,7 @@ fn counted(state: &SessionState, stats: &SessionStats) -> Value {
         "contextUsage": context(state),
     });
     if let Some(path) = &state.path {
-        told["sessionFile"] = json!(path);
+        view["sessionFile"] = json!(path);
     }
-    told
+    view
 }
