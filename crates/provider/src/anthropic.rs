@@ -8,6 +8,7 @@ mod encode;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::error::ProviderFault;
@@ -36,6 +37,13 @@ impl Anthropic {
     /// When the base URL isn't one.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
+    }
+
+    /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn decode(&self, pieces: Vec<Bytes>) -> ProviderStream {
+        self.wire.decode(pieces, Decoder::default())
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {

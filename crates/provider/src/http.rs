@@ -11,6 +11,7 @@ use std::error::Error as _;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
@@ -165,6 +166,13 @@ impl Wire {
                 ProviderFault::new(FailureKind::Fatal, format!("no thread to read answers on: {error}"));
             Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
         })
+    }
+
+    /// Decodes an answer whose body is at hand in pieces, without a server or the network thread.
+    pub(super) fn decode(self: &Arc<Self>, pieces: Vec<Bytes>, decoder: impl Decode + 'static) -> ProviderStream {
+        let deadline = Instant::now() + self.endpoint.timeouts.first_byte;
+        let bytes = stream::iter(pieces.into_iter().map(Ok)).boxed();
+        ResponseStream::from_bytes(Arc::clone(self), bytes, decoder, deadline).into_parts()
     }
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {

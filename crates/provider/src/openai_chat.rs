@@ -8,6 +8,7 @@ mod encode;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use reqwest::header::AUTHORIZATION;
 
 use super::error::ProviderFault;
@@ -37,6 +38,13 @@ impl OpenAiChat {
         let wire = Wire::new(endpoint)?;
         let dialect = if wire.is_at(OPENAI_HOST) { Dialect::OpenAi } else { Dialect::Compatible };
         Ok(Self { wire: Arc::new(wire), dialect })
+    }
+
+    /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn decode(&self, pieces: Vec<Bytes>) -> ProviderStream {
+        self.wire.decode(pieces, Decoder::new("decoded".into()))
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {

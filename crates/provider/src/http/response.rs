@@ -90,7 +90,8 @@ impl<D: Decode + 'static> ResponseStream<D> {
         Self::from_bytes(wire, response.bytes_stream().boxed(), decoder, deadline)
     }
 
-    fn from_bytes(
+    /// An answer whose body comes from `bytes`.
+    pub(super) fn from_bytes(
         wire: Arc<Wire>,
         bytes: BoxStream<'static, reqwest::Result<Bytes>>,
         decoder: D,
