@@ -1,6 +1,6 @@
 //! Terminal output as text and colors.
 
-use tiller_core::ansi::{Paper, Printed, Stroke, strokes_of};
+use tiller_core::ansi::{OutputBuffer, StyleRun, StyledText, strokes_of};
 
 /// Decodes command output.
 ///
@@ -14,11 +14,11 @@ pub fn ansi_text(data: &[u8]) {
     let printed = decode(&[data]);
     assert_eq!(decode(&super::cut(data)), printed, "pieces differ from the whole");
     assert_eq!(decode(&data.chunks(1).collect::<Vec<_>>()), printed, "bytes differ from the whole");
-    let Printed { text, strokes } = &printed;
+    let StyledText { text, strokes } = &printed;
     let is_forbidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     assert!(!text.contains(is_forbidden), "control characters in {text:?}");
-    assert!(Printed::is_plain(text));
-    assert_eq!(Printed::of(text).text, *text, "plain text is changed");
+    assert!(StyledText::is_plain(text));
+    assert_eq!(StyledText::of(text).text, *text, "plain text is changed");
     let mut end = 0;
     for stroke in strokes {
         assert!(stroke.start >= end && stroke.length > 0, "style runs out of order: {strokes:?}");
@@ -29,8 +29,8 @@ pub fn ansi_text(data: &[u8]) {
     assert_eq!(strokes_of(&json), as_read(strokes), "style runs change in JSON");
 }
 
-fn decode(pieces: &[&[u8]]) -> Printed {
-    let mut paper = Paper::default();
+fn decode(pieces: &[&[u8]]) -> StyledText {
+    let mut paper = OutputBuffer::default();
     for piece in pieces {
         paper.push(piece);
     }
@@ -38,6 +38,6 @@ fn decode(pieces: &[&[u8]]) -> Printed {
 }
 
 /// The style runs that reading returns: all of them, up to the limit.
-fn as_read(strokes: &[Stroke]) -> &[Stroke] {
+fn as_read(strokes: &[StyleRun]) -> &[StyleRun] {
     &strokes[..strokes.len().min(tiller_core::ansi::MOST_STROKES)]
 }

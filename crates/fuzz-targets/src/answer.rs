@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tiller_core::message::StopReason;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Part, PartStream, ProviderError};
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderError, ProviderStream, StreamEvent};
 use tokio::runtime::{Builder, Runtime};
 
 static RUNTIME: LazyLock<Runtime> =
@@ -33,7 +33,7 @@ pub fn openai_chat_answer(data: &[u8]) {
     check(data, |pieces| OPENAI_CHAT.decode(pieces));
 }
 
-type Item = Result<Part, ProviderError>;
+type Item = Result<StreamEvent, ProviderError>;
 
 /// Checks what a wire format decodes from a body.
 ///
@@ -41,7 +41,7 @@ type Item = Result<Part, ProviderError>;
 /// - The stream ends with `Finished` or an error, and nothing follows either.
 /// - Blocks begin in order, keep their kind, and receive nothing after their end.
 /// - An answer that stops for tool calls has a call.
-fn check(data: &[u8], decode: impl Fn(Vec<Bytes>) -> PartStream) {
+fn check(data: &[u8], decode: impl Fn(Vec<Bytes>) -> ProviderStream) {
     let collect = |pieces: Vec<&[u8]>| -> Vec<Item> {
         let pieces = pieces.into_iter().map(Bytes::copy_from_slice).collect();
         RUNTIME.block_on(decode(pieces).collect())
@@ -49,7 +49,7 @@ fn check(data: &[u8], decode: impl Fn(Vec<Bytes>) -> PartStream) {
     let items = collect(vec![data]);
     assert_eq!(collect(super::cut(data)), items, "pieces differ from the whole");
     assert_eq!(collect(data.chunks(1).collect()), items, "bytes differ from the whole");
-    let is_last = |item: &Item| matches!(item, Err(_) | Ok(Part::Finished(_)));
+    let is_last = |item: &Item| matches!(item, Err(_) | Ok(StreamEvent::Finished(_)));
     let ends = items.iter().filter(|item| is_last(item)).count();
     assert!(ends == 1 && items.last().is_some_and(is_last), "not one end, at the end: {items:?}");
     check_blocks(&items);
@@ -67,27 +67,29 @@ fn check_blocks(items: &[Item]) {
     let mut blocks: Vec<(Kind, bool)> = Vec::new();
     for part in items.iter().flatten() {
         let (block, kind) = match part {
-            Part::Text { block, .. } => (*block, Kind::Text),
-            Part::Thinking { block, .. } | Part::Signature { block, .. } => (*block, Kind::Thinking),
-            Part::Call { block, id, name } => {
+            StreamEvent::Text { block, .. } => (*block, Kind::Text),
+            StreamEvent::Thinking { block, .. } | StreamEvent::Signature { block, .. } => {
+                (*block, Kind::Thinking)
+            }
+            StreamEvent::Call { block, id, name } => {
                 assert_eq!(*block, blocks.len(), "a call begins within a block: {items:?}");
                 assert!(!id.as_str().is_empty() && !name.is_empty(), "a call without id or name");
                 (*block, Kind::Call)
             }
-            Part::Arguments { block, .. } => {
+            StreamEvent::Arguments { block, .. } => {
                 assert!(*block < blocks.len(), "arguments without a call: {items:?}");
                 (*block, Kind::Call)
             }
-            Part::End { block } => {
+            StreamEvent::End { block } => {
                 assert!(blocks[*block].1, "a block ends twice: {items:?}");
                 blocks[*block].1 = false;
                 continue;
             }
-            Part::Finished(StopReason::ToolUse) => {
+            StreamEvent::Finished(StopReason::ToolUse) => {
                 assert!(blocks.iter().any(|(kind, _)| *kind == Kind::Call), "no call: {items:?}");
                 continue;
             }
-            Part::Finished(_) | Part::Usage(_) | Part::Trace { .. } => continue,
+            StreamEvent::Finished(_) | StreamEvent::Usage(_) | StreamEvent::Trace { .. } => continue,
         };
         if block == blocks.len() {
             blocks.push((kind, true));

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 use tiller_core::unit::UnixMs;
 use tiller_session::context::{project, sendable};
-use tiller_session::import::{Importer, Mode, Origin, Status};
+use tiller_session::import::{ImportMode, ImportStatus, Importer, SourceFormat};
 use tiller_session::verify::verify;
 use tiller_session::{Placement, Reader, SessionManager};
 
@@ -14,7 +14,7 @@ use super::log::{assert_paired, read, write};
 /// # Panics
 /// If a property doesn't hold.
 pub fn import_claude(data: &[u8]) {
-    import(data, Origin::Claude);
+    import(data, SourceFormat::Claude);
 }
 
 /// Imports a rollout of Codex; see `import`.
@@ -22,7 +22,7 @@ pub fn import_claude(data: &[u8]) {
 /// # Panics
 /// If a property doesn't hold.
 pub fn import_codex(data: &[u8]) {
-    import(data, Origin::Codex);
+    import(data, SourceFormat::Codex);
 }
 
 /// Imports a session of pi; see `import`.
@@ -30,7 +30,7 @@ pub fn import_codex(data: &[u8]) {
 /// # Panics
 /// If a property doesn't hold.
 pub fn import_pi(data: &[u8]) {
-    import(data, Origin::Pi);
+    import(data, SourceFormat::Pi);
 }
 
 /// Imports a foreign log.
@@ -39,19 +39,20 @@ pub fn import_pi(data: &[u8]) {
 /// - The session lies in the folder of sessions, every entry can be read, and `verify` counts the same entries.
 /// - Calls and results in the request messages of every branch pair up.
 /// - A second import finds nothing new.
-fn import(data: &[u8], origin: Origin) {
+fn import(data: &[u8], origin: SourceFormat) {
     let folder = TempDir::new().unwrap();
     let sessions = folder.path().join("sessions");
     let source = write(&folder, "source.jsonl", data);
     let manager = SessionManager::new(Placement::ByDirectory(sessions.clone()), "/home/me/work".into());
-    let importer = Importer { manager: &manager, only: Some(origin), mode: Mode::Write, now: UnixMs(0) };
+    let importer =
+        Importer { manager: &manager, only: Some(origin), mode: ImportMode::Write, now: UnixMs(0) };
     let first = importer.file(&source);
     assert_eq!(read(&source), data, "the source was changed");
     let Some(path) = first.path else {
         assert!(first.reason.is_some(), "{:?} without a reason", first.status);
         return;
     };
-    assert_eq!((first.status, first.from), (Status::Imported, Some(origin)));
+    assert_eq!((first.status, first.from), (ImportStatus::Imported, Some(origin)));
     assert!(path.canonicalize().unwrap().starts_with(sessions.canonicalize().unwrap()), "{path:?}");
     let reader = Reader::open(&path).unwrap();
     assert_eq!((reader.findings(), reader.entries().unwrap().1), (vec![], vec![]));
@@ -63,5 +64,5 @@ fn import(data: &[u8], origin: Origin) {
             assert_paired(&sendable(projection.messages.iter().map(|projected| &projected.message)));
         }
     }
-    assert_eq!(importer.file(&source).status, Status::Unchanged);
+    assert_eq!(importer.file(&source).status, ImportStatus::Unchanged);
 }

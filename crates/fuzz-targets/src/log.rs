@@ -9,7 +9,7 @@ use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::UnixMs;
 use tiller_session::context::{self, sendable};
 use tiller_session::entry::VERSION;
-use tiller_session::tree::Node;
+use tiller_session::tree::TreeNode;
 use tiller_session::verify::verify;
 use tiller_session::{EntryBody, Reader, SessionError, Writer};
 
@@ -66,7 +66,7 @@ fn read_all(reader: &Reader, is_clean: bool) {
     }
 }
 
-fn nodes(reader: &Reader) -> Vec<Node> {
+fn nodes(reader: &Reader) -> Vec<TreeNode> {
     reader.tree().nodes().to_vec()
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tiller_core::message::{Access, ToolSpec};
 use tiller_core::protected_path::ProtectedPaths;
-use tiller_tools::policy::{Asking, Grant, Mode, Policy, Repository, Rule, SessionRules, Verdict};
+use tiller_tools::policy::{
+    ApprovalMode, AskBehavior, Grant, PermissionRule, Policy, PolicyVerdict, RepositoryState, SessionRules,
+};
 
 /// A line that is dangerous wherever it runs.
 const DANGEROUS: &str = "sudo ls";
@@ -28,56 +30,56 @@ const SEPARATORS: [&str; 3] = ["\n", "; ", " | "];
 pub fn shell_policy(data: &[u8]) {
     let line = String::from_utf8_lossy(data);
     let none = SessionRules::default();
-    let read_only = judge(Mode::ReadOnly, Asking::Yes, &line, &none);
-    assert!(matches!(read_only, Verdict::Deny { .. }), "{read_only:?}");
-    for mode in [Mode::Ask, Mode::Auto] {
-        match judge(mode, Asking::User, &line, &none) {
-            Verdict::Ask { reason, rule } => {
+    let read_only = judge(ApprovalMode::ReadOnly, AskBehavior::Yes, &line, &none);
+    assert!(matches!(read_only, PolicyVerdict::Deny { .. }), "{read_only:?}");
+    for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
+        match judge(mode, AskBehavior::User, &line, &none) {
+            PolicyVerdict::Ask { reason, rule } => {
                 assert!(!reason.is_empty());
                 check_rule(mode, &line, &rule);
             }
-            verdict => assert_eq!((mode, verdict), (Mode::Auto, Verdict::Allow)),
+            verdict => assert_eq!((mode, verdict), (ApprovalMode::Auto, PolicyVerdict::Allow)),
         }
-        assert!(judge(mode, Asking::Yes, &line, &none).runs());
+        assert!(judge(mode, AskBehavior::Yes, &line, &none).runs());
     }
     for separator in SEPARATORS {
         let line = format!("{DANGEROUS}{separator}{line}");
-        let verdict = judge(Mode::Auto, Asking::User, &line, &none);
+        let verdict = judge(ApprovalMode::Auto, AskBehavior::User, &line, &none);
         assert!(!verdict.runs(), "{line:?} runs: {verdict:?}");
     }
     if !line.contains(SWALLOWING) {
         let line = format!("{line}\n{DANGEROUS}");
-        let verdict = judge(Mode::Auto, Asking::User, &line, &none);
+        let verdict = judge(ApprovalMode::Auto, AskBehavior::User, &line, &none);
         assert!(!verdict.runs(), "{line:?} runs: {verdict:?}");
     }
     check_reading(&line);
 }
 
 /// A rule allows its line, and nothing dangerous with it.
-fn check_rule(mode: Mode, line: &str, rule: &Rule) {
+fn check_rule(mode: ApprovalMode, line: &str, rule: &PermissionRule) {
     let mut rules = SessionRules::default();
     rules.add(rule.clone());
-    let verdict = judge(mode, Asking::User, line, &rules);
-    assert_eq!(verdict, Verdict::Granted(Grant::Rule(rule.clone())), "the rule doesn't cover {line:?}");
+    let verdict = judge(mode, AskBehavior::User, line, &rules);
+    assert_eq!(verdict, PolicyVerdict::Granted(Grant::Rule(rule.clone())), "the rule doesn't cover {line:?}");
     if line != DANGEROUS {
-        assert!(!judge(mode, Asking::User, DANGEROUS, &rules).runs(), "{rule} allows {DANGEROUS}");
+        assert!(!judge(mode, AskBehavior::User, DANGEROUS, &rules).runs(), "{rule} allows {DANGEROUS}");
     }
     let longer = format!("{DANGEROUS}\n{line}");
-    assert!(!judge(mode, Asking::User, &longer, &rules).runs(), "{rule} allows {longer:?}");
+    assert!(!judge(mode, AskBehavior::User, &longer, &rules).runs(), "{rule} allows {longer:?}");
 }
 
 fn check_reading(line: &str) {
-    let policy = policy(Mode::Ask, Asking::User);
-    if policy.list_read_paths(line, || Repository::Harmless).is_none() {
+    let policy = policy(ApprovalMode::Ask, AskBehavior::User);
+    if policy.list_read_paths(line, || RepositoryState::Harmless).is_none() {
         return;
     }
     assert!(!line.contains(['\n', '\r', '\0']), "{line:?} reads");
-    let verdict = judge(Mode::Ask, Asking::User, line, &SessionRules::default());
-    let is_pattern = matches!(verdict, Verdict::Ask { rule: Rule::Pattern { .. }, .. });
+    let verdict = judge(ApprovalMode::Ask, AskBehavior::User, line, &SessionRules::default());
+    let is_pattern = matches!(verdict, PolicyVerdict::Ask { rule: PermissionRule::Pattern { .. }, .. });
     assert!(is_pattern, "{line:?} only reads, but {verdict:?}");
 }
 
-fn judge(mode: Mode, asking: Asking, line: &str, rules: &SessionRules) -> Verdict {
+fn judge(mode: ApprovalMode, asking: AskBehavior, line: &str, rules: &SessionRules) -> PolicyVerdict {
     let spec = ToolSpec {
         name: "bash".into(),
         description: String::new(),
@@ -87,7 +89,7 @@ fn judge(mode: Mode, asking: Asking, line: &str, rules: &SessionRules) -> Verdic
     policy(mode, asking).judge(&spec, &json!({ "command": line }), rules)
 }
 
-fn policy(mode: Mode, asking: Asking) -> Policy {
+fn policy(mode: ApprovalMode, asking: AskBehavior) -> Policy {
     let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
     Policy { mode, asking, root: "/home/me/work".into(), protected, ..Policy::default() }
 }

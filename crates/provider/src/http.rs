@@ -169,7 +169,11 @@ impl Wire {
     }
 
     /// Decodes an answer whose body is at hand in pieces, without a server or the network thread.
-    pub(super) fn decode(self: &Arc<Self>, pieces: Vec<Bytes>, decoder: impl Decode + 'static) -> ProviderStream {
+    pub(super) fn decode(
+        self: &Arc<Self>,
+        pieces: Vec<Bytes>,
+        decoder: impl Decode + 'static,
+    ) -> ProviderStream {
         let deadline = Instant::now() + self.endpoint.timeouts.first_byte;
         let bytes = stream::iter(pieces.into_iter().map(Ok)).boxed();
         ResponseStream::from_bytes(Arc::clone(self), bytes, decoder, deadline).into_parts()
