@@ -7,5 +7,6 @@ mod embedding;
 mod export;
 mod extending;
 mod layers;
+mod names;
 mod readme;
 mod source_code;

@@ -4,6 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Crates that only tests use.
+const FOR_TESTS: &[&str] = &["fuzz-targets", "test-support"];
+
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -13,7 +16,10 @@ pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
     for folder in fs::read_dir(root().join("crates")).unwrap() {
-        sources(&folder.unwrap().path().join("src"), &mut files);
+        let folder = folder.unwrap().path();
+        if !FOR_TESTS.iter().any(|name| folder.ends_with(name)) {
+            sources(&folder.join("src"), &mut files);
+        }
     }
     let is_of_tests = |file: &Path| file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
     files.retain(|file| !is_of_tests(file.strip_prefix(root()).unwrap()));
