@@ -4,6 +4,7 @@
 //! a session is given. A hook that fails, panics or takes too long never stops a run: it counts as no opinion, except about a
 //! call of a tool, where silence of somebody who was to guard must not count as a yes.
 
+mod argument_schema;
 mod call_review;
 mod event_forwarder;
 mod host;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 use tiller_core::message::{ToolSpec, UserBlock};
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
+use super::argument_schema::ArgumentSchema;
 use super::process::Inner;
 use super::protocol::{self, DeclaredTool};
 
 /// A tool of an extension's process.
 pub(super) struct RemoteTool {
     spec: ToolSpec,
-    schema: Validator,
+    schema: ArgumentSchema,
     process: Arc<Inner>,
 }
 
@@ -26,7 +26,7 @@ impl RemoteTool {
         if parameters.get("type") != Some(&json!("object")) {
             return Err("the schema of its parameters is not of type object".to_owned());
         }
-        let schema = jsonschema::validator_for(&parameters).map_err(|error| error.to_string())?;
+        let schema = ArgumentSchema::compile(&parameters)?;
         let spec = ToolSpec {
             name: declared.name.clone(),
             description: declared.description.clone(),
@@ -43,12 +43,7 @@ impl Tool for RemoteTool {
     }
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
-        let Err(error) = self.schema.validate(arguments) else { return Ok(()) };
-        let path = error.instance_path().to_string();
-        Err(match path.trim_start_matches('/') {
-            "" => error.to_string(),
-            path => format!("argument `{path}`: {error}"),
-        })
+        self.schema.check(arguments)
     }
 
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {

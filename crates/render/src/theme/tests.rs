@@ -193,10 +193,12 @@ fn colours_that_commands_paint_with_are_the_themes_where_it_names_them() {
 fn the_schema_takes_every_theme_and_knows_every_role() {
     let text = include_str!("../../../../themes/theme.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+    compiler.add_resource("theme.schema.json", schema.clone()).unwrap();
+    let root = compiler.compile("theme.schema.json", &mut schemas).unwrap();
     for text in built_in::TEXTS {
         let theme: serde_json::Value = serde_json::from_str(text).unwrap();
-        if let Err(error) = validator.validate(&theme) {
+        if let Err(error) = schemas.validate(&theme, root) {
             panic!("{}: {error}", theme["name"]);
         }
     }
@@ -205,7 +207,7 @@ fn the_schema_takes_every_theme_and_knows_every_role() {
     let roles: Vec<&str> = ROLES.iter().map(|role| role_name(*role)).collect();
     assert_eq!(known, roles);
     let wrong = serde_json::json!({"name": "x", "roles": {"acent": "#fff"}});
-    assert!(validator.validate(&wrong).is_err());
+    assert!(schemas.validate(&wrong, root).is_err());
 }
 
 #[test]
