@@ -1,10 +1,32 @@
-//! The system's clipboard, where there is one: a thread of its own holds it, because some systems ask whoever copied for the text
-//! when it is pasted, and asking for the clipboard may take its time. And what is said of a copy: what is known to have come of it.
+//! The system's clipboard, reached through the programs that the system or the user has for it. A thread of its own runs them, because
+//! they may take their time. And what is said of a copy: what is known to have come of it.
 
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// The programs that put their input on the clipboard, each with its arguments. On Wayland and X11 they stay in the background to serve
+/// it. `pbcopy` reads the encoding of the locale.
+const COPY: &[&[&str]] = if cfg!(target_os = "macos") {
+    &[&["env", "LC_ALL=en_US.UTF-8", "pbcopy"]]
+} else {
+    &[
+        &["wl-copy", "--type", "text/plain"],
+        &["xclip", "-selection", "clipboard", "-in"],
+        &["xsel", "--clipboard", "--input"],
+    ]
+};
+
+const TMUX: &[&str] = &["tmux", "load-buffer", "-"];
+
+/// Time limit of a program: without a display that answers, some wait forever.
+const TIME_LIMIT: Duration = Duration::from_secs(3);
+
+/// Pause between two looks at a running program. They end within a few milliseconds.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Most bytes of a text that are given to the terminal (OSC 52): what many terminals take of its base64 form, 100,000 bytes.
 pub(super) const MOST_BY_TERMINAL: usize = 74_994;
@@ -86,36 +108,64 @@ impl SystemClipboard {
 }
 
 fn hold(texts: &Receiver<PastedContent>, stead: Fallback) {
-    let mut clipboard = None;
     for PastedContent { text, then } in texts {
-        // A display may be there later that wasn't there before.
-        if clipboard.is_none() {
-            clipboard = arboard::Clipboard::new().ok();
-        }
-        let took = clipboard.as_mut().is_some_and(|clipboard| clipboard.set_text(text.as_str()).is_ok());
-        if !took {
-            clipboard = None;
-        }
-        then(match took {
-            true => BySystem::Took,
-            false if stead == Fallback::Tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
-            false => BySystem::Nothing,
+        let took = |words: &[&str]| feed(words, &text, TIME_LIMIT).unwrap_or(false);
+        then(if COPY.iter().any(|words| took(words)) {
+            BySystem::Took
+        } else if stead == Fallback::Tmux && took(TMUX) {
+            BySystem::Tmux
+        } else {
+            BySystem::Nothing
         });
     }
 }
 
-/// Gives a text to tmux; whether it took it.
-fn by_tmux(text: &str) -> io::Result<bool> {
-    let mut command = Command::new("tmux");
-    command.args(["load-buffer", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut tmux = command.spawn()?;
-    let written = tmux.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
-    Ok(tmux.wait()?.success() && written.is_ok())
+/// Runs a program with a text as its input; whether it took it.
+fn feed(words: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(false) };
+    let mut command = Command::new(program);
+    // No pipe for its output: a program that stays in the background would hold it open.
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It goes on serving the text while tiller is suspended, and after the terminal is closed.
+    let mut child = command.process_group(0).spawn()?;
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let stdin = child.stdin.take();
+        // A program that doesn't read is killed below, which ends the writing.
+        let written = scope.spawn(|| stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes())));
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if begun.elapsed() < time_limit => thread::sleep(POLL_INTERVAL),
+                None => {
+                    child.kill()?;
+                    break child.wait()?;
+                }
+            }
+        };
+        Ok(status.success() && written.join().is_ok_and(|written| written.is_ok()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn feed_true_only_of_a_program_that_took_the_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("copied");
+        // More than a pipe holds.
+        let text = "é".repeat(100_000);
+        let script = format!("cat > '{}'", path.display());
+        assert!(feed(&["sh", "-c", &script], &text, Duration::from_secs(20)).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert!(!feed(&["sh", "-c", "cat > /dev/null; exit 1"], &text, Duration::from_secs(20)).unwrap());
+        assert!(feed(&["tiller-has-no-such-program"], &text, Duration::from_secs(20)).is_err());
+        let begun = Instant::now();
+        assert!(!feed(&["sleep", "60"], &text, Duration::from_millis(50)).unwrap());
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
 
     #[test]
     fn only_what_a_clipboard_took_is_said_to_be_copied() {

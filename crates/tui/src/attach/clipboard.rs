@@ -1,22 +1,38 @@
-//! What the clipboard has to offer: asked of the system, and where that has none for us (GNOME's Wayland without X, a machine at the other
-//! end of a connection) of the programs that people have for it.
+//! Reading the system clipboard, through the programs that the system or the user has for it.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{AttachedImage, MOST_BYTES, encoded, of_bytes};
+use super::{MOST_BYTES, AttachedImage, mime_type, of_bytes};
 
-/// The programs that bring a picture, each with its arguments; what isn't installed is passed over.
-const PICTURE: [&[&str]; 2] = [
-    &["wl-paste", "--no-newline", "--type", "image/png"],
-    &["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
-];
+/// The programs that print an image, each with its arguments. Programs that are not installed are skipped.
+const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
+    &[&["osascript", "-e", "the clipboard as «class PNGf»"]]
+} else {
+    &[
+        &["wl-paste", "--no-newline", "--type", "image/png"],
+        &["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
+    ]
+};
 
-/// The same for text.
-const TEXT: [&[&str]; 2] =
-    [&["wl-paste", "--no-newline", "--type", "text/plain"], &["xclip", "-selection", "clipboard", "-out"]];
+/// The same for text. `pbpaste` prints the encoding of the locale.
+const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
+    &[&["env", "LC_ALL=en_US.UTF-8", "pbpaste"]]
+} else {
+    &[
+        &["wl-paste", "--no-newline", "--type", "text"],
+        &["xclip", "-selection", "clipboard", "-out"],
+        &["xsel", "--clipboard", "--output"],
+    ]
+};
+
+/// What `osascript` prints around the hexadecimal digits of a PNG.
+const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
+
+/// Most bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around them.
+const MOST_OUTPUT: usize = 2 * (MOST_BYTES + 1) + 64;
 
 /// How long a program may take: it asks whoever owns the clipboard, who may never answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,61 +51,71 @@ pub(crate) enum ClipboardContent {
 
 /// Looks at the clipboard.
 pub(crate) fn clipboard() -> ClipboardContent {
-    let Ok(mut board) = arboard::Clipboard::new() else {
-        return of_programs(&PICTURE, &TEXT, PATIENCE);
-    };
-    match board.get_image() {
-        Ok(image) => of_picture(encoded(image.width, image.height, &image.bytes)),
-        Err(_) => match board.get_text() {
-            Ok(text) if !text.is_empty() => ClipboardContent::Text(text),
-            _ => ClipboardContent::Nothing("the clipboard is empty".to_owned()),
-        },
-    }
+    of_programs(PICTURE, TEXT, PATIENCE)
 }
 
-fn of_picture(picture: Result<AttachedImage, String>) -> ClipboardContent {
-    picture.map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture)
-}
-
-/// What the first program says that brings anything.
+/// The output of the first program that has any; an image comes before text.
 fn of_programs(picture: &[&[&str]], text: &[&[&str]], patience: Duration) -> ClipboardContent {
-    if let Some(bytes) = picture.iter().find_map(|words| output(words, patience)) {
-        return of_picture(of_bytes(&bytes, NAME));
+    let mut any_installed = false;
+    let mut run = |words: &[&str]| {
+        let output = output(words, patience);
+        any_installed |= output.is_ok();
+        output.ok().flatten()
+    };
+    // Where another xclip has the clipboard, xclip prints text when asked for an image.
+    let mut image =
+        |words: &&[&str]| Some(of_applescript(run(words)?)).filter(|bytes| mime_type(bytes).is_some());
+    if let Some(bytes) = picture.iter().find_map(&mut image) {
+        return of_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture);
     }
-    let text = text.iter().find_map(|words| String::from_utf8(output(words, patience)?).ok());
-    text.map_or_else(
-        || {
-            ClipboardContent::Nothing(
-                "there is no clipboard here; paste with the terminal's own key".to_owned(),
-            )
-        },
-        ClipboardContent::Text,
-    )
+    let text = text.iter().find_map(|words| String::from_utf8(run(words)?).ok());
+    text.map_or_else(|| ClipboardContent::Nothing(no_clip(any_installed).to_owned()), ClipboardContent::Text)
 }
 
-/// What a program writes, if it is there, does well and writes anything; of too much no more than shows that.
-fn output(words: &[&str], patience: Duration) -> Option<Vec<u8>> {
-    let (program, arguments) = words.split_first()?;
+fn no_clip(any_installed: bool) -> &'static str {
+    if any_installed {
+        "the clipboard is empty or out of reach; paste with the terminal's own key"
+    } else {
+        "there is no clipboard here: install wl-clipboard or xclip, or paste with the terminal's own key"
+    }
+}
+
+/// Decodes the output of AppleScript; other bytes stay as they are.
+fn of_applescript(bytes: Vec<u8>) -> Vec<u8> {
+    let (before, after) = APPLESCRIPT_DATA;
+    let Some(digits) = bytes.strip_prefix(before.as_bytes()) else { return bytes };
+    let digits = digits.trim_ascii_end();
+    let digits = digits.strip_suffix(after.as_bytes()).unwrap_or(digits);
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+    digits.chunks_exact(2).map_while(byte).collect()
+}
+
+/// Runs a program and returns its output if it succeeds and prints anything, `None` otherwise. Output over the limit is cut.
+///
+/// # Errors
+/// When the program can't be started.
+fn output(words: &[&str], patience: Duration) -> io::Result<Option<Vec<u8>>> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(None) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let out = child.stdout.take()?;
+    let mut child = command.spawn()?;
+    let Some(out) = child.stdout.take() else { return Ok(None) };
     let (told, heard) = mpsc::channel();
     // On its own thread, so that a program that says nothing can be given up; it ends with the program's output.
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = out.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes);
+        let read = out.take(MOST_OUTPUT as u64).read_to_end(&mut bytes);
         let _ = told.send(read.is_ok().then_some(bytes));
     });
     let bytes = heard.recv_timeout(patience).ok().flatten();
-    if bytes.as_ref().is_none_or(|bytes| bytes.len() > MOST_BYTES) {
+    if bytes.as_ref().is_none_or(|bytes| bytes.len() == MOST_OUTPUT) {
         // It is at work still; what became of it is of no matter.
         let _ = child.kill();
         let _ = child.wait();
-        return bytes;
+        return Ok(bytes);
     }
     let did_well = child.wait().is_ok_and(|status| status.success());
-    bytes.filter(|bytes| did_well && !bytes.is_empty())
+    Ok(bytes.filter(|bytes| did_well && !bytes.is_empty()))
 }
 
 #[cfg(test)]
@@ -101,7 +127,7 @@ mod tests {
     const MISSING: &[&str] = &["tiller-has-no-such-program"];
 
     fn nothing(clip: &ClipboardContent) -> bool {
-        matches!(clip, ClipboardContent::Nothing(why) if why.starts_with("there is no clipboard here"))
+        matches!(clip, ClipboardContent::Nothing(why) if why.starts_with("the clipboard is empty"))
     }
 
     #[test]
@@ -111,24 +137,29 @@ mod tests {
         let clip = of_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
         assert_eq!(clip, ClipboardContent::Text("copied".to_owned()));
         assert!(nothing(&of_programs(&[MISSING], &[fails, &["true"]], LONG)));
+        let Clip::Nothing(why) = of_programs(&[MISSING], &[MISSING], LONG) else { panic!("no program") };
+        assert!(why.starts_with("there is no clipboard here: install"), "{why}");
+    }
+
+    #[test]
+    fn of_applescript_decodes_its_data_alone() {
+        let printed = "«data PNGf89504E470D0A»\n".as_bytes().to_vec();
+        assert_eq!(of_applescript(printed), b"\x89PNG\r\n");
+        assert_eq!(of_applescript("«data PNGf895".as_bytes().to_vec()), b"\x89", "cut at the limit");
+        assert_eq!(of_applescript(b"\x89PNG".to_vec()), b"\x89PNG");
     }
 
     #[test]
     fn a_picture_comes_before_text_and_has_to_be_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dot.png");
-        let picture = encoded(2, 1, &[0; 8]).unwrap();
-        let data = base64::Engine::decode(&super::super::STANDARD, &picture.image.data).unwrap();
-        std::fs::write(&path, data).unwrap();
+        let bytes = super::super::tests::png(2, 1);
+        std::fs::write(&path, &bytes).unwrap();
+        let picture = of_bytes(&bytes, NAME).unwrap();
         let path = path.display().to_string();
-        assert_eq!(
-            of_programs(&[&["cat", &path]], &[&["printf", "x"]], LONG),
-            ClipboardContent::Picture(picture)
-        );
-        let ClipboardContent::Nothing(why) = of_programs(&[&["printf", "x"]], &[], LONG) else {
-            panic!("x is no picture")
-        };
-        assert!(why.starts_with("the picture on the clipboard is no picture that models take"), "{why}");
+        let text: &[&str] = &["printf", "x"];
+        assert_eq!(of_programs(&[text, &["cat", &path]], &[text], LONG), ClipboardContent::Picture(picture));
+        assert_eq!(of_programs(&[text], &[&["cat", &path], text], LONG), ClipboardContent::Text("x".to_owned()));
     }
 
     #[test]
@@ -140,9 +171,11 @@ mod tests {
 
     #[test]
     fn more_than_a_picture_may_have_is_said_and_not_gathered() {
-        let ClipboardContent::Nothing(why) = of_programs(&[&["cat", "/dev/zero"]], &[], LONG) else {
-            panic!("endless")
-        };
-        assert!(why.starts_with("the picture on the clipboard"), "{why}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dot.png");
+        std::fs::write(&path, super::super::tests::png(2, 1)).unwrap();
+        let endless: &[&str] = &["cat", &path.display().to_string(), "/dev/zero"];
+        let ClipboardContent::Nothing(why) = of_programs(&[endless], &[], LONG) else { panic!("endless") };
+        assert_eq!(why, "the picture on the clipboard has more than 3.9 MB");
     }
 }

@@ -132,10 +132,8 @@ fn told(missing: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-
-    use super::super::encoded;
+    use super::super::of_bytes;
+    use super::super::tests::png;
     use super::*;
 
     #[test]
@@ -157,8 +155,8 @@ mod tests {
     #[test]
     fn a_picture_goes_along_and_one_that_is_none_or_nowhere_says_so() {
         let folder = tempfile::tempdir().unwrap();
-        let image = encoded(3, 2, &[0; 24]).unwrap().image;
-        std::fs::write(folder.path().join("good.png"), STANDARD.decode(&image.data).unwrap()).unwrap();
+        let image = of_bytes(&png(3, 2), "good.png").unwrap().image;
+        std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
         std::fs::write(folder.path().join("bad.png"), "no").unwrap();
         let Mention { images, problems, .. } =
             gathered("@missing.png @bad.png @good.png", folder.path(), None);
