@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{self, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -66,7 +66,7 @@ pub(super) fn begin(config: &Config, targets: Targets) -> Option<String> {
     }
     let level = config.settings.text(&setting::LOG_LEVEL).unwrap_or("off");
     // Only tiller's own words: what libraries log may hold what a user would not want in a file.
-    let filter = EnvFilter::new(format!("off,tiller={level}"));
+    let filter = filter::Targets::new().with_target("tiller", level.parse().unwrap_or(LevelFilter::OFF));
     // An embedder may have its own; then that one is used.
     let _ = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();
     warning
