@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{MOST_BYTES, AttachedImage, mime_type, of_bytes};
+use super::{AttachedImage, MOST_BYTES, mime_type, of_bytes};
 
 /// The programs that print an image, each with its arguments. Programs that are not installed are skipped.
 const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
@@ -137,7 +137,9 @@ mod tests {
         let clip = of_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
         assert_eq!(clip, ClipboardContent::Text("copied".to_owned()));
         assert!(nothing(&of_programs(&[MISSING], &[fails, &["true"]], LONG)));
-        let Clip::Nothing(why) = of_programs(&[MISSING], &[MISSING], LONG) else { panic!("no program") };
+        let ClipboardContent::Nothing(why) = of_programs(&[MISSING], &[MISSING], LONG) else {
+            panic!("no program")
+        };
         assert!(why.starts_with("there is no clipboard here: install"), "{why}");
     }
 
@@ -159,7 +161,10 @@ mod tests {
         let path = path.display().to_string();
         let text: &[&str] = &["printf", "x"];
         assert_eq!(of_programs(&[text, &["cat", &path]], &[text], LONG), ClipboardContent::Picture(picture));
-        assert_eq!(of_programs(&[text], &[&["cat", &path], text], LONG), ClipboardContent::Text("x".to_owned()));
+        assert_eq!(
+            of_programs(&[text], &[&["cat", &path], text], LONG),
+            ClipboardContent::Text("x".to_owned())
+        );
     }
 
     #[test]
