@@ -118,7 +118,7 @@ fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
     assert_eq!(drawn(&sandbox, &[]), whole);
     let before = fs::read(&file).unwrap();
     let ran = refused(&sandbox, &["hide", "session-two", "answ0001"]);
-    assert!(ran.err.contains("lies on the branch in use") && ran.err.contains("hint: move"), "{}", ran.err);
+    assert!(ran.err.contains("is on the current branch") && ran.err.contains("hint: move"), "{}", ran.err);
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -226,7 +226,7 @@ fn verify_names_lines_and_bytes_and_fails_only_for_errors() {
     assert_eq!(found.len(), 2);
     assert_eq!(
         *found[0],
-        json!({"path": other, "line": 1, "byte": 0, "what": "the file is empty; tiller doesn't open it", "severity": "error"})
+        json!({"path": other, "line": 1, "byte": 0, "what": "the file is empty; tiller can't open it", "severity": "error"})
     );
     assert_eq!(
         [&found[1]["path"], &found[1]["line"], &found[1]["byte"], &found[1]["severity"]],
@@ -251,8 +251,8 @@ fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
     let sandbox = sandbox.with("XDG_DATA_HOME", "/dev/null/nowhere");
     let text = fs::read(&file).unwrap();
     let ran = refused(&sandbox, &["rm", "--yes", "session-two"]);
-    assert!(ran.err.contains("there is no trash to move it to"), "{}", ran.err);
-    assert!(ran.err.contains("hint: --permanently deletes it for good"), "{}", ran.err);
+    assert!(ran.err.contains("can't be moved to the trash"), "{}", ran.err);
+    assert!(ran.err.contains("hint: --permanently deletes the file without the trash"), "{}", ran.err);
     assert_eq!(fs::read(&file).unwrap(), text);
     done(&sandbox, &["rm", "--yes", "--permanently", "session-two"]);
     assert!(!file.exists());
@@ -292,7 +292,7 @@ fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
     };
     for (from, said) in [
         ("session-two@zzzz", "no entry `zzzz` in this session"),
-        ("session-two@0002", "`0002` names 2 entries"),
+        ("session-two@0002", "`0002` matches 2 entries"),
         ("session-six@er0002", "no session's id begins or ends with `session-six`"),
     ] {
         let ran = fork(from);

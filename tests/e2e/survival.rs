@@ -72,7 +72,7 @@ fn a_log_that_may_not_grow_any_more_fails_the_run_with_a_reason_and_goes_on_when
     let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
     let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I remember.\n"), "{}", ran.err);
-    assert!(ran.err.contains("torn: it ends in the middle"), "{}", ran.err);
+    assert!(ran.err.contains("torn: the line is incomplete"), "{}", ran.err);
     let text = std::fs::read(&log).unwrap();
     assert!(text.starts_with(&[&before[..], b"\n"].concat()), "what was there is as it was, and closed");
     let shown = sandbox.run(&["sessions", "show", &log.display().to_string()]).out;

@@ -177,9 +177,9 @@ fn a_transcript_shows_what_was_typed_and_folds_what_was_made_of_it() {
     let said = text.split_once(" UTC\n\n").unwrap().1;
     assert_eq!(
         said,
-        "/review <all>\n\n<details><summary>What the model was sent</summary>\n\n# Review\n\n\
+        "/review <all>\n\n<details><summary>Sent to the model</summary>\n\n# Review\n\n\
          Look at <b>all</b> of it.\n```\n```\n\n</details>\n\n*Image: `image/png`, 9 bytes*\n\n\
-         ## User · 2026-11-21 14:02 UTC\n\n/skill:tidy with care\n\n<details><summary>What the model was sent</summary>\n\n\
+         ## User · 2026-11-21 14:02 UTC\n\n/skill:tidy with care\n\n<details><summary>Sent to the model</summary>\n\n\
          <skill name=\"tidy\" location=\"/s/tidy/SKILL.md\">\nTidy up.\n</skill>\n\nwith care\n\n</details>\n"
     );
 }

@@ -1,4 +1,4 @@
-//! What later entries say of earlier ones: the labels they bear, and which branches are hidden.
+//! Annotations of entries by later ones: labels and hidden branches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::entry::{EntryBody, TillerEntry};
 use super::reader::Reader;
 use super::tree::Tree;
 
-/// Labels and hidden branches, by the positions of the entries they are about.
+/// Labels and hidden branches, by the positions of their target entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
     labels: HashMap<usize, String>,
@@ -16,34 +16,34 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// Reads the entries that may say something of others: labels, and facts of tiller's own.
+    /// Reads all labels and hidden branches of a log.
     #[must_use]
     pub fn of(reader: &Reader, tree: &Tree) -> Self {
-        let mut marks = Self::default();
-        let told: Vec<(usize, EntryBody)> = reader
-            .marking(tree)
+        let mut annotations = Self::default();
+        let bodies: Vec<(usize, EntryBody)> = reader
+            .annotation_positions(tree)
             .into_iter()
             .filter_map(|position| Some((position, reader.body_at(tree, position)?)))
             .filter(|(_, body)| target(body).is_some())
             .collect();
-        let wanted: HashSet<EntryId> = told.iter().filter_map(|(_, body)| target(body)).collect();
-        if wanted.is_empty() {
-            return marks;
+        let targets: HashSet<EntryId> = bodies.iter().filter_map(|(_, body)| target(body)).collect();
+        if targets.is_empty() {
+            return annotations;
         }
-        let mut told = told.into_iter().peekable();
+        let mut bodies = bodies.into_iter().peekable();
         let mut by_id: HashMap<&EntryId, usize> = HashMap::new();
         for (position, node) in tree.nodes().iter().enumerate() {
-            if let Some((_, body)) = told.next_if(|(at, _)| *at == position) {
-                marks.take(&body, |id| by_id.get(id).copied());
+            if let Some((_, body)) = bodies.next_if(|(at, _)| *at == position) {
+                annotations.apply(&body, |id| by_id.get(id).copied());
             }
-            if wanted.contains(&node.id) {
+            if targets.contains(&node.id) {
                 by_id.insert(&node.id, position);
             }
         }
-        marks
+        annotations
     }
 
-    fn take(&mut self, body: &EntryBody, position: impl Fn(&EntryId) -> Option<usize>) {
+    fn apply(&mut self, body: &EntryBody, position: impl Fn(&EntryId) -> Option<usize>) {
         if let EntryBody::Label { target_id, label } = body {
             if let Some(target) = position(target_id) {
                 match label.as_ref().filter(|label| !label.is_empty()) {
@@ -68,34 +68,38 @@ impl Annotations {
         self.labels.get(&position).map(String::as_str)
     }
 
-    /// Whether an entry of a log has a label.
+    /// Returns true if an entry of a log has a label.
     pub fn has_label(reader: &Reader, id: &EntryId) -> bool {
         let tree = reader.tree();
         let position = tree.nodes().iter().position(|node| node.id == *id);
         position.is_some_and(|position| Self::of(reader, &tree).label(position).is_some())
     }
 
-    /// Whether a branch was hidden at this very entry.
+    /// Returns true if this entry itself is the target of the hiding.
     #[must_use]
     pub fn is_hidden(&self, position: usize) -> bool {
         self.hidden.contains(&position)
     }
 
-    /// For every entry that is out of the drawn tree the position of the one with which it was hidden: itself or one above
-    /// it, of several the topmost. The path to the leaf is always in the tree, for another program may have gone on there.
+    /// For every hidden entry the position of the entry that hides it: itself or its topmost hidden ancestor. The path
+    /// to the leaf is never hidden, because another program may have continued there.
     #[must_use]
     pub fn hidden_with(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
-        let mut with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
+        let mut hidden_with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
         for (position, node) in tree.nodes().iter().enumerate() {
-            let above = node.parent.and_then(|parent| with[parent]);
-            with.push(above.or_else(|| self.is_hidden(position).then_some(position)));
+            let above = node.parent.and_then(|parent| hidden_with[parent]);
+            hidden_with.push(above.or_else(|| self.is_hidden(position).then_some(position)));
         }
         let on_path = tree.path_marks(leaf);
-        with.iter().zip(on_path).map(|(with, on_path)| with.filter(|_| !on_path)).collect()
+        hidden_with
+            .iter()
+            .zip(on_path)
+            .map(|(hidden_with, on_path)| hidden_with.filter(|_| !on_path))
+            .collect()
     }
 }
 
-/// The entry that another one says something of.
+/// The target of a label or a hiding.
 fn target(body: &EntryBody) -> Option<EntryId> {
     match body {
         EntryBody::Label { target_id, .. } => Some(target_id.clone()),

@@ -1,7 +1,7 @@
-//! Where on a path other branches go on: how many, and between which entries.
+//! Branch points of a path: where other branches start, and how many.
 //!
-//! Told by the index alone, but for the few entries that hide others. A branch is what the drawn tree has a row for: something that was
-//! said; a name, a label or a move that nothing follows is none.
+//! Computed from the index alone, except for the few entries that hide others. A branch must have a row in the tree
+//! view, that is a message; a name, a label or a move without messages is no branch.
 
 use std::collections::HashMap;
 
@@ -13,41 +13,46 @@ use super::line_scan::LineRole;
 use super::reader::Reader;
 use super::tree::{Tree, TreeNode};
 
-/// The branch points of a path, with the number of branches other than it; those that are hidden don't count, but a point all of whose
-/// other branches are is still one, with none.
+/// The branch points of a path, with the number of other branches at each. Hidden branches don't count, but a point
+/// that has only hidden ones remains, with the number 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchPoints {
     before: HashMap<EntryId, usize>,
     after: HashMap<EntryId, usize>,
 }
 
-/// An entry that begins another branch.
-struct Other {
-    begins: usize,
-    /// What was said last on the path before it leaves that; `None` where it leaves nothing.
-    leaves: Option<usize>,
+/// Another branch than the path.
+struct OtherBranch {
+    start: usize,
+    /// The last row on the path before the branch; `None` if it starts at a root.
+    left_at: Option<usize>,
 }
 
 impl BranchPoints {
-    /// Those of the path to `leaf`; none when there is no such entry.
+    /// The branch points of the path to `leaf`; none if there is no such entry.
     #[must_use]
     pub fn of(reader: &Reader, leaf: &EntryId) -> Self {
         let tree = reader.tree();
-        let others = others(&tree, leaf);
-        if others.is_empty() {
+        let branches = other_branches(&tree, leaf);
+        if branches.is_empty() {
             return Self::default();
         }
         let hidden = Annotations::of(reader, &tree).hidden_with(&tree, Some(leaf));
-        Self::count(&tree, &tree.path(leaf), others, |at| hidden[at].is_some())
+        Self::count(&tree, &tree.path(leaf), branches, |at| hidden[at].is_some())
     }
 
-    fn count(tree: &Tree, path: &[usize], others: Vec<Other>, is_hidden: impl Fn(usize) -> bool) -> Self {
-        let said: Vec<usize> = path.iter().copied().filter(|at| has_row(&tree.nodes()[*at])).collect();
-        let before = std::iter::once(None).chain(said.iter().copied().map(Some));
-        let next: HashMap<Option<usize>, usize> = before.zip(said.iter().copied()).collect();
+    fn count(
+        tree: &Tree,
+        path: &[usize],
+        branches: Vec<OtherBranch>,
+        is_hidden: impl Fn(usize) -> bool,
+    ) -> Self {
+        let rows: Vec<usize> = path.iter().copied().filter(|at| has_row(&tree.nodes()[*at])).collect();
+        let before = std::iter::once(None).chain(rows.iter().copied().map(Some));
+        let next: HashMap<Option<usize>, usize> = before.zip(rows.iter().copied()).collect();
         let mut points = Self::default();
         let Some(first) = path.first() else { return points };
-        for Other { begins, leaves } in others {
+        for OtherBranch { start: begins, left_at: leaves } in branches {
             let next = next.get(&leaves).map(|at| &tree.nodes()[*at]);
             let summary = next.filter(|next| next.kind == EntryKind::BranchSummary);
             let count = match (summary, leaves) {
@@ -60,39 +65,39 @@ impl BranchPoints {
         points
     }
 
-    /// How many other branches go on from what stands before an entry, if that is a point: asked of the first entry of the path, and of
-    /// the summary of a branch that was left.
+    /// The number of other branches that start before an entry, if there is a branch point: used for the first entry
+    /// of the path, and for branch summaries.
     #[must_use]
     pub fn before(&self, entry: &EntryId) -> Option<usize> {
         self.before.get(entry).copied()
     }
 
-    /// How many other branches go on from an entry, if it is a point and no summary follows it.
+    /// The number of other branches that start after an entry, if it is a branch point without a summary after it.
     #[must_use]
     pub fn after(&self, entry: &EntryId) -> Option<usize> {
         self.after.get(entry).copied()
     }
 }
 
-/// What the tree draws, where it draws no results of tools.
+/// Returns true for entries with a row in the tree view, where that shows no tool results.
 fn has_row(node: &TreeNode) -> bool {
     node.is_said() && node.role != Some(LineRole::ToolResult)
 }
 
-fn others(tree: &Tree, leaf: &EntryId) -> Vec<Other> {
+fn other_branches(tree: &Tree, leaf: &EntryId) -> Vec<OtherBranch> {
     let on_path = tree.path_marks(Some(leaf));
-    // For each entry the nearest at or above it that has a row; parents come first.
+    // For each entry its nearest ancestor or self with a row; parents come first.
     let mut nearest: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
-    let mut others = Vec::new();
+    let mut branches = Vec::new();
     for (at, node) in tree.nodes().iter().enumerate() {
         let above = node.parent.and_then(|parent| nearest[parent]);
         let is_drawn = has_row(node);
         if is_drawn && !on_path[at] && above.is_none_or(|above| on_path[above]) {
-            others.push(Other { begins: at, leaves: above });
+            branches.push(OtherBranch { start: at, left_at: above });
         }
         nearest.push(if is_drawn { Some(at) } else { above });
     }
-    others
+    branches
 }
 
 #[cfg(test)]
@@ -101,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Entries that follow others: said by the user or, where the kind is another one, noted.
+    /// A tree of user messages and entries of other kinds, by their parents.
     fn tree(entries: &[(Option<usize>, EntryKind)]) -> Tree {
         let node = |(at, (parent, kind)): (usize, &(Option<usize>, EntryKind))| TreeNode {
             id: EntryId::new(format!("n{at}")),
@@ -113,11 +118,12 @@ mod tests {
         Tree::new(entries.iter().enumerate().map(node).collect())
     }
 
-    /// Each point of the path to the last entry: `>n0 2` where two branches go on after n0, `<n0 2` before it.
+    /// The points of the path to the last entry: `>n0 2` for two branches after n0, `<n0 2` before it.
     fn points(tree: &Tree, hidden: &[usize]) -> Vec<String> {
         let leaf = tree.nodes().last().map(|node| node.id.clone()).unwrap();
-        let points =
-            BranchPoints::count(tree, &tree.path(&leaf), others(tree, &leaf), |at| hidden.contains(&at));
+        let points = BranchPoints::count(tree, &tree.path(&leaf), other_branches(tree, &leaf), |at| {
+            hidden.contains(&at)
+        });
         let before = points.before.iter().map(|(entry, count)| format!("<{entry} {count}"));
         let after = points.after.iter().map(|(entry, count)| format!(">{entry} {count}"));
         let mut points: Vec<String> = before.chain(after).collect();
@@ -128,7 +134,7 @@ mod tests {
     use EntryKind::{BranchSummary, Custom, Label, Message};
 
     #[test]
-    fn a_point_is_where_others_go_on_from_whether_something_follows_on_the_path_or_not() {
+    fn branch_points_count_branches_after_entry() {
         let mut entries = vec![(None, Message), (Some(0), Message), (Some(1), Message), (Some(0), Custom)];
         assert_eq!(points(&tree(&entries), &[]), [">n0 1"], "one has gone back there");
         entries.extend([(Some(3), Message), (Some(0), Custom), (Some(5), Message)]);
@@ -136,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_noted_is_no_branch_and_branches_behind_notes_are_together() {
+    fn branch_points_ignore_annotations() {
         let noted = [(None, Message), (Some(0), Label), (Some(1), Custom), (Some(0), Message)];
         assert_eq!(points(&tree(&noted), &[]), Vec::<String>::new());
         let behind = [(None, Message), (Some(0), Custom), (Some(1), Message), (Some(0), Message)];
@@ -145,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_message_the_path_begins_with_its_point() {
+    fn branch_points_before_first_message_use_first_entry() {
         let entries = [(None, Custom), (Some(0), Message), (Some(0), Custom)];
         assert_eq!(points(&tree(&entries), &[]), ["<n0 1"]);
         let entries = [(None, Message), (None, Custom), (Some(1), Message)];
@@ -153,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_summary_stands_the_point_is_at_the_summary() {
+    fn branch_points_with_summary_are_at_summary() {
         let entries = [
             (None, Message),
             (Some(0), Message),
@@ -165,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_branches_do_not_count_but_keep_their_point() {
+    fn branch_points_hidden_branches_count_zero() {
         let entries = [(None, Message), (Some(0), Message), (Some(0), Message), (Some(0), Message)];
         assert_eq!(points(&tree(&entries), &[1]), [">n0 1"]);
         assert_eq!(points(&tree(&entries), &[1, 2]), [">n0 0"]);

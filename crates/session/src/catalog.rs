@@ -1,9 +1,9 @@
-//! Many logs at once: lists of them, what was said in them, and which one is meant.
+//! The session catalog: lists, full-text search and look-up over many logs.
 //!
-//! A catalog keeps what it reads in a small database beside the logs' folder; the logs stay the truth, and without the
-//! file everything works, only slower. It reads a log from where it ended last time, and the newest logs first. Files are
-//! found and dated by `folder`, read by `digest` and `line`, kept by `database`, and searched through `query`; `backlog` reads many at
-//! once, and `choice` tells which one somebody means.
+//! The catalog caches records of logs in a small database next to the session folder. The logs are the truth: without
+//! the file everything works, only slower. A log is read from where the last scan ended, and the newest logs first.
+//! `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `query` searches them,
+//! `index_queue` scans many logs, and `resolve` finds the session that a user means.
 
 mod database;
 mod extract;
@@ -17,9 +17,9 @@ mod summary;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use self::database::{Database, Each, Extent, Known, is_busy, is_damage};
+use self::database::{Database, KnownLog, SearchFilter, SearchUnit, is_busy, is_damage};
 use self::log_record::LogRecord;
-use self::scan::{File, Found, Stamp};
+use self::scan::{FileStamp, LogFile, ScannedFolders};
 use super::error::SessionError;
 use super::log::io_error;
 use super::manager::{SessionManager, SessionScope};
@@ -28,324 +28,333 @@ pub use self::index_queue::{IndexProgress, IndexQueue};
 pub use self::query::{SearchHit, Snippet};
 pub use self::summary::{PageRequest, SessionList, SessionSummary};
 
-/// Many logs.
+/// The catalog of a manager's logs.
 #[derive(Debug)]
 pub struct Catalog {
     manager: SessionManager,
-    /// The working directory as a header has it, which is not what the system calls it where the name is no Unicode.
+    /// The working directory in the form of a header, which differs from the path if that is not Unicode.
     cwd: String,
     database: Database,
-    /// How many times the database failed and was begun anew.
+    /// Number of times that the database failed and was recreated.
     restarts: usize,
-    /// Whether another tiller was writing into the database when this one wanted to; it isn't waited for twice.
-    is_held: bool,
+    /// True after another tiller blocked a write to the database; writes are then skipped until the next scan.
+    is_database_busy: bool,
 }
 
-/// The logs there are, and what was known of them at the last look.
-struct Survey {
-    files: Vec<File>,
-    known: HashMap<PathBuf, Known>,
-    /// Folders that can't be listed, with the reason.
-    closed: Vec<(PathBuf, SessionError)>,
+/// All log files, and their records as of the last scan.
+struct Scan {
+    files: Vec<LogFile>,
+    known: HashMap<PathBuf, KnownLog>,
+    /// Folders that can't be listed, with the error.
+    unlisted: Vec<(PathBuf, SessionError)>,
 }
 
-/// What is known of a log before it is looked into.
-enum Standing<'a> {
-    /// Everything.
-    Fresh(&'a Known),
-    /// It changed since.
+/// State of a log's record.
+enum RecordState<'a> {
+    /// The record is up to date.
+    Fresh(&'a KnownLog),
+    /// The log changed since.
     Stale,
     Unknown,
 }
 
-impl Survey {
-    fn standing(&self, file: &File) -> Standing<'_> {
+impl Scan {
+    fn record_state(&self, file: &LogFile) -> RecordState<'_> {
         match self.known.get(&file.path) {
-            Some(known) if known.stamp == file.stamp => Standing::Fresh(known),
-            Some(_) => Standing::Stale,
-            None => Standing::Unknown,
+            Some(known) if known.stamp == file.stamp => RecordState::Fresh(known),
+            Some(_) => RecordState::Stale,
+            None => RecordState::Unknown,
         }
     }
 }
 
 impl Catalog {
-    /// Opens what is known of a manager's logs. Where that can't be kept, it is gathered anew in a passing file.
+    /// Opens the catalog of a manager; in a temporary file where its own can't be used.
     pub(super) fn open(manager: SessionManager) -> Result<Self, SessionError> {
-        let kept = manager.catalog_file().and_then(|path| match Database::open(path) {
+        let stored = manager.catalog_file().and_then(|path| match Database::open(path) {
             Ok(database) => Some(database),
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "the catalog of sessions can't be kept");
+                tracing::warn!(path = %path.display(), %error, "the session catalog can't be stored; using a temporary one");
                 None
             }
         });
-        let database = kept.map_or_else(Database::passing, Ok).map_err(unusable)?;
-        Ok(Self { cwd: manager.cwd().display().to_string(), manager, database, restarts: 0, is_held: false })
+        let database = stored.map_or_else(Database::temporary, Ok).map_err(unusable)?;
+        Ok(Self {
+            cwd: manager.cwd().display().to_string(),
+            manager,
+            database,
+            restarts: 0,
+            is_database_busy: false,
+        })
     }
 
-    /// A part of the list of sessions. Only the logs of this part are read, where they aren't known yet.
+    /// A page of the list of sessions. Reads only logs of this page whose records are missing or stale.
     ///
     /// # Errors
-    /// When a folder is there and can't be read.
+    /// When a folder exists and can't be read.
     pub fn page(&mut self, scope: SessionScope, page: PageRequest) -> Result<SessionList, SessionError> {
-        let mut survey = self.survey()?;
-        let (mut listing, mut skip) = (SessionList::default(), page.offset);
-        let closed = survey.closed.drain(..).map(|(_, error)| error);
-        listing.unreadable.extend(closed);
-        for file in &survey.files {
-            let digest = match self.digest_in(scope, file, &survey) {
-                Ok(Some(digest)) => digest,
+        let mut scan = self.scan()?;
+        let (mut list, mut skip) = (SessionList::default(), page.offset);
+        let unlisted = scan.unlisted.drain(..).map(|(_, error)| error);
+        list.unreadable.extend(unlisted);
+        for file in &scan.files {
+            let record = match self.record_in_scope(scope, file, &scan) {
+                Ok(Some(record)) => record,
                 Ok(None) => continue,
                 Err(error) => {
-                    listing.unreadable.push(error);
+                    list.unreadable.push(error);
                     continue;
                 }
             };
             if skip > 0 {
                 skip -= 1;
-            } else if page.limit.is_some_and(|limit| listing.sessions.len() >= limit) {
-                listing.more = true;
+            } else if page.limit.is_some_and(|limit| list.sessions.len() >= limit) {
+                list.more = true;
                 break;
             } else {
-                listing.sessions.push(SessionSummary::new(file.path.clone(), &file.stamp, digest));
+                list.sessions.push(SessionSummary::new(file.path.clone(), &file.stamp, record));
             }
         }
-        Ok(listing)
+        Ok(list)
     }
 
-    /// Sessions that are known already, the one written to last first; no log is opened.
+    /// Sessions with a record, most recently written first; opens no log.
     ///
     /// # Errors
-    /// When a folder is there and can't be read.
+    /// When a folder exists and can't be read.
     pub fn known(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
-        let survey = self.survey()?;
+        let scan = self.scan()?;
         let mut sessions = Vec::new();
-        for file in &survey.files {
-            let Some(known) = survey.known.get(&file.path) else { continue };
+        for file in &scan.files {
+            let Some(known) = scan.known.get(&file.path) else { continue };
             if scope == SessionScope::ThisDirectory && known.cwd != self.cwd {
                 continue;
             }
-            if let Some((_, digest)) = self.ask(|database| database.digest(&file.path))?
-                && digest.problem.is_none()
+            if let Some((_, record)) = self.with_database(|database| database.record(&file.path))?
+                && record.problem.is_none()
             {
-                sessions.push(SessionSummary::new(file.path.clone(), &file.stamp, digest));
+                sessions.push(SessionSummary::new(file.path.clone(), &file.stamp, record));
             }
         }
         Ok(sessions)
     }
 
-    /// The log of this working directory that was written to last. Of logs that aren't known only those are read whose
+    /// The most recently written log of this working directory. Of logs without a record only those are read whose
     /// header names this directory.
     ///
     /// # Errors
-    /// When a folder is there and can't be read.
+    /// When a folder exists and can't be read.
     pub fn most_recent(&mut self) -> Result<Option<PathBuf>, SessionError> {
-        let survey = self.survey()?;
-        for file in &survey.files {
-            let is_ours = match survey.standing(file) {
-                Standing::Fresh(known) => known.cwd == self.cwd,
-                Standing::Stale => self.is_at_home(file),
-                // The header says where it began; it may have been gone on with elsewhere.
-                Standing::Unknown => {
-                    self.may_be_here(file)
+        let scan = self.scan()?;
+        for file in &scan.files {
+            let is_in_directory = match scan.record_state(file) {
+                RecordState::Fresh(known) => known.cwd == self.cwd,
+                RecordState::Stale => self.belongs_here(file),
+                // The header names the initial directory; the session may have been resumed elsewhere.
+                RecordState::Unknown => {
+                    self.may_belong_here(file)
                         && log_record::header_cwd(&file.path).as_ref() == Some(&self.cwd)
-                        && self.is_at_home(file)
+                        && self.belongs_here(file)
                 }
             };
-            if is_ours {
+            if is_in_directory {
                 return Ok(Some(file.path.clone()));
             }
         }
-        // This directory's sessions may be there all the same.
+        // The unlisted folder may contain this directory's sessions.
         let own = self.manager.folder();
-        let closed = survey.closed.into_iter().find(|(folder, _)| own.as_ref() == Some(folder));
-        closed.map_or(Ok(None), |(_, error)| Err(error))
+        let unlisted = scan.unlisted.into_iter().find(|(folder, _)| own.as_ref() == Some(folder));
+        unlisted.map_or(Ok(None), |(_, error)| Err(error))
     }
 
-    /// Entries in which all of these words were said, the best first; of equals the newest. The last word may go on. Logs that
-    /// have not been read are not found.
+    /// Entries that contain all of these words, best matches first, equal ones by time. The last word matches as a
+    /// prefix. Logs without a record are not searched.
     ///
     /// # Errors
     /// When the catalog can't be used.
     pub fn search(
         &mut self,
-        words: &str,
+        query: &str,
         scope: SessionScope,
         limit: usize,
     ) -> Result<Vec<SearchHit>, SessionError> {
-        self.search_each(Each::Entry, words, scope, limit)
+        self.search_each(SearchUnit::Entry, query, scope, limit)
     }
 
     fn search_each(
         &mut self,
-        each: Each,
-        words: &str,
+        each: SearchUnit,
+        query: &str,
         scope: SessionScope,
         limit: usize,
     ) -> Result<Vec<SearchHit>, SessionError> {
-        let (Some(words), Some(root)) = (query::expression(words), self.manager.root().map(Path::to_owned))
+        let (Some(query), Some(root)) = (query::fts_query(query), self.manager.root().map(Path::to_owned))
         else {
             return Ok(Vec::new());
         };
         let cwd = (scope == SessionScope::ThisDirectory).then(|| self.cwd.clone());
-        let extent = Extent { root: &root, cwd: cwd.as_deref(), limit, each };
+        let filter = SearchFilter { root: &root, cwd: cwd.as_deref(), limit, unit: each };
         let restarts = self.restarts;
-        let hits = self.ask(|database| query::hits(database, &words, &extent))?;
+        let hits = self.with_database(|database| query::hits(database, &query, &filter))?;
         if self.restarts == restarts {
             return Ok(hits);
         }
-        // What was asked knew nothing any more.
+        // The database was recreated empty.
         self.refresh(scope, |_| ())?;
-        self.ask(|database| query::hits(database, &words, &extent))
+        self.with_database(|database| query::hits(database, &query, &filter))
     }
 
-    /// As [`Catalog::search`], with the best entry of each session only.
+    /// Like [`Catalog::search`], with only the best entry of each session.
     ///
     /// # Errors
     /// As [`Catalog::search`].
     pub fn sessions_saying(
         &mut self,
-        words: &str,
+        query: &str,
         scope: SessionScope,
         limit: usize,
     ) -> Result<Vec<SearchHit>, SessionError> {
-        self.search_each(Each::Session, words, scope, limit)
+        self.search_each(SearchUnit::Session, query, scope, limit)
     }
 
-    /// What a log of this scope says; `None` when it is of another.
-    fn digest_in(
+    /// The record of a log in this scope; `None` if it is in another.
+    fn record_in_scope(
         &mut self,
         scope: SessionScope,
-        file: &File,
-        survey: &Survey,
+        file: &LogFile,
+        scan: &Scan,
     ) -> Result<Option<LogRecord>, SessionError> {
-        let may_be_ours = match survey.standing(file) {
-            Standing::Fresh(known) => known.cwd == self.cwd || known.cwd.is_empty() && self.may_be_here(file),
-            Standing::Stale => true,
-            Standing::Unknown => {
-                let header = || log_record::header_cwd(&file.path);
-                self.may_be_here(file) && header().is_none_or(|cwd| cwd == self.cwd)
+        let may_match = match scan.record_state(file) {
+            RecordState::Fresh(known) => {
+                known.cwd == self.cwd || known.cwd.is_empty() && self.may_belong_here(file)
+            }
+            RecordState::Stale => true,
+            RecordState::Unknown => {
+                let header_cwd = || log_record::header_cwd(&file.path);
+                self.may_belong_here(file) && header_cwd().is_none_or(|cwd| cwd == self.cwd)
             }
         };
-        if scope == SessionScope::ThisDirectory && !may_be_ours {
+        if scope == SessionScope::ThisDirectory && !may_match {
             return Ok(None);
         }
-        let digest = match self.look_into(file) {
-            Err(_) if scope == SessionScope::ThisDirectory && !self.may_be_here(file) => return Ok(None),
-            digest => digest?,
+        let record = match self.record(file) {
+            Err(_) if scope == SessionScope::ThisDirectory && !self.may_belong_here(file) => return Ok(None),
+            record => record?,
         };
-        Ok((scope == SessionScope::Everywhere || digest.cwd == self.cwd).then_some(digest))
+        Ok((scope == SessionScope::Everywhere || record.cwd == self.cwd).then_some(record))
     }
 
-    /// Whether a log that nothing is known of may be one of this directory, going by where it is.
-    fn may_be_here(&self, file: &File) -> bool {
+    /// Returns true if a log without a record may belong to this directory, judging by its folder.
+    fn may_belong_here(&self, file: &LogFile) -> bool {
         self.manager.folder().as_deref() == file.path.parent()
     }
 
-    /// Whether a log says that it was last worked on in this directory.
-    fn is_at_home(&mut self, file: &File) -> bool {
-        self.look_into(file).is_ok_and(|digest| digest.cwd == self.cwd)
+    /// Returns true if a log was last used in this directory.
+    fn belongs_here(&mut self, file: &LogFile) -> bool {
+        self.record(file).is_ok_and(|record| record.cwd == self.cwd)
     }
 
-    /// What a log says, as it is known or read.
-    fn look_into(&mut self, file: &File) -> Result<LogRecord, SessionError> {
-        let before = match self.ask(|database| database.digest(&file.path))? {
-            Some((stamp, digest)) if stamp == file.stamp => return session_of(&file.path, digest),
-            before => before.and_then(|before| grown(file, before)),
+    /// The record of a log, stored or read now.
+    fn record(&mut self, file: &LogFile) -> Result<LogRecord, SessionError> {
+        let before = match self.with_database(|database| database.record(&file.path))? {
+            Some((stamp, record)) if stamp == file.stamp => return require_session(&file.path, record),
+            before => before.and_then(|before| if_appended_only(file, before)),
         };
-        let from = before.as_ref().map_or(0, |digest| digest.extent.upto);
-        let look = log_record::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
-        let digest = look.digest.clone();
-        let looks = [(file.path.clone(), file.stamp, from, look)];
-        self.keep(|database| database.store(&looks))?;
-        session_of(&file.path, digest)
+        let from = before.as_ref().map_or(0, |record| record.progress.upto);
+        let scan = log_record::scan_log(&file.path, before).map_err(io_error(&file.path, "be read"))?;
+        let record = scan.record.clone();
+        let scans = [(file.path.clone(), file.stamp, from, scan)];
+        self.store_results(|database| database.store(&scans))?;
+        require_session(&file.path, record)
     }
 
-    fn survey(&mut self) -> Result<Survey, SessionError> {
-        self.is_held = false;
+    fn scan(&mut self) -> Result<Scan, SessionError> {
+        self.is_database_busy = false;
         let Some(root) = self.manager.root().map(Path::to_owned) else {
-            return Ok(Survey { files: Vec::new(), known: HashMap::new(), closed: Vec::new() });
+            return Ok(Scan { files: Vec::new(), known: HashMap::new(), unlisted: Vec::new() });
         };
-        let Found { files, closed } = scan::files(&self.manager.folders()?);
-        let mut known: HashMap<PathBuf, Known> =
-            self.ask(|database| database.known(&root))?.into_iter().collect();
-        let there: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-        // Nobody can tell what is still in a folder that can't be listed.
-        let is_hidden =
-            |path: &Path| closed.iter().any(|(folder, _)| path.parent() == Some(folder.as_path()));
-        let is_gone = |path: &Path| !there.contains(path) && !is_hidden(path);
-        let gone: Vec<PathBuf> = known.keys().filter(|path| is_gone(path)).cloned().collect();
-        // A folder that is empty of a sudden is more likely not mounted.
-        if !gone.is_empty() && !files.is_empty() {
-            self.keep(|database| database.forget(&gone))?;
+        let ScannedFolders { files, unlisted } = scan::scan_folders(&self.manager.folders()?);
+        let mut known: HashMap<PathBuf, KnownLog> =
+            self.with_database(|database| database.known(&root))?.into_iter().collect();
+        let existing: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+        // Files in an unlisted folder may still exist.
+        let is_in_unlisted =
+            |path: &Path| unlisted.iter().any(|(folder, _)| path.parent() == Some(folder.as_path()));
+        let is_missing = |path: &Path| !existing.contains(path) && !is_in_unlisted(path);
+        let missing: Vec<PathBuf> = known.keys().filter(|path| is_missing(path)).cloned().collect();
+        // A folder that is suddenly empty is more likely not mounted.
+        if !missing.is_empty() && !files.is_empty() {
+            self.store_results(|database| database.remove(&missing))?;
         }
-        known.retain(|path, _| there.contains(path.as_path()));
-        Ok(Survey { files, known, closed })
+        known.retain(|path, _| existing.contains(path.as_path()));
+        Ok(Scan { files, known, unlisted })
     }
 
-    /// Writes into the database what a look-up found. While another tiller writes that is left: it is read again next time.
-    fn keep(
+    /// Stores results of a look-up. While another tiller writes they are dropped: the log is read again next time.
+    fn store_results(
         &mut self,
-        mut what: impl FnMut(&mut Database) -> rusqlite::Result<()>,
+        mut run: impl FnMut(&mut Database) -> rusqlite::Result<()>,
     ) -> Result<(), SessionError> {
-        if self.is_held {
+        if self.is_database_busy {
             return Ok(());
         }
         let mut is_held = false;
-        let answer = self.ask(|database| match what(database) {
+        let result = self.with_database(|database| match run(database) {
             Err(error) if is_busy(&error) => {
                 is_held = true;
                 Ok(())
             }
-            answer => answer,
+            result => result,
         });
-        self.is_held = is_held;
-        answer
+        self.is_database_busy = is_held;
+        result
     }
 
-    /// Asks the database. One that is damaged is made anew; one that fails otherwise is left alone from here on.
-    fn ask<T>(
+    /// Runs a query. A damaged database is recreated; one that fails otherwise is replaced by a temporary one.
+    fn with_database<T>(
         &mut self,
-        mut what: impl FnMut(&mut Database) -> rusqlite::Result<T>,
+        mut run: impl FnMut(&mut Database) -> rusqlite::Result<T>,
     ) -> Result<T, SessionError> {
-        let error = match what(&mut self.database) {
-            Ok(answer) => return Ok(answer),
+        let error = match run(&mut self.database) {
+            Ok(result) => return Ok(result),
             Err(error) => error,
         };
-        tracing::warn!(%error, "the catalog of sessions failed; it is gathered anew");
+        tracing::warn!(%error, "the session catalog failed; it is rebuilt");
         self.restarts += 1;
-        let anew = self.database.path().filter(|_| is_damage(&error)).map(Database::make_anew);
-        self.database = anew.and_then(Result::ok).map_or_else(Database::passing, Ok).map_err(unusable)?;
-        what(&mut self.database).map_err(unusable)
+        let recreated = self.database.path().filter(|_| is_damage(&error)).map(Database::recreate);
+        self.database =
+            recreated.and_then(Result::ok).map_or_else(Database::temporary, Ok).map_err(unusable)?;
+        run(&mut self.database).map_err(unusable)
     }
 }
 
-/// What was known of a log, if it holds for its beginning still.
-fn grown(file: &File, (stamp, digest): (Stamp, LogRecord)) -> Option<LogRecord> {
-    file.stamp.may_be_growth_of(&stamp).then_some(digest)
+/// The old record of a log, if the file may only have grown since.
+fn if_appended_only(file: &LogFile, (stamp, record): (FileStamp, LogRecord)) -> Option<LogRecord> {
+    file.stamp.may_be_growth_of(&stamp).then_some(record)
 }
 
 fn unusable(error: rusqlite::Error) -> SessionError {
     SessionError::Catalog(Box::new(error))
 }
 
-fn session_of(path: &Path, digest: LogRecord) -> Result<LogRecord, SessionError> {
-    match digest.problem {
+fn require_session(path: &Path, record: LogRecord) -> Result<LogRecord, SessionError> {
+    match record.problem {
         Some(what) => Err(SessionError::Header { path: path.to_owned(), what }),
-        None => Ok(digest),
+        None => Ok(record),
     }
 }
 
-/// Every log in these folders.
-pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    let found = scan::files(folders);
-    match found.closed.into_iter().next() {
+/// All logs in these folders.
+pub(super) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
+    let found = scan::scan_folders(folders);
+    match found.unlisted.into_iter().next() {
         Some((_, error)) => Err(error),
         None => Ok(found.files.into_iter().map(|file| file.path).collect()),
     }
 }
 
-/// The folders in a folder.
+/// The subfolders of a folder.
 pub(super) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let entries = scan::entries(folder)?.into_iter();
+    let entries = scan::list_folder(folder)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }

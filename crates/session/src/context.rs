@@ -1,8 +1,8 @@
-//! From a path through the tree to what a model reads. Pure.
+//! The context: from a path through the tree to the messages of a request. Pure.
 //!
-//! Two stages. *Projection* turns entries into messages: the newest compaction's summary, what it kept, what followed, with
-//! edits applied; failed and aborted answers and `!!` records are part of it. *Sending* leaves those out and makes the
-//! calls and results pair up, for a provider refuses a conversation in which they don't.
+//! Two stages. *Projection* turns entries into messages: the newest compaction's summary, the messages it kept, and
+//! later ones, with edits applied; failed and aborted answers and `!!` records are included. *Request messages* leave
+//! those out and pair every call with one result, because providers reject other conversations.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -16,75 +16,75 @@ use tiller_core::message::{
 use tiller_core::unit::{Tokens, UnixMs};
 
 use super::entry::{Compaction, Entry, EntryBody, Replacement};
-use super::id_gen::can_go_on_after;
+use super::id_gen::can_generate_after;
 
-/// What a call without a result gets: tiller, or the program that wrote the log, died or was stopped meanwhile.
+/// The result text of a call without a result: the program died or was stopped meanwhile.
 pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
 
-/// What a call without a result gets that certainly never began: one before it was cut off.
+/// The result text of a call that certainly never began, because an earlier call was interrupted.
 pub const UNBEGUN: &str = "not begun: the run was cut off; it had no effects";
 
-/// Tools of tiller's own that never run beside another call. Others may only read, and then they may.
-const ALONE: [&str; 3] = ["bash", "edit_file", "write_file"];
+/// Tiller's tools that never run concurrently with other calls. Other tools may be read-only and run in parallel.
+const EXCLUSIVE_TOOLS: [&str; 3] = ["bash", "edit_file", "write_file"];
 
-/// UTF-16 units that make about one token.
+/// UTF-16 units per token, approximately.
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// UTF-16 units that one image counts as.
+/// Estimated size of an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4_800;
 
-/// What the path to a leaf says.
+/// The context at a leaf.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
     /// The messages, oldest first.
     pub messages: Vec<ProjectedMessage>,
-    /// The model chosen last, or the one that answered last.
+    /// The model that was selected or that answered last.
     pub model: Option<ModelRef>,
-    /// The thinking level chosen last.
+    /// The thinking level selected last.
     pub thinking: ThinkingLevel,
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
-    /// The part that is left on disk: it stands before the messages, but after a compaction's summary.
+    /// The part left on disk, between a compaction's summary and the messages.
     pub unloaded: Option<UnloadedContext>,
-    /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
+    /// Index of the first message whose usage measures the present context: after the last compaction or edit.
     measured_from: usize,
-    estimated: Estimated,
+    estimates: EstimateCache,
 }
 
-/// The older part of a context that is longer than any model reads.
+/// The unloaded older part of a context that is longer than any model's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnloadedContext {
-    /// Number of messages.
+    /// The number of messages.
     pub messages: usize,
-    /// Their size, estimated from the length of their lines in the log.
+    /// Their size, estimated from the length of their lines.
     pub tokens: Tokens,
 }
 
 impl UnloadedContext {
-    /// Adds a message whose line in the log has this length in bytes.
+    /// Adds a message whose line has this length in bytes.
     pub(super) fn add(&mut self, line: usize) {
         self.messages += 1;
         self.tokens += Tokens(line as u64 / UNITS_PER_TOKEN);
     }
 }
 
-/// Estimates of the first 0, 1, 2, … messages, as far as they were asked for: the size is asked for at every request, and
-/// then only what came since is looked at. They follow from the messages, so they don't count in a comparison.
+/// Cached estimates of the first 0, 1, 2, … messages: the size is needed at every request, and only new messages are
+/// estimated then. They are derived from the messages, so a comparison ignores them.
 #[derive(Clone, Debug, Default)]
-struct Estimated(RefCell<Vec<Tokens>>);
+struct EstimateCache(RefCell<Vec<Tokens>>);
 
-/// The size that a provider counted is not believed where the text by itself, by estimate, is more than this many times as
-/// large: some servers count only what is new, or nothing.
-const CONTRADICTION: u64 = 4;
+/// A provider's token count is ignored when the estimate of the text is more than this many times as large: some
+/// servers count only new tokens, or none.
+const MAX_ESTIMATE_RATIO: u64 = 4;
 
-impl PartialEq for Estimated {
+impl PartialEq for EstimateCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// A message with the entry it comes from.
+/// A message and its entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectedMessage {
     /// The entry.
@@ -93,14 +93,14 @@ pub struct ProjectedMessage {
     pub message: Arc<Message>,
 }
 
-/// First stage: what the entries on a path, root first, say to each other.
+/// First stage: projects the entries of a path, root first, to messages.
 #[must_use]
 pub fn project(path: &[Entry]) -> Projection {
     project_from(path, None)
 }
 
-/// The same, with the messages of the entries from the index `first` on, and not from the first that the compaction keeps:
-/// those before it say who answers and what was edited.
+/// Like [`project`], with the messages of the entries from the index `first` on instead of the first one that the
+/// compaction keeps: earlier entries only set the model and edits.
 pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     let mut projection = Projection::default();
     let edits = last_edits(path);
@@ -131,7 +131,7 @@ pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     projection
 }
 
-/// Whether an entry has a word on who answers.
+/// Returns true if an entry names a model.
 pub(super) fn names_model(body: &EntryBody) -> bool {
     let mut projection = Projection::default();
     projection.note_state(body);
@@ -139,7 +139,7 @@ pub(super) fn names_model(body: &EntryBody) -> bool {
 }
 
 impl Projection {
-    /// Takes an entry's word on who answers and how much it thinks.
+    /// Applies an entry's model and thinking level.
     pub fn note_state(&mut self, body: &EntryBody) {
         match body {
             EntryBody::ModelChange { provider, model_id } => {
@@ -158,28 +158,28 @@ impl Projection {
         }
     }
 
-    /// Adds a message that was just appended after the path's end.
+    /// Adds a message that was just appended to the path.
     pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
         self.messages.push(ProjectedMessage { entry, message });
     }
 
-    /// What of it none of these entries says. A compaction's summary is part of that only if it stands for something else than
-    /// what they say: if the first entry that it keeps isn't one of them.
+    /// Removes the messages of these entries. A compaction's summary is removed too if the first entry that it keeps
+    /// is one of them: then it summarizes only entries before them.
     #[must_use]
-    pub fn beyond(mut self, stays: &HashSet<&EntryId>) -> Self {
+    pub fn beyond(mut self, excluded: &HashSet<&EntryId>) -> Self {
         let first_kept = self.compaction.as_ref().map(|compaction| &compaction.first_kept_entry_id);
-        if first_kept.is_some_and(|first| stays.contains(first)) {
+        if first_kept.is_some_and(|first| excluded.contains(first)) {
             self.compaction = None;
             self.messages.remove(0);
         }
-        self.messages.retain(|projected| !stays.contains(&projected.entry));
-        // What a provider counted was more than this.
+        self.messages.retain(|projected| !excluded.contains(&projected.entry));
+        // A provider's count was for all messages.
         self.measured_from = self.messages.len();
-        self.estimated = Estimated::default();
+        self.estimates = EstimateCache::default();
         self
     }
 
-    /// How many messages there are, system prompts of other programs aside.
+    /// The number of messages, except other programs' system prompts.
     #[must_use]
     pub fn message_count(&self) -> usize {
         let loaded =
@@ -187,8 +187,8 @@ impl Projection {
         self.unloaded.unwrap_or_default().messages + loaded.count()
     }
 
-    /// Size of the context: the provider's count at the newest usable answer, and an estimate of what follows it. All of it is
-    /// estimated where there is no such count, or where the text is more than four times as large as the count says.
+    /// Size of the context: the provider's count at the newest usable answer, plus an estimate of later messages. All
+    /// of it is estimated if there is no such count, or if the estimate is more than four times as large.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
         let measured =
@@ -207,7 +207,7 @@ impl Projection {
         let whole = unloaded + self.estimate_of_first(self.messages.len());
         let Some((count, known)) = measured else { return whole };
         let estimated = unloaded + self.estimate_of_first(count);
-        if estimated.0 > known.0.saturating_mul(CONTRADICTION) {
+        if estimated.0 > known.0.saturating_mul(MAX_ESTIMATE_RATIO) {
             return whole;
         }
         known + Tokens(whole.0 - estimated.0)
@@ -215,7 +215,7 @@ impl Projection {
 
     /// The estimated size of the first `count` messages.
     fn estimate_of_first(&self, count: usize) -> Tokens {
-        let mut sums = self.estimated.0.borrow_mut();
+        let mut sums = self.estimates.0.borrow_mut();
         let mut sum = sums.last().copied().unwrap_or_default();
         if sums.is_empty() {
             sums.push(sum);
@@ -252,8 +252,8 @@ fn user_message(entry: &Entry, content: Content) -> ProjectedMessage {
 
 fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) -> Option<ProjectedMessage> {
     let mut projected = match &entry.body {
-        EntryBody::Message(said) => {
-            ProjectedMessage { entry: entry.id.clone(), message: Arc::clone(&said.message) }
+        EntryBody::Message(entry_message) => {
+            ProjectedMessage { entry: entry.id.clone(), message: Arc::clone(&entry_message.message) }
         }
         EntryBody::BranchSummary { summary, .. } => {
             let text = format!(
@@ -268,18 +268,18 @@ fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) ->
         None => {}
         Some(None) => return None,
         Some(Some(replacement)) => {
-            projected.message = Arc::new(replaced(&projected.message, &replacement.content))
+            projected.message = Arc::new(with_content(&projected.message, &replacement.content))
         }
     }
     Some(projected)
 }
 
-/// The estimated size of an entry's message, before edits.
-pub(super) fn size_of(entry: &Entry) -> Tokens {
+/// Estimates an entry's message, before edits.
+pub(super) fn estimate_entry(entry: &Entry) -> Tokens {
     message_of(entry, &HashMap::new()).map_or(Tokens(0), |projected| estimate(&projected.message))
 }
 
-fn replaced(message: &Message, content: &Content) -> Message {
+fn with_content(message: &Message, content: &Content) -> Message {
     let mut message = message.clone();
     match &mut message {
         Message::User(user) => user.content = content.clone(),
@@ -298,8 +298,8 @@ fn replaced(message: &Message, content: &Content) -> Message {
     message
 }
 
-/// Second stage: what goes to a provider. Every call has exactly one result, directly after its answer and in the
-/// model's order; no result stands without its call.
+/// Second stage: the messages of a request. Every call has exactly one result, directly after its answer and in the
+/// model's order; every result has its call.
 #[must_use]
 pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
     let mut sent = Vec::new();
@@ -320,17 +320,17 @@ pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec
     sent
 }
 
-/// [`sendable`] of a projection that only grows: what can't change any more isn't worked out again for every request.
+/// Incremental [`sendable`] for a growing projection: settled messages are not computed again for every request.
 #[derive(Debug, Default)]
 pub struct RequestMessages {
-    /// What the messages before the newest answer became: whatever follows, their calls are closed.
+    /// The request messages before the newest answer; all their calls have results.
     settled: Vec<Arc<Message>>,
-    /// How many messages that were.
+    /// The number of projected messages that `settled` was made of.
     count: usize,
 }
 
 impl RequestMessages {
-    /// What of these messages goes to a provider. They begin with those of the call before; else take a new [`Sending`].
+    /// The request messages of a projection that extends the one of the previous call; otherwise create a new value.
     #[must_use]
     pub fn of(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
         let message = |projected: &'_ ProjectedMessage| Arc::clone(&projected.message);
@@ -347,7 +347,7 @@ impl RequestMessages {
     }
 }
 
-/// The calls of the newest answer, until the next one: results may come late, or not at all.
+/// The calls of the newest answer, until the next answer: results may come late, or not at all.
 #[derive(Default)]
 struct OpenCalls {
     calls: Vec<ToolCall>,
@@ -356,8 +356,8 @@ struct OpenCalls {
     since: UnixMs,
 }
 
-/// An answer that makes a call once under each id: one result can't answer two, and providers refuse them.
-fn without_doubled_calls(answer: &AssistantMessage) -> Message {
+/// The answer with only the first call of each id: a result can't answer two, and providers reject duplicates.
+fn without_duplicate_calls(answer: &AssistantMessage) -> Message {
     let (mut answer, mut seen) = (answer.clone(), HashSet::new());
     answer.content.retain(|block| match block {
         AssistantBlock::ToolCall(call) => seen.insert(call.id.clone()),
@@ -388,7 +388,7 @@ impl OpenCalls {
                 sent.push(if is_plain {
                     Arc::clone(message)
                 } else {
-                    Arc::new(without_doubled_calls(answer))
+                    Arc::new(without_duplicate_calls(answer))
                 });
             }
         }
@@ -412,30 +412,31 @@ impl OpenCalls {
     }
 }
 
-/// What is known of a call that was left without a result.
+/// State of a call without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutOffCall {
-    /// It may have been at work.
+    /// It may have started.
     MayHaveRun,
-    /// It certainly never began.
+    /// It certainly never started.
     Unbegun,
 }
 
-/// Says of those calls of an answer that have no result what is known of them; of the others nothing. `calls` are all of the answer's,
-/// in its order: the tool's name, and whether there is a result.
+/// Classifies the calls of an answer: `None` for a call with a result. `calls` are all of the answer's calls in order:
+/// the tool's name, and true if there is a result.
 ///
-/// Tiller runs calls one after the other, and side by side only such as read. So none began behind one that has no result, unless
-/// all from that one on may have read. Answers that another program wrote down tell nothing: it may have run them otherwise.
+/// Tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
+/// without a result, unless all from that one on may be read-only. For answers logged by another program nothing is
+/// certain: it may run calls in another order.
 #[must_use]
 pub fn cut_off<'a>(
     answer: &EntryId,
     calls: impl IntoIterator<Item = (&'a str, bool)>,
 ) -> Vec<Option<CutOffCall>> {
-    let (mut is_in_order, mut fates) = (can_go_on_after(answer), Vec::new());
-    // Whether one that runs alone is among those from the first without a result on; `None` before there is one.
+    let (mut is_in_order, mut fates) = (can_generate_after(answer), Vec::new());
+    // True if an exclusive tool is among the calls from the first one without a result on; `None` before that one.
     let mut alone: Option<bool> = None;
     for (name, has_result) in calls {
-        let runs_alone = ALONE.contains(&name);
+        let runs_alone = EXCLUSIVE_TOOLS.contains(&name);
         let waited = alone.is_some_and(|alone| alone || runs_alone);
         is_in_order &= !(waited && has_result);
         fates.push((!has_result).then_some(if waited {
@@ -452,7 +453,7 @@ pub fn cut_off<'a>(
 }
 
 impl CutOffCall {
-    /// What the model reads of such a call.
+    /// The result text for the model.
     #[must_use]
     pub fn said(self) -> &'static str {
         match self {
@@ -461,7 +462,7 @@ impl CutOffCall {
         }
     }
 
-    /// The result of such a call.
+    /// The result message for such a call.
     #[must_use]
     pub fn result(self, call: &ToolCall, timestamp: UnixMs) -> ToolResultMessage {
         ToolResultMessage {
@@ -475,7 +476,7 @@ impl CutOffCall {
     }
 }
 
-/// Calls of the newest message's answer that have no result, with what is known of them: to be answered before the session goes on.
+/// Calls of the last answer without a result, with their state: they need results before the session continues.
 #[must_use]
 pub fn unanswered(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> {
     let results: HashSet<&CallId> = messages
@@ -501,7 +502,7 @@ pub fn unanswered(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> 
     }
 }
 
-/// About how many tokens a message takes.
+/// Estimates the tokens of a message.
 #[must_use]
 pub fn estimate(message: &Message) -> Tokens {
     let units = match message {
@@ -517,7 +518,7 @@ pub fn estimate(message: &Message) -> Tokens {
     Tokens(units.div_ceil(UNITS_PER_TOKEN))
 }
 
-/// About how many tokens a text takes.
+/// Estimates the tokens of a text.
 #[must_use]
 pub fn estimate_text(text: &str) -> Tokens {
     Tokens(utf16_units(text).div_ceil(UNITS_PER_TOKEN))
@@ -568,11 +569,11 @@ mod tests {
         AssistantBlock::Text { text: text.into() }
     }
 
-    fn result(id: &str, said: &str) -> Message {
+    fn result(id: &str, text: &str) -> Message {
         Message::ToolResult(ToolResultMessage {
             tool_call_id: id.into(),
             tool_name: "bash".into(),
-            content: vec![UserBlock::Text { text: said.into() }],
+            content: vec![UserBlock::Text { text: text.into() }],
             details: None,
             is_error: false,
             timestamp: UnixMs(1),
@@ -587,7 +588,7 @@ mod tests {
         Entry { id: id.into(), parent: None, timestamp: UnixMs(1), body }
     }
 
-    fn said(id: &str, message: Message) -> Entry {
+    fn message_entry(id: &str, message: Message) -> Entry {
         entry(id, EntryBody::message(Arc::new(message)))
     }
 
@@ -597,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_call_that_was_cut_off_none_began_unless_all_of_them_may_read() {
+    fn cut_off_calls_after_exclusive_tool_never_began() {
         let (ours, theirs) = ("01JAV7E0000000000000000000", "7303e144");
         for (answer, calls, expected) in [
             (ours, "bash! bash! grep!", "ran unbegun unbegun"),
@@ -605,23 +606,23 @@ mod tests {
             (ours, "grep! grep! bash! grep!", "ran ran unbegun unbegun"),
             (ours, "grep! grep mcp_tool! grep!", "ran - ran ran"),
             (ours, "mcp_tool! edit_file!", "ran unbegun"),
-            // Whoever wrote this ran calls side by side.
+            // A later call has a result, so the calls ran in parallel.
             (ours, "bash! bash bash!", "ran - ran"),
             (theirs, "bash! bash!", "ran ran"),
             (ours, "bash", "-"),
         ] {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
-            let told = cut_off(&answer.into(), calls).into_iter().map(|fate| match fate {
+            let fates = cut_off(&answer.into(), calls).into_iter().map(|fate| match fate {
                 None => "-",
                 Some(CutOffCall::MayHaveRun) => "ran",
                 Some(CutOffCall::Unbegun) => "unbegun",
             });
-            assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
+            assert_eq!(fates.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
     }
 
     #[test]
-    fn of_calls_with_one_id_in_one_answer_the_first_is_sent_with_the_result() {
+    fn sendable_duplicate_call_ids_keep_first_call() {
         let doubled = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c1"), call("c2")]);
         let log = arcs(vec![user("go"), doubled, result("c1", "one"), result("c2", "two")]);
         let plain = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c2")]);
@@ -629,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_cut_off_by_a_crash_is_answered_before_what_the_user_said_next() {
+    fn sendable_missing_result_is_added_before_next_prompt() {
         let log = arcs(vec![
             user("go"),
             answer(StopReason::ToolUse, vec![call("a"), call("b")]),
@@ -647,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_answer_is_not_sent_and_an_aborted_one_only_as_text() {
+    fn sendable_drops_failed_answers_and_aborted_calls() {
         let log = arcs(vec![
             user("go"),
             answer(StopReason::Error, vec![text("half")]),
@@ -663,7 +664,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_double_bang_printed_is_never_sent() {
+    fn sendable_drops_double_bang_output() {
         let secret = Message::BashExecution(BashExecutionMessage {
             command: "env".into(),
             output: "SECRET".into(),
@@ -674,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_stands_for_what_it_did_not_keep() {
+    fn project_compaction_replaces_older_messages() {
         let compaction = Compaction {
             summary: "S".into(),
             first_kept_entry_id: "b".into(),
@@ -684,10 +685,10 @@ mod tests {
             made_by: None,
         };
         let path = [
-            said("a", user("1")),
-            said("b", user("2")),
+            message_entry("a", user("1")),
+            message_entry("b", user("2")),
             entry("c", EntryBody::Compaction(compaction)),
-            said("d", user("3")),
+            message_entry("d", user("3")),
         ];
         let projection = project(&path);
         let ids: Vec<&str> = projection.messages.iter().map(|projected| projected.entry.as_str()).collect();
@@ -695,49 +696,58 @@ mod tests {
     }
 
     #[test]
-    fn the_last_edit_of_an_entry_counts() {
+    fn project_last_edit_wins() {
         let edit = |replacement: Option<&str>| EntryBody::ContextEdit {
             target_id: "a".into(),
             replacement: replacement.map(|text| Replacement { content: Content::Text(text.into()) }),
         };
-        let path = [said("a", user("old")), entry("e", edit(None)), entry("f", edit(Some("new")))];
+        let path = [message_entry("a", user("old")), entry("e", edit(None)), entry("f", edit(Some("new")))];
         let Message::User(shown) = &*project(&path).messages[0].message else { panic!("a user message") };
         assert_eq!(shown.content.joined_text(), "new");
         assert!(project(&path[..2]).messages.is_empty());
     }
 
     #[test]
-    fn an_estimate_that_goes_on_from_the_last_one_is_that_of_the_whole() {
+    fn tokens_incremental_estimate_equals_full_estimate() {
         let counted = AssistantMessage {
             usage: Usage { input: Tokens(500), ..Usage::default() },
             ..AssistantMessage::default()
         };
-        let said = |text: &str| Message::User(UserMessage::text(text, UnixMs(0)));
-        let messages =
-            [said("four"), said("and eight"), Message::Assistant(counted), said("more"), said("yet more")];
-        let (mut grown, mut all) = (Projection::default(), Vec::new());
+        let user_message = |text: &str| Message::User(UserMessage::text(text, UnixMs(0)));
+        let messages = [
+            user_message("four"),
+            user_message("and eight"),
+            Message::Assistant(counted),
+            user_message("more"),
+            user_message("yet more"),
+        ];
+        let (mut incremental, mut all) = (Projection::default(), Vec::new());
         for (at, message) in messages.into_iter().enumerate() {
             let (id, message) = (EntryId::new(at.to_string()), Arc::new(message));
             all.push(ProjectedMessage { entry: id.clone(), message: Arc::clone(&message) });
-            grown.push(id, message);
+            incremental.push(id, message);
             let fresh = Projection { messages: all.clone(), ..Projection::default() };
-            assert_eq!((grown.tokens(), grown.tokens()), (fresh.tokens(), fresh.tokens()), "after {at}");
+            assert_eq!(
+                (incremental.tokens(), incremental.tokens()),
+                (fresh.tokens(), fresh.tokens()),
+                "after {at}"
+            );
         }
-        assert_eq!(grown.tokens(), Tokens(500 + 1 + 2));
-        let stays = EntryId::new("0");
-        let left = grown.beyond(&HashSet::from([&stays]));
+        assert_eq!(incremental.tokens(), Tokens(500 + 1 + 2));
+        let excluded = EntryId::new("0");
+        let left = incremental.beyond(&HashSet::from([&excluded]));
         assert_eq!(left.tokens(), Tokens(3 + 1 + 2), "nothing that was known of the whole counts for a part");
     }
 
     #[test]
-    fn tokens_far_below_what_the_text_says_are_not_believed() {
+    fn tokens_implausible_count_is_ignored() {
         let counted = |count| {
             let usage = Usage { total_tokens: Tokens(count), ..Usage::default() };
             let answer = AssistantMessage { usage, ..AssistantMessage::default() };
             let messages = [
-                said("a", user(&"x".repeat(1_600))),
-                said("b", Message::Assistant(answer)),
-                said("c", user("four")),
+                message_entry("a", user(&"x".repeat(1_600))),
+                message_entry("b", Message::Assistant(answer)),
+                message_entry("c", user("four")),
             ];
             project(&messages)
         };
@@ -750,10 +760,14 @@ mod tests {
     }
 
     #[test]
-    fn the_context_is_measured_by_the_last_good_answer_and_estimated_after_it() {
+    fn tokens_after_last_answer_are_estimated() {
         let mut good = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
         good.usage = Usage { total_tokens: Tokens(110), ..Usage::default() };
-        let path = [said("a", user("x")), said("b", Message::Assistant(good)), said("c", user("12345"))];
+        let path = [
+            message_entry("a", user("x")),
+            message_entry("b", Message::Assistant(good)),
+            message_entry("c", user("12345")),
+        ];
         assert_eq!(project(&path).tokens(), Tokens(112));
         assert_eq!(project(&path[..1]).tokens(), Tokens(1));
     }
@@ -776,7 +790,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sent_of_a_growing_log_is_what_would_be_sent_of_all_of_it(
+        fn request_messages_incremental_equals_full(
             log in prop::collection::vec(any_message(), 0..24),
             pauses in prop::collection::vec(0..5_usize, 1..9),
         ) {
@@ -793,26 +807,26 @@ mod tests {
         }
 
         #[test]
-        fn whatever_the_log_every_call_has_one_result_and_every_result_its_call(
+        fn sendable_pairs_every_call_and_result(
             log in prop::collection::vec(any_message(), 0..24)
         ) {
             let sent = sendable(&arcs(log));
-            let mut waiting: Vec<CallId> = Vec::new();
+            let mut open_calls: Vec<CallId> = Vec::new();
             for message in &sent {
                 match &**message {
                     Message::ToolResult(result) => {
-                        prop_assert_eq!(waiting.first(), Some(&result.tool_call_id));
-                        waiting.remove(0);
+                        prop_assert_eq!(open_calls.first(), Some(&result.tool_call_id));
+                        open_calls.remove(0);
                     }
                     Message::Assistant(answer) => {
-                        prop_assert!(waiting.is_empty());
+                        prop_assert!(open_calls.is_empty());
                         let mut seen = HashSet::new();
-                        waiting = answer.tool_calls().map(|call| call.id.clone()).filter(|id| seen.insert(id.clone())).collect();
+                        open_calls = answer.tool_calls().map(|call| call.id.clone()).filter(|id| seen.insert(id.clone())).collect();
                     }
-                    _ => prop_assert!(waiting.is_empty()),
+                    _ => prop_assert!(open_calls.is_empty()),
                 }
             }
-            prop_assert!(waiting.is_empty());
+            prop_assert!(open_calls.is_empty());
         }
     }
 }

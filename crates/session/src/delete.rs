@@ -1,4 +1,4 @@
-//! Removing a session: to the trash where there is one, for good only when that was said.
+//! Deletion of sessions: to the trash, or permanently on explicit request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use super::error::SessionError;
 use super::fs::OsFs;
 use super::log::{Log, io_error};
 
-/// Where a removed session goes.
+/// The way to delete a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeleteMode {
-    /// To the user's trash, from where it can be taken back.
+    /// Moved to the user's trash, from which it can be restored.
     ToTrash,
-    /// Nowhere: it is deleted.
+    /// Deleted permanently.
     ForGood,
 }
 
-/// A session that is about to be removed, locked so that nobody begins to write to it meanwhile.
+/// A session about to be deleted, locked so that no process starts to write to it meanwhile.
 #[derive(Debug)]
 pub struct PendingDelete {
     path: PathBuf,
-    /// Holds the lock.
+    /// Kept for its lock.
     _log: Log,
 }
 
 impl PendingDelete {
-    /// Takes hold of a file. Nothing in it is read or changed, so that one that is no session any more can go too.
+    /// Locks a file. Its content is not read, so that a file that is no valid session can be deleted too.
     ///
     /// # Errors
     /// When another process writes to it, or it can't be opened.
@@ -40,13 +40,13 @@ impl PendingDelete {
         &self.path
     }
 
-    /// Removes the file. The note that says who holds it goes with the lock.
+    /// Deletes the file. The lock's note is removed with the lock.
     ///
     /// # Errors
-    /// [`SessionError::NoTrash`] when it was to go to the trash and can't; it is then where it was. Otherwise when the system
-    /// doesn't let it be removed.
-    pub fn remove(self, farewell: DeleteMode) -> Result<PathBuf, SessionError> {
-        match farewell {
+    /// [`SessionError::NoTrash`] when it can't be moved to the trash; the file then stays. [`SessionError::Io`] when
+    /// it can't be deleted.
+    pub fn remove(self, mode: DeleteMode) -> Result<PathBuf, SessionError> {
+        match mode {
             DeleteMode::ToTrash => trash::delete(&self.path)
                 .map_err(|error| SessionError::NoTrash { path: self.path.clone(), reason: reason(&error) })?,
             DeleteMode::ForGood => fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?,
@@ -55,30 +55,31 @@ impl PendingDelete {
     }
 }
 
-/// Brings a file back from the user's trash: the one that was moved there last from that place.
+/// Restores a file from the user's trash: the one that was moved there last from this path.
 ///
 /// # Errors
-/// [`SessionError::NotTakenBack`] when it isn't there, something else has its place, or the system gives nothing back to programs.
+/// [`SessionError::NotTakenBack`] when it isn't in the trash, its path is taken, or the system has no way to restore
+/// it.
 pub fn take_back(path: &Path) -> Result<(), SessionError> {
-    let no = |reason: String| SessionError::NotTakenBack { path: path.to_owned(), reason };
+    let not_restored = |reason: String| SessionError::NotTakenBack { path: path.to_owned(), reason };
     if path.exists() {
-        return Err(no("another file has its place".to_owned()));
+        return Err(not_restored("another file exists at its path".to_owned()));
     }
-    newest_in_trash(path).map_err(no)
+    restore_newest(path).map_err(not_restored)
 }
 
 #[cfg(not(target_os = "macos"))]
-fn newest_in_trash(path: &Path) -> Result<(), String> {
+fn restore_newest(path: &Path) -> Result<(), String> {
     let items = trash::os_limited::list().map_err(|error| reason(&error))?;
-    let place = place_of(path);
-    let from_here = items.into_iter().filter(|item| item.original_path() == place);
-    let newest = from_here.max_by_key(|item| item.time_deleted).ok_or("it is not there any more")?;
+    let location = original_location(path);
+    let candidates = items.into_iter().filter(|item| item.original_path() == location);
+    let newest = candidates.max_by_key(|item| item.time_deleted).ok_or("it is no longer in the trash")?;
     trash::os_limited::restore_all([newest]).map_err(|error| reason(&error))
 }
 
-/// How the trash names the place of a file that is gone: by its folder's real path.
+/// The path under which the trash lists a deleted file: with its folder's real path.
 #[cfg(not(target_os = "macos"))]
-fn place_of(path: &Path) -> PathBuf {
+fn original_location(path: &Path) -> PathBuf {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     match (folder, path.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
@@ -88,10 +89,10 @@ fn place_of(path: &Path) -> PathBuf {
 
 #[cfg(target_os = "macos")]
 fn newest_in_trash(_path: &Path) -> Result<(), String> {
-    Err("here only the Finder can do that".to_owned())
+    Err("on macOS only the Finder can restore files".to_owned())
 }
 
-/// A few words for people; the crate's own are for programmers.
+/// A short text for people; the crate's own messages are for programmers.
 fn reason(error: &trash::Error) -> String {
     match error {
         trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),
@@ -106,12 +107,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_gone_is_looked_for_by_the_real_path_of_its_folder() {
+    fn original_location_resolves_folder_links() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap().join("real");
         fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
-        assert_eq!(place_of(&folder.path().join("link/a.jsonl")), real.join("a.jsonl"));
-        assert_eq!(place_of(&folder.path().join("gone/a.jsonl")), folder.path().join("gone/a.jsonl"));
+        assert_eq!(original_location(&folder.path().join("link/a.jsonl")), real.join("a.jsonl"));
+        assert_eq!(
+            original_location(&folder.path().join("gone/a.jsonl")),
+            folder.path().join("gone/a.jsonl")
+        );
     }
 }

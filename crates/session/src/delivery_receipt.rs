@@ -1,45 +1,45 @@
-//! What became of a queued message: how long it waited, what was done to it, and what it overtook.
+//! Delivery receipts of queued messages: waiting time, edits, and effects on the running answer.
 
 use serde::{Deserialize, Serialize};
 use tiller_core::event::QueueKind;
 use tiller_core::unit::UnixMs;
 
-/// At which point a queued message was delivered, and what had become of it until then.
+/// The delivery of a queued message, and its history in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeliveryReceipt {
-    /// As what it was delivered; a log that doesn't say so means steering.
+    /// The delivery kind; steering if absent in the log.
     #[serde(skip_serializing_if = "is_steering")]
     pub kind: QueueKind,
-    /// How many of the answer's calls were over.
+    /// The number of the answer's calls that had ended.
     pub after_calls: usize,
-    /// How many it skipped. With those that were over they are all the calls of the answer.
+    /// The number of calls that it skipped. With `after_calls` they are all calls of the answer.
     pub skipped_calls: usize,
-    /// How many of those that were over it stopped while they were at work.
+    /// The number of ended calls that it stopped while they were running.
     #[serde(skip_serializing_if = "is_zero")]
     pub stopped_calls: usize,
-    /// Whether it cut off an answer that was still arriving.
+    /// True if it cut off an answer that was still streaming.
     #[serde(skip_serializing_if = "is_false")]
     pub cut_off: bool,
-    /// What became of it while it waited.
+    /// Its history in the queue.
     #[serde(flatten)]
     pub waited: Waited,
 }
 
-/// What became of a message while it waited.
+/// The history of a message in the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Waited {
-    /// Since when it had waited.
+    /// When it was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<UnixMs>,
-    /// As what it was queued, if it was delivered as something else.
+    /// The kind it was queued as, if it was delivered as another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_as: Option<QueueKind>,
-    /// Whether it said something else at first.
+    /// True if its text was edited.
     #[serde(skip_serializing_if = "is_false")]
     pub edited: bool,
-    /// Whether it was held, and went in because the user let it.
+    /// True if it was held, and delivered after the user released it.
     #[serde(skip_serializing_if = "is_false")]
     pub released: bool,
 }
@@ -57,7 +57,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Default for DeliveryReceipt {
-    /// One of a steering message that overtook nothing.
+    /// The receipt of a steering message without effects on calls.
     fn default() -> Self {
         Self {
             kind: QueueKind::Steer,
@@ -71,7 +71,7 @@ impl Default for DeliveryReceipt {
 }
 
 impl DeliveryReceipt {
-    /// How it was delivered, in a word.
+    /// The delivery kind as one word for people.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self.kind {
@@ -80,26 +80,26 @@ impl DeliveryReceipt {
         }
     }
 
-    /// What there is to tell of it beside when it was delivered: `after 2 of 5 calls, 3 skipped · edited`; often nothing.
+    /// Details for people, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
     #[must_use]
     pub fn story(&self) -> String {
         let all = self.after_calls + self.skipped_calls;
-        let mut overtaken = Vec::new();
+        let mut effects = Vec::new();
         if self.cut_off {
-            overtaken.push("cut the answer off".to_owned());
+            effects.push("cut the answer off".to_owned());
         }
         let done = self.after_calls.saturating_sub(self.stopped_calls);
         let is_first = done == 0 && self.stopped_calls > 0;
         if all > 0 && self.kind == QueueKind::Steer {
             let noun = if all == 1 { "call" } else { "calls" };
-            overtaken.push(match is_first {
+            effects.push(match is_first {
                 true => format!("{} of {all} {noun} stopped", self.stopped_calls),
                 false => format!("after {done} of {all} {noun}"),
             });
         }
         let stopped = if is_first { 0 } else { self.stopped_calls };
         let counts = [(stopped, "stopped"), (self.skipped_calls, "skipped")];
-        overtaken.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
+        effects.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, label)| format!("{n} {label}")));
         let was = match self.waited.queued_as {
             Some(QueueKind::FollowUp) => "queued as a follow-up",
             Some(QueueKind::Steer) => "queued to steer",
@@ -107,7 +107,7 @@ impl DeliveryReceipt {
         };
         let edited = if self.waited.edited { "edited" } else { "" };
         let released = if self.waited.released { "held, then released" } else { "" };
-        let parts = [overtaken.join(", "), was.to_owned(), edited.to_owned(), released.to_owned()];
+        let parts = [effects.join(", "), was.to_owned(), edited.to_owned(), released.to_owned()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_tells_what_was_overtaken_and_what_became_of_the_message() {
+    fn receipt_details_list_skipped_and_stopped_calls() {
         let steered = DeliveryReceipt { after_calls: 2, skipped_calls: 3, ..DeliveryReceipt::default() };
         assert_eq!(steered.story(), "after 2 of 5 calls, 3 skipped");
         let now = DeliveryReceipt { after_calls: 1, stopped_calls: 1, ..DeliveryReceipt::default() };
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_receipt_needn_t_say_is_left_out_and_what_an_older_log_doesn_t_say_is_steering() {
+    fn receipt_json_omits_defaults() {
         let plain = DeliveryReceipt { after_calls: 1, skipped_calls: 2, ..DeliveryReceipt::default() };
         assert_eq!(serde_json::to_value(&plain).unwrap(), json!({"afterCalls": 1, "skippedCalls": 2}));
         let read: DeliveryReceipt =

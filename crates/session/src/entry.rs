@@ -1,7 +1,6 @@
-//! One line of the log: an entry of the session's tree, and the header before them.
+//! The header and the entries of a log: their types, parsing and encoding.
 //!
-//! Types only, with their reading and writing; which entries a model sees is `context`'s business. The JSON is that of
-//! docs/session-format.md.
+//! `context` decides which entries a model sees. The JSON is described in docs/session-format.md.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,12 +18,12 @@ use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
 use tiller_core::message::{Content, Image, Message, ModelRef, ThinkingLevel, Usage, lenient};
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::lossy::repaired;
+use super::lossy::repair_text;
 
 /// The version of the format that tiller writes.
 pub const VERSION: u64 = 3;
 
-/// Line 1 of a log.
+/// The first line of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
@@ -36,7 +35,7 @@ pub struct Header {
     pub version: u64,
     /// The session's id.
     pub id: SessionId,
-    /// When it began, ISO-8601. A value of another type counts as absent, here and in the optional keys below.
+    /// Creation time, ISO-8601. A value of another type counts as absent, here and in the optional keys below.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: String,
     /// The working directory it belongs to, absolute.
@@ -48,24 +47,24 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a log's first line. A byte order mark before it doesn't count, and broken characters read as U+FFFD.
+    /// Parses a log's first line. A byte order mark is ignored, and broken characters become U+FFFD.
     pub(super) fn parse(line: &[u8]) -> serde_json::Result<Self> {
-        let line = without_mark(line);
-        serde_json::from_slice(line).or_else(|error| match repaired(line) {
+        let line = strip_bom(line);
+        serde_json::from_slice(line).or_else(|error| match repair_text(line) {
             Some(text) => serde_json::from_str(&text),
             None => Err(error),
         })
     }
 
-    /// The header of a session in `cwd` that begins `now`.
+    /// The header of a session in `cwd`, created at `now`.
     pub(super) fn new(id: SessionId, cwd: String, parent_session: Option<String>, now: UnixMs) -> Self {
         Self { kind: HeaderKind::Session, version: VERSION, id, timestamp: now.to_iso(), cwd, parent_session }
     }
 
-    /// The header of the log that goes on with the one of an older version at `path`.
-    pub(super) fn succeeded(&self, path: &Path, now: UnixMs) -> Self {
+    /// The header of the new log that continues this one of an older version at `path`.
+    pub(super) fn successor(&self, path: &Path, now: UnixMs) -> Self {
         let id = IdGenerator::after(None).session(now);
-        Self::new(id, self.cwd.clone(), Some(whole_path(path)), now)
+        Self::new(id, self.cwd.clone(), Some(absolute_path(path)), now)
     }
 
     /// The log's first line, with its newline.
@@ -75,19 +74,19 @@ impl Header {
         line
     }
 
-    /// What a log with this header is called.
+    /// The file name of a log with this header.
     pub(super) fn file_name(&self) -> String {
         format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
     }
 }
 
-/// A path as a header names it: it means the same in every directory.
-pub(super) fn whole_path(path: &Path) -> String {
+/// An absolute path for a header, valid from every directory.
+pub(super) fn absolute_path(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
-/// A line without the byte order mark that some editors put before a file.
-pub(super) fn without_mark(line: &[u8]) -> &[u8] {
+/// Removes the byte order mark that some editors put at the start of a file.
+pub(super) fn strip_bom(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
@@ -103,106 +102,106 @@ const fn first_version() -> u64 {
     1
 }
 
-/// An entry: where it hangs in the tree, when it was made, and what it says.
+/// An entry of the session tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its id.
+    /// The entry's id.
     pub id: EntryId,
-    /// The entry it follows; `None` for a root.
+    /// The parent; `None` for a root.
     pub parent: Option<EntryId>,
     /// When it was written.
     pub timestamp: UnixMs,
-    /// What it says.
+    /// The content.
     pub body: EntryBody,
 }
 
-/// What an entry says.
+/// The content of an entry, by type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum EntryBody {
-    /// Somebody said something.
+    /// A message of the conversation.
     Message(MessageEntry),
-    /// From here on another model answers.
+    /// A change of the model.
     ModelChange {
-        /// Its provider.
+        /// The provider's name.
         provider: String,
-        /// Its id there.
+        /// The provider's id for the model.
         model_id: String,
     },
-    /// From here on the model thinks this much.
+    /// A change of the thinking level.
     ThinkingLevelChange {
-        /// How much.
+        /// The new level.
         thinking_level: ThinkingLevel,
     },
-    /// What came before is summarised.
+    /// A summary that replaces earlier messages.
     Compaction(Compaction),
-    /// What another branch did is summarised.
+    /// A summary of an abandoned branch.
     BranchSummary {
-        /// The leaf that was left, or `root`.
+        /// The leaf of that branch, or `root`.
         from_id: String,
         /// The summary.
         summary: String,
-        /// Files read and modified, among others.
+        /// Structured details, such as files read and modified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// What making it cost.
+        /// Usage of the request.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// Who made it, where the entry says so.
+        /// The model that wrote it, if recorded.
         #[serde(flatten)]
         made_by: Option<SummaryModel>,
     },
-    /// From here on another entry reads differently.
+    /// A replacement or removal of another entry's content in the context.
     ContextEdit {
-        /// That entry.
+        /// The target entry.
         target_id: EntryId,
-        /// Its new content; `None` leaves it out.
+        /// The new content; `None` removes the entry from the context.
         replacement: Option<Replacement>,
     },
-    /// Some program's own fact; no model sees it. Tiller's own are [`OwnFact`].
+    /// Data of a program that no model sees. Tiller's own are [`TillerEntry`].
     Custom {
-        /// What kind of fact.
+        /// The type, with the program's name as prefix.
         custom_type: String,
-        /// The fact.
+        /// The payload.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
-    /// Some program's own message; the model sees it as the user's.
+    /// A message added by a program; the model sees it as a user message.
     CustomMessage {
-        /// What kind of message.
+        /// The type, with the program's name as prefix.
         custom_type: String,
-        /// What it says.
+        /// The text.
         content: Content,
-        /// Whether people see it too.
+        /// True if it is shown to the user.
         #[serde(default, deserialize_with = "lenient")]
         display: bool,
     },
-    /// Another entry gets a label, or loses it.
+    /// A label for another entry, or its removal.
     Label {
-        /// That entry.
+        /// The target entry.
         target_id: EntryId,
-        /// The label.
+        /// The label; `None` removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
-    /// The session gets a name.
+    /// The session's name.
     SessionInfo {
-        /// The name; written as an empty one where there is none, because the format has no room for null.
+        /// The name; `None` is written as an empty string, because the format has no null here.
         #[serde(default, serialize_with = "text_or_empty")]
         name: Option<String>,
     },
-    /// Tokens that were spent outside an answer.
+    /// Usage of a request other than an answer.
     Usage {
-        /// On what.
+        /// The purpose.
         kind: String,
-        /// Whose.
+        /// The provider's name.
         provider: String,
-        /// Which model's.
+        /// The provider's id for the model.
         model: String,
-        /// How many.
+        /// Tokens and cost.
         usage: Usage,
     },
-    /// A type that tiller doesn't know; kept in the file, ignored otherwise.
+    /// An unknown type; kept in the file, ignored otherwise.
     #[serde(other)]
     Unknown,
 }
@@ -217,37 +216,37 @@ fn text_or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<
 pub struct MessageEntry {
     /// The message.
     pub message: Arc<Message>,
-    /// The queued message that this one delivers.
+    /// The queued message that this one delivers, if any.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_queue_id: Option<QueueId>,
-    /// At which point it was delivered.
+    /// When the queued message was delivered.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_receipt: Option<DeliveryReceipt>,
 }
 
-/// A summary that stands for what came before.
+/// A summary that replaces earlier messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
     /// The summary.
     pub summary: String,
-    /// The first entry that stays as it is; the compaction's own id keeps nothing.
+    /// The first entry kept unchanged; the compaction's own id means that none is kept.
     pub first_kept_entry_id: EntryId,
-    /// Size of the context before.
+    /// Size of the context before the compaction.
     #[serde(default, deserialize_with = "lenient")]
     pub tokens_before: Tokens,
-    /// Files read and modified, among others.
+    /// Structured details, such as files read and modified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What making it cost.
+    /// Usage of the request.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Who made it, where the entry says so.
+    /// The model that wrote it, if recorded.
     #[serde(flatten)]
     pub made_by: Option<SummaryModel>,
 }
 
-/// The model that made a summary: another one may have been chosen before it was written.
+/// The model that wrote a summary; another one may have been selected before the entry was appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryModel {
     /// The provider's name.
@@ -268,40 +267,40 @@ impl From<&SummaryModel> for ModelRef {
     }
 }
 
-/// Content that takes another entry's place.
+/// Content that replaces that of another entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
     /// The content.
     pub content: Content,
 }
 
-/// Facts of tiller's own, which ride in `custom` entries so that other readers skip them.
+/// Tiller's own data, stored in `custom` entries so that other readers skip it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "customType", content = "data")]
 pub enum TillerEntry {
-    /// Its parent is the entry that the user moved to.
+    /// A move of the leaf: its parent is the target.
     #[serde(rename = "tiller.leaf")]
     Leaf {},
-    /// The queue changed.
+    /// A change of the message queue.
     #[serde(rename = "tiller.queue")]
     Queue(QueueChange),
-    /// A process of tiller's begins to write.
+    /// The start of a tiller process that writes to the log.
     #[serde(rename = "tiller.run")]
     Run {
-        /// `tui`, `print`.
+        /// The mode: `tui`, `print` or another.
         mode: String,
-        /// Whether the session was there before.
+        /// True if the session existed before.
         resumed: bool,
         /// Tiller's version.
         version: String,
-        /// The working directory, where it isn't the header's.
+        /// The working directory, if it differs from the header's.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
-        /// The origin of the repository that it is in, without credentials.
+        /// The `origin` URL of the repository, without credentials.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     },
-    /// A `!` command begins.
+    /// The start of a `!` command.
     #[serde(rename = "tiller.bash")]
     Bash {
         /// The command.
@@ -309,98 +308,98 @@ pub enum TillerEntry {
         /// True for `!!`.
         exclude: bool,
     },
-    /// An entry and everything that follows it leave the drawn tree, or come back to it.
+    /// Hides an entry and its descendants in the tree view, or shows them again.
     #[serde(rename = "tiller.hide", rename_all = "camelCase")]
     Hide {
         /// The entry.
         target_id: EntryId,
-        /// Whether they leave it.
+        /// True to hide, false to show.
         hidden: bool,
     },
-    /// A decision on a call that asked, or would have.
+    /// A decision on a call that needed approval.
     #[serde(rename = "tiller.approval", rename_all = "camelCase")]
     Approval {
         /// The call.
         tool_call_id: CallId,
         /// `once`, `session` or `deny`.
         decision: String,
-        /// The rule that it allows, or that decided.
+        /// The rule that the decision adds, or the rule that decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
-        /// The decider: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
+        /// Source of the decision: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
         by: String,
     },
-    /// The session, up to here, is another program's.
+    /// The end of the part imported from another program.
     #[serde(rename = "tiller.import")]
     Import {
-        /// Which program's: `claude`, `codex`, `pi`.
+        /// The program: `claude`, `codex` or `pi`.
         from: String,
-        /// The log that was read.
+        /// Path of the imported log.
         path: String,
-        /// The session's id there.
+        /// The session's id in that program.
         session: String,
-        /// The program's version, or its format's.
+        /// The version of the program or of its format.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
 }
 
-/// A change of the queues.
+/// A change of the message queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum QueueChange {
-    /// A message waits.
+    /// A message was queued.
     Add {
-        /// Its name in the queue.
+        /// Its id in the queue.
         queue_id: QueueId,
-        /// When it is delivered.
+        /// The delivery kind.
         kind: QueueKind,
-        /// What it says.
+        /// The text.
         text: String,
-        /// What was typed, where a template made the text of it.
+        /// The typed text, if a template expanded it.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         typed: Option<String>,
-        /// What it shows.
+        /// Attached images.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
     },
-    /// A message that waits reads differently, or stands elsewhere.
+    /// A queued message was edited or moved.
     Edit {
-        /// Its name in the queue.
+        /// Its id in the queue.
         queue_id: QueueId,
-        /// When it is delivered from now on.
+        /// The new delivery kind.
         kind: QueueKind,
-        /// What it says from now on.
+        /// The new text.
         text: String,
-        /// What it shows from now on.
+        /// The new images.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// How many messages stand before it from now on; where it is missing it keeps its place.
+        /// The number of messages before it from now on; `None` keeps its position.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         order: Option<usize>,
     },
-    /// A message no longer waits, and wasn't delivered.
+    /// A queued message was removed without delivery.
     Remove {
-        /// Its name in the queue.
+        /// Its id in the queue.
         queue_id: QueueId,
     },
 }
 
 impl EntryBody {
-    /// A message that nobody had queued.
+    /// A message that was not queued.
     #[must_use]
     pub fn message(message: Arc<Message>) -> Self {
         Self::Message(MessageEntry { message, tiller_queue_id: None, tiller_receipt: None })
     }
 
-    /// One of tiller's own facts as a `custom` entry.
+    /// Encodes one of tiller's own entries as a `custom` entry.
     #[must_use]
-    pub fn own(fact: &TillerEntry) -> Self {
-        let value = serde_json::to_value(fact).expect("an own fact has only string keys");
-        serde_json::from_value::<CustomParts>(value).expect("an own fact is a type with data").into()
+    pub fn own(entry: &TillerEntry) -> Self {
+        let value = serde_json::to_value(entry).expect("a tiller entry has only string keys");
+        serde_json::from_value::<CustomParts>(value).expect("a tiller entry is a type with data").into()
     }
 
-    /// The fact, if this is a `custom` entry of tiller's own that it understands.
+    /// Decodes a `custom` entry of tiller's own; `None` for other types and invalid data.
     #[must_use]
     pub fn as_own(&self) -> Option<TillerEntry> {
         let Self::Custom { custom_type, data } = self else { return None };
@@ -420,7 +419,7 @@ impl EntryBody {
         }
     }
 
-    /// Whether this entry is reason enough to create the log's file: the user did something worth keeping.
+    /// Returns true for entries worth creating the log's file for: messages, summaries and commands.
     #[must_use]
     pub fn creates_the_file(&self) -> bool {
         match self {
@@ -454,31 +453,31 @@ impl From<CustomParts> for EntryBody {
     }
 }
 
-/// Reads what a line says, its head being known. Characters that are broken read as U+FFFD.
+/// Parses the body of a line whose head is known. Broken characters become U+FFFD.
 pub(super) fn parse_body(
     kind: EntryKind,
     role: Option<LineRole>,
     line: &[u8],
 ) -> serde_json::Result<EntryBody> {
-    parse_whole(kind, role, line).or_else(|error| match repaired(line) {
-        Some(text) => parse_whole(kind, role, text.as_bytes()),
+    parse_strictly(kind, role, line).or_else(|error| match repair_text(line) {
+        Some(text) => parse_strictly(kind, role, text.as_bytes()),
         None => Err(error),
     })
 }
 
-fn parse_whole(kind: EntryKind, role: Option<LineRole>, line: &[u8]) -> serde_json::Result<EntryBody> {
+fn parse_strictly(kind: EntryKind, role: Option<LineRole>, line: &[u8]) -> serde_json::Result<EntryBody> {
     #[derive(Deserialize)]
     struct Wrapped {
         message: CustomMessage,
     }
     match (kind, role) {
-        // Some programs write their own messages as a role instead of a type.
+        // Some programs write custom messages as a role instead of a type.
         (EntryKind::Message, Some(LineRole::Custom)) => {
             let CustomMessage { custom_type, content, display } =
                 serde_json::from_slice::<Wrapped>(line)?.message;
             Ok(EntryBody::CustomMessage { custom_type, content, display })
         }
-        // Nearly all lines are messages, and serde reads a tagged enum twice.
+        // Nearly all lines are messages, and serde parses a tagged enum twice.
         (EntryKind::Message, _) => serde_json::from_slice(line).map(EntryBody::Message),
         _ => serde_json::from_slice(line),
     }
@@ -494,25 +493,25 @@ struct CustomMessage {
     display: bool,
 }
 
-/// Writes an entry as one line with its newline; type, id, parent and time come first.
+/// Encodes an entry as one line with its newline; type, id, parent and time come first.
 pub(super) fn encode(entry: &Entry) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Place<'a> {
+    struct LineKeys<'a> {
         id: &'a EntryId,
         parent_id: &'a Option<EntryId>,
         timestamp: String,
     }
     let body = serde_json::to_string(&entry.body).expect("an entry has only string keys");
-    let place = Place { id: &entry.id, parent_id: &entry.parent, timestamp: entry.timestamp.to_iso() };
-    let place = serde_json::to_string(&place).expect("a place has only string keys");
-    // An internally tagged enum writes its tag first: `{"type":"label"`, then the rest or the end.
+    let keys = LineKeys { id: &entry.id, parent_id: &entry.parent, timestamp: entry.timestamp.to_iso() };
+    let keys = serde_json::to_string(&keys).expect("the struct has only string keys");
+    // An internally tagged enum writes its tag first: `{"type":"label"`.
     let tag_end = body.find([',', '}']).expect("a body has a tag");
-    format!("{},{}{}\n", &body[..tag_end], &place[1..place.len() - 1], &body[tag_end..])
+    format!("{},{}{}\n", &body[..tag_end], &keys[1..keys.len() - 1], &body[tag_end..])
 }
 
-/// An encoded line as an event carries it.
-pub(super) fn raw(line: &str) -> Arc<RawValue> {
+/// Converts an encoded line for use in an event.
+pub(super) fn to_raw_value(line: &str) -> Arc<RawValue> {
     let raw = RawValue::from_string(line.trim_end().to_owned()).expect("an encoded line is JSON");
     Arc::from(raw)
 }
@@ -527,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_begins_with_its_head() {
+    fn encode_writes_head_keys_first() {
         let line = encode(&entry(EntryBody::ModelChange { provider: "mock".into(), model_id: "m,1".into() }));
         assert_eq!(
             line,
@@ -536,32 +535,32 @@ mod tests {
     }
 
     #[test]
-    fn an_own_fact_rides_in_a_custom_entry_and_comes_back() {
-        let fact = TillerEntry::Queue(QueueChange::Add {
+    fn tiller_entry_custom_entry_round_trips() {
+        let entry = TillerEntry::Queue(QueueChange::Add {
             queue_id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "t".into(),
             typed: None,
             images: Vec::new(),
         });
-        let body = EntryBody::own(&fact);
+        let body = EntryBody::own(&entry);
         assert_eq!(
             serde_json::to_value(&body).unwrap(),
             json!({"type": "custom", "customType": "tiller.queue",
                    "data": {"op": "add", "queueId": "q1", "kind": "followUp", "text": "t"}})
         );
-        assert_eq!(body.as_own(), Some(fact));
+        assert_eq!(body.as_own(), Some(entry));
         assert_eq!(EntryBody::own(&TillerEntry::Leaf {}).as_own(), Some(TillerEntry::Leaf {}));
     }
 
     #[test]
-    fn an_unknown_type_is_an_entry_all_the_same() {
+    fn body_unknown_type_is_unknown() {
         let body: EntryBody = serde_json::from_str(r#"{"type":"hologram","id":"x","beams":3}"#).unwrap();
         assert_eq!(body, EntryBody::Unknown);
     }
 
     #[test]
-    fn a_removed_entry_of_the_context_has_no_replacement() {
+    fn context_edit_null_replacement_is_none() {
         let body: EntryBody =
             serde_json::from_str(r#"{"type":"context_edit","targetId":"t","replacement":null}"#).unwrap();
         assert_eq!(body, EntryBody::ContextEdit { target_id: "t".into(), replacement: None });

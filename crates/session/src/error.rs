@@ -1,4 +1,4 @@
-//! What can go wrong with a log.
+//! Errors of logs and of the session folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use super::lock::LockHolder;
 /// A failed operation on a log or on the folder of logs.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The file can't be opened, read or made.
+    /// The file can't be opened, read or created.
     #[error("session file {path}: can't {action}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation, after "can't".
         action: &'static str,
         /// Why it failed.
         source: io::Error,
     },
-    /// A line could not be written whole; nothing already written is damaged.
+    /// A line could not be written completely; earlier lines are intact.
     #[error("session file {path}: the entry was not written")]
     Append {
         /// The file.
@@ -28,7 +28,7 @@ pub enum SessionError {
         /// Why.
         source: io::Error,
     },
-    /// What was written may not survive a power cut.
+    /// The written data may not survive a power cut.
     #[error("session file {path}: can't be synced to the disk")]
     Sync {
         /// The file, or its folder.
@@ -36,9 +36,9 @@ pub enum SessionError {
         /// Why.
         source: io::Error,
     },
-    /// Another program cut the file short or wrote over it. What is left was read again.
+    /// Another program truncated or overwrote the file. The rest was read again.
     #[error(
-        "session file {path}: another program cut it short or wrote over it; {} lost{}",
+        "session file {path}: another program truncated or overwrote it; {} lost{}",
         counted(*.lost),
         left_at(.aside.as_deref())
     )]
@@ -47,7 +47,7 @@ pub enum SessionError {
         path: PathBuf,
         /// Entries that are no longer in it.
         lost: usize,
-        /// Where the rest is, when it was no session any more and had to make way.
+        /// New path of the rest, if that is no session and was moved away.
         aside: Option<PathBuf>,
     },
     /// Line 1 is not a session header.
@@ -55,13 +55,11 @@ pub enum SessionError {
     Header {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// The log is of a version that this tiller only reads, or doesn't read at all.
-    #[error(
-        "session file {path}: version {version} of the log can't be {action} by this tiller, which writes version 3"
-    )]
+    /// The log's version can't be written, or not be read, by this tiller.
+    #[error("session file {path}: log version {version} can't be {action}; this tiller writes version 3")]
     Version {
         /// The file.
         path: PathBuf,
@@ -75,7 +73,7 @@ pub enum SessionError {
     Held {
         /// The file.
         path: PathBuf,
-        /// Who, if that can be told.
+        /// The holder, if its note can be read.
         holder: Option<LockHolder>,
     },
     /// A log of another program can't be imported.
@@ -85,32 +83,32 @@ pub enum SessionError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// No entry goes by that id.
+    /// No entry has this id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
-    /// The branch that was to be hidden is the one in use.
-    #[error("entry {0} lies on the branch in use, which can't be hidden")]
+    /// The branch to hide is the current one.
+    #[error("entry {0} is on the current branch, which can't be hidden")]
     InUse(EntryId),
-    /// A file can't be taken back from the trash.
-    #[error("session file {path}: can't be taken back from the trash ({reason})")]
+    /// A file can't be restored from the trash.
+    #[error("session file {path}: can't be restored from the trash ({reason})")]
     NotTakenBack {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// There is no trash to move the file to.
-    #[error("session file {path}: there is no trash to move it to ({reason})")]
+    /// The file can't be moved to the trash.
+    #[error("session file {path}: can't be moved to the trash ({reason})")]
     NoTrash {
         /// The file.
         path: PathBuf,
-        /// Why there is none.
+        /// The cause.
         reason: String,
     },
-    /// The entry's line is there, but what it says can't be read.
+    /// The entry's head can be read, its body can't.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
         /// The file.
@@ -119,56 +117,56 @@ pub enum SessionError {
         line: u64,
         /// The entry.
         id: EntryId,
-        /// Why it can't be read.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// What is known of many logs can't be kept, neither in its file nor in a passing one.
-    #[error("the catalog of sessions can't be used")]
+    /// The catalog can be stored neither in its file nor in a temporary one.
+    #[error("the session catalog can't be used")]
     Catalog(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Nothing, or more than one, goes by a person's words.
+    /// No session or entry, or more than one, matches a person's query.
     #[error("{0}")]
     NotFound(String),
 }
 
 impl SessionError {
-    /// What to do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Held { .. } => {
-                Some("close the other one, or go on in a copy: tiller --fork with the session's id")
+                Some("close the other tiller, or continue in a copy: tiller --fork with the session's id")
             }
             Self::Append { .. } => Some(
-                "nothing already written is damaged; make room or mend the disk, then send the message again",
+                "earlier entries are intact; free up space or repair the disk, then send the message again",
             ),
-            Self::Header { .. } => {
-                Some("the file is left as it is; if it is a session, its first line was lost")
-            }
+            Self::Header { .. } => Some("the file is unchanged; if it was a session, its first line is lost"),
             Self::Version { .. } => Some("a newer tiller may read it"),
-            Self::NotFound(_) => Some("`tiller sessions list` shows what there is"),
-            Self::Damaged { .. } => Some("the line is kept as it is; entries before and after it are intact"),
-            Self::Sync { .. } => {
-                Some("it is written, but a power cut may lose it; mend the disk, then send the message again")
+            Self::NotFound(_) => Some("`tiller sessions list` lists all sessions"),
+            Self::Damaged { .. } => {
+                Some("the line is kept unchanged; entries before and after it are intact")
             }
+            Self::Sync { .. } => Some(
+                "the entry is written, but a power cut may lose it; repair the disk, then send the message again",
+            ),
             Self::Cut { aside: None, .. } => {
-                Some("a backup may have what was lost; the next message goes on after what is left")
+                Some("a backup may have the lost entries; the next message follows the remaining ones")
             }
             Self::Cut { aside: Some(_), .. } => {
-                Some("what is left and backups may have what was lost; the next message begins the file anew")
+                Some("a backup may have the lost entries; the next message starts a new file")
             }
             Self::Io { .. } => {
-                Some("see that it is there, that you may read and write it, and that the disk works")
+                Some("check that the file exists, that you may read and write it, and that the disk works")
             }
             Self::InUse(_) => Some(
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
-            Self::Catalog(_) => Some("is there room in the folder for temporary files?"),
-            Self::NotTakenBack { .. } => Some("look for it in the trash of your desktop"),
-            Self::NoTrash { .. } => Some("--permanently deletes it for good"),
+            Self::Catalog(_) => Some("check the free space in the folder for temporary files"),
+            Self::NotTakenBack { .. } => Some("look for the file in your desktop's trash"),
+            Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
-            Self::Foreign { .. } => Some(
-                "the file is left as it is; name the logs to import one by one if this isn't one of them",
-            ),
+            Self::Foreign { .. } => {
+                Some("the file is unchanged; to leave it out, name the logs to import one by one")
+            }
         }
     }
 }
@@ -183,11 +181,11 @@ fn counted(lost: usize) -> String {
 
 fn left_at(aside: Option<&Path>) -> String {
     aside
-        .map(|aside| format!("; what is left is no session and is kept as {}", aside.display()))
+        .map(|aside| format!("; the rest is not a session and was moved to {}", aside.display()))
         .unwrap_or_default()
 }
 
-/// An error and what caused it, on one line.
+/// An error and its causes, on one line.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());

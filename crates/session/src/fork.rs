@@ -1,45 +1,49 @@
-//! What a fork adds to the lines that it copies: what waited in the original doesn't wait in it, and its name says that it
-//! is a copy.
+//! Entries that a fork adds to the copied lines: removals of queued messages, and a name that marks the copy.
 
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
 use super::entry::{self, Entry, EntryBody, QueueChange, TillerEntry};
 use super::id_gen::IdGenerator;
-use super::reader::{Reader, waiting};
+use super::reader::{Reader, queued_ids};
 
-/// What stands behind the name of a session that was forked.
-const MARK: &str = " (fork";
+/// Suffix of a forked session's name.
+const FORK_SUFFIX: &str = " (fork";
 
-/// The entries that follow a copied path, whose own facts are `path`, in order.
-pub(super) fn additions(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
-    let removed = waiting(path)
+/// The entries to add after a copied path; `path` holds the path's tiller entries, in order.
+pub(super) fn fork_entries(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
+    let removed = queued_ids(path)
         .into_iter()
         .map(|queue_id| EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id })));
-    let name = from.name().map(|name| EntryBody::SessionInfo { name: Some(name_of_fork(&name)) });
+    let name = from.name().map(|name| EntryBody::SessionInfo { name: Some(fork_name(&name)) });
     removed.chain(name).collect()
 }
 
-/// The lines of these entries, one after the other behind `leaf`.
-pub(super) fn lines(bodies: Vec<EntryBody>, leaf: &EntryId, mint: &mut IdGenerator, now: UnixMs) -> String {
+/// Encodes these entries as lines, each the child of the one before; the first is the child of `leaf`.
+pub(super) fn encode_lines(
+    bodies: Vec<EntryBody>,
+    leaf: &EntryId,
+    ids: &mut IdGenerator,
+    now: UnixMs,
+) -> String {
     let (mut lines, mut leaf) = (String::new(), leaf.clone());
     for body in bodies {
-        let entry = Entry { id: mint.entry(now), parent: Some(leaf), timestamp: now, body };
+        let entry = Entry { id: ids.entry(now), parent: Some(leaf), timestamp: now, body };
         lines.push_str(&entry::encode(&entry));
         leaf = entry.id;
     }
     lines
 }
 
-/// `parser` becomes `parser (fork)`, that `parser (fork 2)`, and so on.
-fn name_of_fork(name: &str) -> String {
-    let Some((trunk, number)) = name.strip_suffix(')').and_then(|name| name.rsplit_once(MARK)) else {
-        return format!("{name}{MARK})");
+/// Turns `parser` into `parser (fork)`, and that into `parser (fork 2)`, and so on.
+fn fork_name(name: &str) -> String {
+    let Some((base, number)) = name.strip_suffix(')').and_then(|name| name.rsplit_once(FORK_SUFFIX)) else {
+        return format!("{name}{FORK_SUFFIX})");
     };
     match number.trim_start().parse::<u64>() {
-        _ if number.is_empty() => format!("{trunk}{MARK} 2)"),
-        Ok(number) => format!("{trunk}{MARK} {})", number.saturating_add(1)),
-        Err(_) => format!("{name}{MARK})"),
+        _ if number.is_empty() => format!("{base}{FORK_SUFFIX} 2)"),
+        Ok(number) => format!("{base}{FORK_SUFFIX} {})", number.saturating_add(1)),
+        Err(_) => format!("{name}{FORK_SUFFIX})"),
     }
 }
 
@@ -48,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_fork_counts_on() {
+    fn fork_name_counts_up() {
         let names = ["parser", "parser (fork)", "parser (fork 2)", "a (fork", "a (forked)"];
         assert_eq!(
-            names.map(name_of_fork),
+            names.map(fork_name),
             ["parser (fork)", "parser (fork 2)", "parser (fork 3)", "a (fork (fork)", "a (forked) (fork)"]
         );
     }

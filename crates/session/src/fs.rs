@@ -1,8 +1,8 @@
-//! The few things that a log asks of a file system.
+//! The file system operations that writing a log needs.
 //!
-//! [`FileSystem`] is the real one. An embedder or a test may put another in its place with
-//! [`SessionManager::on_disk`](super::SessionManager::on_disk): to keep logs elsewhere, to count what is done, or to have it
-//! fail. Looking through folders and reading logs that nobody here writes to is not asked of it.
+//! [`OsFs`] is the real file system. An embedder or a test may replace it with
+//! [`SessionManager::on_disk`](super::SessionManager::on_disk): to store logs elsewhere, to count operations, or to
+//! inject failures. Listing folders and reading logs without a writer here always use the real one.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,39 +13,39 @@ use std::sync::Arc;
 
 use tiller_files as files;
 
-/// Where the logs that are written to are kept.
+/// A file system for logs that are open for writing.
 pub trait Fs: Debug + Send + Sync {
-    /// Makes a folder and those above it (mode 0700). One that is there already is fine.
+    /// Creates a folder and its parents (mode 0700). An existing folder is not an error.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// When it can't be created.
     fn make_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// Makes a file (mode 0600) to read and append to.
+    /// Creates a file (mode 0600) for reading and appending.
     ///
     /// # Errors
-    /// When it can't be made; `AlreadyExists` when there is something of that name.
+    /// When it can't be created; `AlreadyExists` when the name is taken.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     ///
     /// # Errors
     /// When it can't be opened.
     fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
-    /// Opens a file to read it and append to it.
+    /// Opens a file for reading and appending.
     ///
     /// # Errors
     /// When it can't be opened.
     fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn FsFile>>;
 
-    /// What stands at a path now.
+    /// Identity and length of the file at a path.
     ///
     /// # Errors
-    /// `NotFound` when nothing does.
+    /// `NotFound` when there is none.
     fn facts(&self, path: &Path) -> io::Result<FileFacts>;
 
-    /// Gives a file another name in the same folder.
+    /// Renames a file within its folder.
     ///
     /// # Errors
     /// When it can't.
@@ -57,67 +57,67 @@ pub trait Fs: Debug + Send + Sync {
     /// When it can't.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Brings the names in a folder to the disk.
+    /// Syncs the names in a folder to the disk.
     ///
     /// # Errors
-    /// When the disk says no; `InvalidInput` or `Unsupported` where folders can't be synced.
+    /// When the disk fails; `InvalidInput` or `Unsupported` where folders can't be synced.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
-/// A file that is open. What is done to it goes on working when its name is gone.
+/// An open file. Its operations keep working after the name is removed.
 pub trait FsFile: Debug + Send + Sync {
-    /// Appends in one write and answers with how many bytes went in, which may be fewer.
+    /// Appends in one write and returns the number of bytes written, which may be fewer.
     ///
     /// # Errors
     /// When it can't.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Reads from an offset and answers with how many bytes it were: 0 only at the end.
+    /// Reads from an offset and returns the number of bytes read: 0 only at the end.
     ///
     /// # Errors
     /// When it can't.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Which file it is and how long.
+    /// Identity and length of a file.
     ///
     /// # Errors
-    /// When it can't be told.
+    /// When it can't be determined.
     fn facts(&self) -> io::Result<FileFacts>;
 
-    /// Brings what was appended to the disk. Blocks.
+    /// Syncs appended data to the disk. Blocks.
     ///
     /// # Errors
-    /// When the disk says no.
+    /// When the disk fails.
     fn sync(&self) -> io::Result<()>;
 
-    /// Takes the file's lock, which ends with the process at the latest.
+    /// Acquires the file's lock without waiting. It ends with the process at the latest.
     ///
     /// # Errors
-    /// `WouldBlock` when another has it, `Unsupported` where there are no locks.
+    /// `WouldBlock` when another process holds it, `Unsupported` where the file system has no locks.
     fn lock(&self) -> io::Result<()>;
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// # Errors
     /// When it can't.
     fn unlock(&self) -> io::Result<()>;
 }
 
-/// Which file it is and how long.
+/// Identity and length of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Which file.
+    /// The file's identity.
     pub identity: FileIdentity,
     /// Its length in bytes.
     pub length: u64,
 }
 
-/// What tells a file from every other, whatever its name.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
-    /// The device it is on.
+    /// Device number.
     pub device: u64,
-    /// Its number there.
+    /// Inode number on the device.
     pub inode: u64,
 }
 
@@ -194,7 +194,7 @@ impl FsFile for File {
         match self.try_lock() {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            // A network file system without its lock service says so in words of its own.
+            // A network file system without a lock service reports its own error number.
             Err(TryLockError::Error(error)) if error.raw_os_error() == Some(NO_LOCK_SERVICE) => {
                 Err(io::Error::new(io::ErrorKind::Unsupported, error))
             }
@@ -207,5 +207,5 @@ impl FsFile for File {
     }
 }
 
-/// The error number of a file system that has no locks to give.
+/// The error number of a file system without a lock service.
 const NO_LOCK_SERVICE: i32 = nix::errno::Errno::ENOLCK as i32;

@@ -1,9 +1,9 @@
-//! Logs of other programs (Claude Code, Codex, pi) turned into sessions. See docs/import.md.
+//! Import of logs of other programs (Claude Code, Codex, pi). See docs/import.md.
 //!
-//! [`Importer::file`] reads one foreign log, works out what it is from what it says, and writes an ordinary session of the
-//! directory that it belongs to. The source is never changed. What it becomes is the same every time: ids are derived
-//! from the source's own, so a log that was imported before is found again, and only what it has gained is appended. Each
-//! format has a module of its own; `sink` makes entries of what they find, `target` brings them into the file.
+//! [`Importer::file`] reads one foreign log, detects its format from its content, and writes an ordinary session for
+//! its working directory. The source is never changed. The result is deterministic: ids are derived from the source's
+//! own, so a log that was imported before is found again, and only its new entries are appended. Each format has its
+//! own module; `entry_builder` builds entries, `output` writes them to the session's file.
 
 mod blocks;
 mod claude;
@@ -27,117 +27,117 @@ use super::error::SessionError;
 use super::manager::SessionManager;
 
 pub use detect::{FoundLogs, SourceFormat, logs_beneath};
-use entry_builder::{Draft, Sink};
+use entry_builder::{EntryBuilder, EntryDraft};
 pub use peek::{LogPeek, glance};
-use source::Source;
+use source::SourceLog;
 pub use warning::ImportWarning;
 use warning::ImportWarnings;
 
 /// Imports foreign logs into the folder of a manager.
 #[derive(Debug)]
 pub struct Importer<'a> {
-    /// Whose folder.
+    /// The manager of the target folder.
     pub manager: &'a SessionManager,
-    /// Take only logs of this program.
+    /// Import only logs of this program.
     pub only: Option<SourceFormat>,
-    /// Whether anything is written.
+    /// Write, or dry run.
     pub mode: ImportMode,
-    /// The present moment, for facts that tiller adds to a session that has been gone on with.
+    /// The current time, for entries that tiller adds to a session that was continued.
     pub now: UnixMs,
 }
 
-/// Whether anything is written.
+/// The mode of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportMode {
-    /// Sessions are made and updated.
+    /// Sessions are created and updated.
     Write,
-    /// It is only said what would be.
+    /// Nothing is written; the result is only reported.
     DryRun,
 }
 
-/// What became of one foreign log.
+/// The result of importing one log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Imported {
-    /// Which program wrote it, if that could be told.
+    /// The program that wrote it, if detected.
     pub from: Option<SourceFormat>,
     /// The foreign log.
     pub source: PathBuf,
-    /// What happened.
+    /// The outcome.
     pub status: ImportStatus,
     /// The session's file.
     pub path: Option<PathBuf>,
     /// The session's id.
     pub id: Option<SessionId>,
-    /// How many entries were written by this import.
+    /// Number of entries that this import wrote.
     pub entries: usize,
-    /// What could not be carried over as it was.
+    /// Data that was dropped or changed.
     pub notes: Vec<ImportWarning>,
-    /// Why it failed or was skipped.
+    /// The reason if it failed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What happened to a foreign log.
+/// The outcome of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportStatus {
-    /// It became a new session.
+    /// A new session was created.
     Imported,
-    /// Its session got what the log has gained.
+    /// New entries were appended to its session.
     Updated,
-    /// Its session has everything already.
+    /// Its session was already up to date.
     Unchanged,
-    /// It holds nothing to import.
+    /// There is nothing to import.
     Skipped,
-    /// It can't be imported.
+    /// The log can't be imported.
     Failed,
 }
 
-/// What a source says of itself, before its entries.
+/// Metadata of a source.
 #[derive(Clone, Debug)]
-struct About {
+struct SourceInfo {
     origin: SourceFormat,
-    /// The session's name in the program that wrote it.
+    /// The session's id in the program that wrote it.
     session: String,
-    /// That program's version.
+    /// The program's version.
     version: Option<String>,
     cwd: String,
     start: UnixMs,
 }
 
-/// Where a conversion ended.
+/// The end of a conversion.
 #[derive(Debug, Default)]
-struct End {
-    /// The entry where the source would go on.
+struct ConversionEnd {
+    /// The entry where the source would continue.
     leaf: Option<EntryId>,
     name: Option<String>,
 }
 
-/// A source that was looked at: what it is, and what its own module has to know to convert it.
+/// The plan to convert a source, by format.
 #[derive(Debug)]
-enum Plan {
-    Claude(claude::Plan),
-    Codex(codex::Plan),
-    Pi(pi::Plan),
+enum ImportPlan {
+    Claude(claude::ClaudePlan),
+    Codex(codex::CodexPlan),
+    Pi(pi::PiPlan),
 }
 
-/// What a conversion gets, whatever the format.
-struct Work<'a, 'b> {
-    source: &'a Source,
-    sink: &'a mut Sink<'b>,
-    notes: &'a mut ImportWarnings,
-    /// What the source's roots follow.
+/// Arguments of every format's conversion.
+struct ConversionContext<'a, 'b> {
+    source: &'a SourceLog,
+    builder: &'a mut EntryBuilder<'b>,
+    warnings: &'a mut ImportWarnings,
+    /// The parent of the source's roots.
     root: Option<EntryId>,
 }
 
-/// A look at a source: a plan, or the reason why there is nothing to import.
-enum Look {
-    Plan(Plan),
-    Nothing(Option<SourceFormat>, &'static str),
+/// The result of inspecting a source: a plan, or the reason to skip it.
+enum Inspection {
+    Plan(ImportPlan),
+    Skip(Option<SourceFormat>, &'static str),
 }
 
 impl Importer<'_> {
-    /// Imports one foreign log. Whatever goes wrong is in the answer.
+    /// Imports one foreign log. Errors are in the result.
     #[must_use]
     pub fn file(&self, path: &Path) -> Imported {
         let mut imported = Imported {
@@ -150,42 +150,43 @@ impl Importer<'_> {
             notes: Vec::new(),
             reason: None,
         };
-        if let Err(error) = self.take(path, &mut imported) {
+        if let Err(error) = self.import(path, &mut imported) {
             imported.status = ImportStatus::Failed;
             imported.reason = Some(with_hint(&error));
         }
         imported
     }
 
-    fn take(&self, path: &Path, imported: &mut Imported) -> Result<(), SessionError> {
-        let source = Source::open(path)?;
+    fn import(&self, path: &Path, imported: &mut Imported) -> Result<(), SessionError> {
+        let source = SourceLog::open(path)?;
         imported.source.clone_from(&source.path);
         let mut notes = ImportWarnings::default();
-        let look = match detect::detect(&source)? {
-            None => Look::Nothing(None, "the file is empty"),
+        let inspection = match detect::detect(&source)? {
+            None => Inspection::Skip(None, "the file is empty"),
             Some(origin) if self.only.is_some_and(|only| only != origin) => {
-                Look::Nothing(Some(origin), "another program's log than the one asked for")
+                Inspection::Skip(Some(origin), "log of another program")
             }
-            Some(origin) => look(origin, &source, &mut notes)?,
+            Some(origin) => inspect(origin, &source, &mut notes)?,
         };
-        let plan = match look {
-            Look::Nothing(origin, reason) => {
+        let plan = match inspection {
+            Inspection::Skip(origin, reason) => {
                 imported.from = origin;
                 return skip(imported, reason);
             }
-            Look::Plan(plan) => plan,
+            Inspection::Plan(plan) => plan,
         };
         imported.from = Some(plan.about().origin);
-        if self.manager.holds(&source.path) {
-            return skip(imported, "it is one of tiller's own sessions already");
+        if self.manager.contains(&source.path) {
+            return skip(imported, "already a tiller session");
         }
         let header = header(&plan, &source);
-        let target = self.manager.place(Path::new(&header.cwd), &header);
-        let target =
-            target.ok_or_else(|| SessionError::NotFound("there is no folder to import into".into()))?;
+        let target = self.manager.log_path(Path::new(&header.cwd), &header);
+        let target = target.ok_or_else(|| {
+            SessionError::NotFound("sessions are kept in memory, so there is no folder to import into".into())
+        })?;
         imported.id = Some(header.id.clone());
         let conversion = Conversion { plan: &plan, source: &source, header: &header };
-        self.bring(&conversion, &target, notes, imported)?;
+        self.write_session(&conversion, &target, notes, imported)?;
         imported.path = (imported.status != ImportStatus::Skipped).then_some(target);
         Ok(())
     }
@@ -197,19 +198,23 @@ fn skip(imported: &mut Imported, reason: &str) -> Result<(), SessionError> {
     Ok(())
 }
 
-fn look(origin: SourceFormat, source: &Source, notes: &mut ImportWarnings) -> Result<Look, SessionError> {
+fn inspect(
+    origin: SourceFormat,
+    source: &SourceLog,
+    notes: &mut ImportWarnings,
+) -> Result<Inspection, SessionError> {
     match origin {
-        SourceFormat::Claude => claude::Plan::make(source, notes),
-        SourceFormat::Codex => codex::Plan::make(source),
-        SourceFormat::Pi => Ok(Look::Plan(Plan::Pi(pi::Plan::make(source)?))),
+        SourceFormat::Claude => claude::ClaudePlan::inspect(source, notes),
+        SourceFormat::Codex => codex::CodexPlan::inspect(source),
+        SourceFormat::Pi => Ok(Inspection::Plan(ImportPlan::Pi(pi::PiPlan::new(source)?))),
     }
 }
 
-fn header(plan: &Plan, source: &Source) -> Header {
+fn header(plan: &ImportPlan, source: &SourceLog) -> Header {
     let about = plan.about();
     let parent = match plan {
-        Plan::Pi(_) => Some(source.path.display().to_string()),
-        Plan::Claude(_) | Plan::Codex(_) => None,
+        ImportPlan::Pi(_) => Some(source.path.display().to_string()),
+        ImportPlan::Claude(_) | ImportPlan::Codex(_) => None,
     };
     Header {
         kind: HeaderKind::Session,
@@ -221,8 +226,8 @@ fn header(plan: &Plan, source: &Source) -> Header {
     }
 }
 
-impl Plan {
-    fn about(&self) -> &About {
+impl ImportPlan {
+    fn about(&self) -> &SourceInfo {
         match self {
             Self::Claude(plan) => &plan.about,
             Self::Codex(plan) => &plan.about,
@@ -231,35 +236,34 @@ impl Plan {
     }
 }
 
-/// One source on its way into one session.
+/// The conversion of one source to one session.
 struct Conversion<'a> {
-    plan: &'a Plan,
-    source: &'a Source,
+    plan: &'a ImportPlan,
+    source: &'a SourceLog,
     header: &'a Header,
 }
 
 impl Conversion<'_> {
-    /// Puts everything that the source says into the sink, between two facts that say where it is from. Whether the
-    /// source says anything at all is the sink's to tell.
-    fn run(&self, sink: &mut Sink<'_>, notes: &mut ImportWarnings) -> Result<(), SessionError> {
+    /// Converts the source into entries, between two import entries. The builder counts the messages.
+    fn run(&self, builder: &mut EntryBuilder<'_>, notes: &mut ImportWarnings) -> Result<(), SessionError> {
         let about = self.plan.about();
         let root = match self.plan {
-            // The lines of a pi log stay as they are, roots among them.
-            Plan::Pi(_) => None,
-            Plan::Claude(_) | Plan::Codex(_) => {
-                Some(sink.put(Draft::new(None, "origin", about.start, self.fact()))?)
+            // Lines of a pi log are copied unchanged, including roots.
+            ImportPlan::Pi(_) => None,
+            ImportPlan::Claude(_) | ImportPlan::Codex(_) => {
+                Some(builder.add(EntryDraft::new(None, "origin", about.start, self.import_entry()))?)
             }
         };
-        let mut work = Work { source: self.source, sink, notes, root };
+        let mut context = ConversionContext { source: self.source, builder, warnings: notes, root };
         let end = match self.plan {
-            Plan::Claude(plan) => plan.convert(&mut work)?,
-            Plan::Codex(plan) => plan.convert(&mut work)?,
-            Plan::Pi(plan) => plan.convert(&mut work)?,
+            ImportPlan::Claude(plan) => plan.convert(&mut context)?,
+            ImportPlan::Codex(plan) => plan.convert(&mut context)?,
+            ImportPlan::Pi(plan) => plan.convert(&mut context)?,
         };
-        sink.finish(end, self.fact())
+        builder.finish(end, self.import_entry())
     }
 
-    fn fact(&self) -> EntryBody {
+    fn import_entry(&self) -> EntryBody {
         let about = self.plan.about();
         EntryBody::own(&TillerEntry::Import {
             from: about.origin.name().to_owned(),
@@ -270,7 +274,7 @@ impl Conversion<'_> {
     }
 }
 
-/// An error with its cause and its advice, in one line.
+/// An error with its causes and its hint, in one line.
 #[must_use]
 pub fn with_hint(error: &SessionError) -> String {
     let mut text = error.to_string();

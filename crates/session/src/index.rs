@@ -1,7 +1,7 @@
-//! Where every entry of a log lies and what it follows: offsets and links, no bodies.
+//! The index of a log: offset, parent and kind of every entry, without bodies.
 //!
-//! Built by one pass over the lines and extended by every append. A line costs an error only itself: what can't be read is
-//! named in the findings, and the tree goes on around it. [`entries`] holds what is known of each, [`names`] finds them by id.
+//! It is built by one pass over the lines and extended by every append. A bad line affects only itself: it is reported
+//! in the findings, and the tree continues around it. [`entries`] holds the entries, [`id_map`] finds them by id.
 
 mod entries;
 mod id_map;
@@ -20,23 +20,23 @@ use ulid::Ulid;
 use super::error::SessionError;
 use super::id_gen;
 use super::line_scan::{LineHead, LineRole};
-use super::lines::Line;
+use super::lines::LogLine;
 
-use entries::{Entries, Wanted};
-use id_map::Names;
+use entries::{Entries, IdQuery};
+use id_map::IdMap;
 
-/// Something about a log that isn't as it should be.
+/// A problem in a log.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
     /// The line, from 1.
     pub line: u64,
-    /// Byte offset of the line's beginning.
+    /// Byte offset of the line.
     pub byte: u64,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
-/// Kinds of entry, as far as a line's head tells.
+/// The kind of an entry, by its `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the entry types")]
 pub enum EntryKind {
@@ -55,7 +55,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Each at the place of its number.
+    /// All variants, each at the index of its discriminant.
     const ALL: [Self; 12] = [
         Self::Message,
         Self::ModelChange,
@@ -71,7 +71,7 @@ impl EntryKind {
         Self::Unknown,
     ];
 
-    /// Returns whether the context has a message for such an entry. (A compaction's summary stands before all of them.)
+    /// Returns true if such an entry is a message of the context. (A compaction's summary comes before all of them.)
     pub(super) fn makes_message(self) -> bool {
         matches!(self, Self::Message | Self::BranchSummary | Self::CustomMessage)
     }
@@ -94,44 +94,44 @@ impl EntryKind {
     }
 }
 
-/// One entry's place, and what its head says but for its id.
+/// An entry's position and its head, without the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Indexed {
+pub(super) struct IndexEntry {
     pub(super) parent: Option<u32>,
     pub(super) kind: EntryKind,
     pub(super) role: Option<LineRole>,
     pub(super) timestamp: UnixMs,
     pub(super) line: u64,
-    /// Where the file has it.
+    /// Byte offset in the file.
     pub(super) offset: u64,
-    /// Where it is read from: the same, but for a log that was migrated.
+    /// Offset to read from: the same, except in a migrated log.
     pub(super) stored: u64,
     pub(super) length: usize,
 }
 
-impl Indexed {
+impl IndexEntry {
     pub(super) fn parent(&self) -> Option<usize> {
         self.parent.map(|parent| parent as usize)
     }
 
-    /// Where the line's newline is read from.
+    /// Offset of the line's newline.
     fn end(&self) -> u64 {
         self.stored + self.length as u64
     }
 }
 
-/// Unreadable lines in a row that are named one by one.
-const LONGEST_RUN: u64 = 100;
+/// Number of consecutive unreadable lines that are reported one by one.
+const MAX_NAMED_RUN: u64 = 100;
 
-/// A finding, and how many lines directly after it are not readable either.
+/// A finding, and the number of further unreadable lines directly after it.
 #[derive(Debug)]
-struct Found {
+struct FindingRun {
     finding: Finding,
     more: u64,
 }
 
-impl Found {
-    fn told(&self) -> Finding {
+impl FindingRun {
+    fn to_finding(&self) -> Finding {
         let mut finding = self.finding.clone();
         if self.more > 0 {
             finding.what += &format!("; so are the {} lines after it", self.more);
@@ -144,15 +144,15 @@ impl Found {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Entries,
-    names: Names,
-    /// The id of the last entry, which the next one nearly always follows.
+    id_map: IdMap,
+    /// The id of the last entry, nearly always the parent of the next one.
     leaf: Option<EntryId>,
-    /// Positions of the entries with facts of tiller's own that are looked for later.
-    own: Vec<u32>,
-    /// What all entries cost.
+    /// Positions of tiller's own entries that are looked up later.
+    tiller_entries: Vec<u32>,
+    /// Usage of all entries.
     usage: Usage,
-    findings: Vec<Found>,
-    /// How many lines directly before this one could not be read.
+    findings: Vec<FindingRun>,
+    /// Number of unreadable lines directly before the next one.
     gap: u64,
     lines: u64,
 }
@@ -168,18 +168,18 @@ impl Index {
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
-        self.findings.iter().map(Found::told).collect()
+        self.findings.iter().map(FindingRun::to_finding).collect()
     }
 
-    pub(super) fn own(&self) -> &[u32] {
-        &self.own
+    pub(super) fn tiller_entries(&self) -> &[u32] {
+        &self.tiller_entries
     }
 
     pub(super) fn usage(&self) -> &Usage {
         &self.usage
     }
 
-    /// Lines seen, the header's among them.
+    /// The number of lines, including the header.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
@@ -188,22 +188,22 @@ impl Index {
         if self.leaf.as_ref().is_some_and(|leaf| leaf.as_str() == id) {
             return Some(self.entries.len() - 1);
         }
-        self.names.find(&self.entries, id)
+        self.id_map.find(&self.entries, id)
     }
 
-    /// Tells of positions whether the entry there has this id.
-    pub(super) fn bears<'a>(&'a self, id: &'a str) -> impl Fn(usize) -> bool {
-        let wanted = Wanted::of(id);
-        move |position| self.entries.is(position, &wanted)
+    /// Returns a predicate for positions: true if the entry there has this id.
+    pub(super) fn matches_id<'a>(&'a self, id: &'a str) -> impl Fn(usize) -> bool {
+        let wanted = IdQuery::new(id);
+        move |position| self.entries.has_id(position, &wanted)
     }
 
-    /// The newest ULID, after which new ones are minted.
+    /// The greatest ULID that can have a successor; new ids are generated after it.
     pub(super) fn greatest_id(&self) -> Option<EntryId> {
         let greatest = self.entries.ulids().map(Ulid).filter(id_gen::has_time_left).max();
         greatest.map(|ulid| EntryId::new(ulid.to_string()))
     }
 
-    /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.
+    /// Byte range of the entry's line without its newline, and of unreadable lines between it and the entry before.
     pub(super) fn span_with_gap(&self, at: usize) -> Range<u64> {
         let Some(entry) = self.entries.at(at) else { return 0..0 };
         let parent =
@@ -224,7 +224,7 @@ impl Index {
 
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
-        // Long paths are walked twice, for a list that grows takes several times its room.
+        // Walks a long path twice, because a growing vector would take several times the memory.
         let mut path = Vec::with_capacity(self.ancestry(leaf).count());
         path.extend(self.ancestry(leaf));
         path.reverse();
@@ -236,44 +236,46 @@ impl Index {
         std::iter::successors(Some(leaf), |&at| self.entries.parent(at))
     }
 
-    /// Takes the header's line, which is no entry.
-    pub(super) fn pass_header(&mut self) {
+    /// Counts the header's line, which is no entry.
+    pub(super) fn count_header(&mut self) {
         self.lines += 1;
     }
 
-    /// Takes the next line: an entry, or a finding. Blank lines are neither. `is_whole` is asked, rarely, whether an entry's line is
-    /// JSON to its end.
-    pub(super) fn take(&mut self, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
+    /// Adds the next line: an entry, or a finding. Blank lines are neither. `is_whole` is called, rarely, to check
+    /// that an entry's line is complete JSON.
+    pub(super) fn add_line(&mut self, line: &LogLine<'_>, is_whole: impl Fn(&IndexEntry) -> bool) {
         self.lines = line.number;
         let bytes = line.bytes.trim_ascii();
         if bytes.is_empty() {
             return;
         }
         match LineHead::parse(bytes) {
-            // The end of a line that nobody closed may be missing; then its head alone proves nothing.
-            Ok(_) if !line.closed && !is_json(bytes) => self.pass_over(line, "torn: it ends in the middle"),
-            Ok(head) => self.take_head(head, line, is_whole),
-            Err(error) if line.closed => self.pass_over(line, &format!("not readable ({error})")),
-            Err(error) => self.pass_over(line, &format!("torn: it ends in the middle ({error})")),
+            // The end of an unclosed line may be missing, so its head alone is not enough.
+            Ok(_) if !line.closed && !is_json(bytes) => {
+                self.report_unreadable(line, "torn: the line is incomplete")
+            }
+            Ok(head) => self.add_entry(head, line, is_whole),
+            Err(error) if line.closed => self.report_unreadable(line, &format!("not readable ({error})")),
+            Err(error) => self.report_unreadable(line, &format!("torn: the line is incomplete ({error})")),
         }
     }
 
-    /// Names a line that can't be read. Of many in a row the rest is counted: a file full of them must not fill the memory.
-    fn pass_over(&mut self, line: &Line<'_>, what: &str) {
+    /// Reports an unreadable line. After many in a row the rest is only counted, to bound memory.
+    fn report_unreadable(&mut self, line: &LogLine<'_>, what: &str) {
         self.gap += 1;
-        if self.gap <= LONGEST_RUN {
-            self.find(line, format!("{what}; the line is kept and passed over"));
+        if self.gap <= MAX_NAMED_RUN {
+            self.report(line, format!("{what}; the line is kept and ignored"));
         } else if let Some(last) = self.findings.last_mut() {
             last.more += 1;
         }
     }
 
-    fn take_head(&mut self, head: LineHead<'_>, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
+    fn add_entry(&mut self, head: LineHead<'_>, line: &LogLine<'_>, is_whole: impl Fn(&IndexEntry) -> bool) {
         let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_whole));
-        // The greatest number stands for no entry.
+        // `u32::MAX` means no entry.
         let position = u32::try_from(self.entries.len()).ok().filter(|position| *position < u32::MAX);
         let position = position.expect("a log has fewer than 2^32 - 1 entries");
-        let entry = Indexed {
+        let entry = IndexEntry {
             parent,
             kind: head.kind,
             role: head.role,
@@ -285,11 +287,11 @@ impl Index {
         };
         self.entries.push(&head.id, entry);
         self.leaf = Some(EntryId::new(&head.id));
-        if self.names.take(&self.entries, position, &head.id) {
-            self.find(line, format!("the id {} stands for an earlier entry too", head.id));
+        if self.id_map.insert(&self.entries, position, &head.id) {
+            self.report(line, format!("duplicate id {}, also used by an earlier entry", head.id));
         }
-        if head.own {
-            self.own.push(position);
+        if head.is_tiller_entry {
+            self.tiller_entries.push(position);
         }
         if let Some(usage) = &head.usage {
             self.usage.add(usage);
@@ -297,39 +299,40 @@ impl Index {
         self.gap = 0;
     }
 
-    /// A parent names an earlier line. One that is lost with the lines directly before, or with the end of the last entry's line, is
-    /// bridged to the last entry before it; any other unknown one makes a root.
+    /// The position of a parent, which must be on an earlier line. One that is lost with the unreadable lines directly
+    /// before, or with the end of the last entry's line, is bridged to the last entry; any other unknown one makes a
+    /// root.
     fn parent_position(
         &mut self,
         parent: &str,
-        line: &Line<'_>,
-        is_whole: impl Fn(&Indexed) -> bool,
+        line: &LogLine<'_>,
+        is_whole: impl Fn(&IndexEntry) -> bool,
     ) -> Option<u32> {
         if let Some(position) = self.position(parent) {
             return u32::try_from(position).ok();
         }
         let last = self.entries.last();
-        // Another program may have written this parent behind what was left of a torn line.
+        // Another program may have appended this parent to the rest of a torn line.
         let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(&last));
         let bridge = self.leaf.as_ref().filter(|_| is_lost);
         let what = match bridge {
             Some(id) => format!(
-                "its parent {parent} is lost with the unreadable lines before it; it follows {id} instead"
+                "its parent {parent} is lost with the unreadable lines before it; its parent is now {id}"
             ),
-            None => format!("its parent {parent} is not in the lines before it; it is taken for a root"),
+            None => format!("its parent {parent} is not on an earlier line; the entry becomes a root"),
         };
         let bridge = bridge.and_then(|_| u32::try_from(self.entries.len() - 1).ok());
-        self.find(line, what);
+        self.report(line, what);
         bridge
     }
 
-    fn find(&mut self, line: &Line<'_>, what: String) {
+    fn report(&mut self, line: &LogLine<'_>, what: String) {
         self.findings
-            .push(Found { finding: Finding { line: line.number, byte: line.offset, what }, more: 0 });
+            .push(FindingRun { finding: Finding { line: line.number, byte: line.offset, what }, more: 0 });
     }
 }
 
-/// Whether these bytes are JSON to the end.
+/// Returns true if these bytes are complete JSON.
 pub(super) fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }

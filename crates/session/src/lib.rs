@@ -1,8 +1,8 @@
 //! The session log: a tree of entries in an append-only JSONL file, and the folder of such files.
 //!
-//! [`SessionManager`] makes, finds and opens logs. A [`Writer`] is the one who appends to a log; [`Reader`]s, of
-//! which there may be many, look things up by position without disturbing it. The pure parts are in [`entry`], [`tree`]
-//! and [`context`]. The format and its promises: docs/session-format.md.
+//! [`SessionManager`] creates, finds and opens logs. One [`Writer`] appends to a log; any number of [`Reader`]s read
+//! it by position without blocking the writer. The pure parts are in [`entry`], [`tree`] and [`context`]. The format
+//! and its guarantees: docs/session-format.md.
 
 pub mod annotations;
 mod branch_points;

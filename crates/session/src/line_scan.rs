@@ -1,7 +1,7 @@
-//! The beginning of a line: which entry it is, what it follows, who speaks; and from its end what it cost.
+//! Fast scan of a line's head (type, id, parent, time, role) and, from its end, its usage.
 //!
-//! Logs are written by machines that put these keys first and no blanks between, so a scan of the first hundred bytes is enough for
-//! nearly every line. Whatever looks different is parsed whole, with the same result.
+//! Logs are written by programs that put these keys first and no blanks between, so a scan of the first hundred bytes
+//! is enough for nearly every line. Any other line is parsed in full, with the same result.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ use tiller_core::message::Usage;
 use tiller_core::unit::UnixMs;
 
 use super::index::{EntryKind, is_json};
-use super::lossy::repaired;
+use super::lossy::repair_text;
 
-/// Who speaks in a `message` entry.
+/// The role of a `message` entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the roles")]
 pub enum LineRole {
@@ -30,7 +30,7 @@ pub enum LineRole {
 }
 
 impl LineRole {
-    /// Each at the place of its number.
+    /// All variants, each at the index of its discriminant.
     pub(super) const ALL: [Self; 7] = [
         Self::User,
         Self::Assistant,
@@ -54,30 +54,31 @@ impl LineRole {
     }
 }
 
-/// What the head of a line says.
+/// The head of an entry's line.
 #[derive(Debug, PartialEq)]
 pub(super) struct LineHead<'a> {
     pub(super) kind: EntryKind,
     pub(super) id: Cow<'a, str>,
     pub(super) parent: Option<Cow<'a, str>>,
-    /// Zero where it can't be read.
+    /// The Unix epoch where it can't be read.
     pub(super) timestamp: UnixMs,
-    /// Only of messages.
+    /// Set for messages only.
     pub(super) role: Option<LineRole>,
-    /// Whether it carries a fact of tiller's own that has to be remembered: a queue, a command begun, an entry hidden.
-    pub(super) own: bool,
-    /// What the entry cost, on whatever.
+    /// True for entries that `Index::tiller_entries` lists: queue changes, started commands, hidden entries and
+    /// others.
+    pub(super) is_tiller_entry: bool,
+    /// The entry's usage, of any kind.
     pub(super) usage: Option<Usage>,
 }
 
 impl<'a> LineHead<'a> {
-    /// Reads the head of a line.
+    /// Parses the head of a line.
     pub(super) fn parse(line: &'a [u8]) -> serde_json::Result<Self> {
         if let Some(head) = scan(line) {
             return Ok(head);
         }
-        whole(line).or_else(|error| match repaired(line) {
-            Some(text) => whole(text.as_bytes()).map(LineHead::into_owned),
+        parse_fully(line).or_else(|error| match repair_text(line) {
+            Some(text) => parse_fully(text.as_bytes()).map(LineHead::into_owned),
             None => Err(error),
         })
     }
@@ -89,29 +90,29 @@ impl<'a> LineHead<'a> {
             parent: self.parent.map(|parent| Cow::Owned(parent.into_owned())),
             timestamp: self.timestamp,
             role: self.role,
-            own: self.own,
+            is_tiller_entry: self.is_tiller_entry,
             usage: self.usage,
         }
     }
 }
 
-/// Facts that stand for themselves where they are: nobody looks for them later.
-fn is_remembered(custom_type: &str) -> bool {
+/// Returns true for tiller's own types that are looked up later; a `tiller.leaf` matters only by its position.
+fn is_indexed_type(custom_type: &str) -> bool {
     custom_type.starts_with("tiller.") && custom_type != "tiller.leaf"
 }
 
-/// Reads the head of a line that is written as expected; `None` says nothing about the line.
+/// Scans the head of a line in the usual form; `None` means that the line must be parsed in full.
 fn scan(line: &[u8]) -> Option<LineHead<'_>> {
     let mut cursor = Cursor { line, at: 0 };
-    let (mut kind, mut id, mut parent, mut moment) = (None, None, None, None);
+    let (mut kind, mut id, mut parent, mut timestamp) = (None, None, None, None);
     cursor.eat(b"{")?;
-    while kind.is_none() || id.is_none() || parent.is_none() || moment.is_none() {
+    while kind.is_none() || id.is_none() || parent.is_none() || timestamp.is_none() {
         cursor.eat(b"\"")?;
         match cursor.string()? {
             "type" => kind = Some(EntryKind::parse(cursor.value()??)),
             "id" => id = Some(cursor.value()??),
             "parentId" => parent = Some(cursor.value()?),
-            "timestamp" => moment = Some(UnixMs::from_iso(cursor.value()??)?),
+            "timestamp" => timestamp = Some(UnixMs::from_iso(cursor.value()??)?),
             _ => return None,
         }
         if cursor.eat(b",").is_none() {
@@ -122,18 +123,18 @@ fn scan(line: &[u8]) -> Option<LineHead<'_>> {
         kind: kind?,
         id: Cow::Borrowed(id?),
         parent: parent?.map(Cow::Borrowed),
-        timestamp: moment?,
+        timestamp: timestamp?,
         role: None,
-        own: false,
+        is_tiller_entry: false,
         usage: None,
     };
-    head.look_further(&mut cursor)?;
+    head.scan_rest(&mut cursor)?;
     Some(head)
 }
 
 impl LineHead<'_> {
-    /// What the keys after the first four tell.
-    fn look_further(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+    /// Reads the keys after the first four.
+    fn scan_rest(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         match self.kind {
             EntryKind::Message => {
                 cursor.eat(b"\"message\":{\"role\":\"")?;
@@ -142,15 +143,15 @@ impl LineHead<'_> {
                 if role == LineRole::Assistant {
                     self.usage = Some(usage_at_end(cursor.line)?);
                 } else {
-                    ends_as_expected(cursor.line).then_some(())?;
+                    ends_with_timestamp(cursor.line).then_some(())?;
                 }
             }
             EntryKind::Custom => {
                 cursor.eat(b"\"customType\":\"")?;
-                self.own = is_remembered(cursor.string()?);
+                self.is_tiller_entry = is_indexed_type(cursor.string()?);
                 is_json(cursor.line).then_some(())?;
             }
-            // Rare, and what they cost may stand anywhere.
+            // Rare, and their usage may be anywhere in the line.
             EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => return None,
             EntryKind::ModelChange
             | EntryKind::ThinkingLevelChange
@@ -164,7 +165,7 @@ impl LineHead<'_> {
     }
 }
 
-/// A place in a line.
+/// A position in a line.
 struct Cursor<'a> {
     line: &'a [u8],
     at: usize,
@@ -179,8 +180,8 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Option<&'a str> {
         let rest = &self.line[self.at..];
         let text = &rest[..memchr::memchr(b'"', rest)?];
-        // Without a way out of the loop the compiler looks at many bytes at once.
-        if text.iter().fold(false, |odd, byte| odd | (*byte < b' ') | (*byte == b'\\')) {
+        // Without an early exit the compiler vectorizes the loop.
+        if text.iter().fold(false, |is_invalid, byte| is_invalid | (*byte < b' ') | (*byte == b'\\')) {
             return None;
         }
         self.at += text.len() + 1;
@@ -198,17 +199,17 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a message that is no answer ends as machines end it: the moment is its last key, and the message the entry's. A line that
-/// was cut off within it doesn't, and one that says more after it is better parsed whole.
-fn ends_as_expected(line: &[u8]) -> bool {
+/// Returns true if a message other than an answer ends in the usual form: `timestamp` is the message's last key, and
+/// `message` the entry's. A truncated line doesn't, and a line with more keys must be parsed in full.
+fn ends_with_timestamp(line: &[u8]) -> bool {
     let Some(rest) = line.strip_suffix(b"}}") else { return false };
     let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && rest[..rest.len() - digits].ends_with(b"\"timestamp\":")
 }
 
-/// What an answer cost, found from the line's end; `None` means that one better looks at the whole line. A quote within a string is
-/// written `\"`, so the key can't be part of what was said. That it is the answer's own shows in what follows it, and in how
-/// many objects are closed behind it, which also tells that the line is there to its end.
+/// The usage of an answer, found from the line's end; `None` means that the line must be parsed in full. A quote
+/// within a string is written `\"`, so the key can't be part of a text. The key that follows and the number of objects
+/// closed after it show that it is the answer's own usage, and that the line is complete.
 fn usage_at_end(line: &[u8]) -> Option<Usage> {
     static KEY: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("\"usage\":"));
     let at = KEY.rfind(line)?;
@@ -239,7 +240,8 @@ fn object_length(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// How many objects `text`, which begins outside of any string, closes that it doesn't open; they have to be closed at its very end.
+/// The number of objects that `text` closes without opening them; `None` if it doesn't end there. `text` must start
+/// outside of a string.
 fn closed_levels(text: &[u8]) -> Option<usize> {
     let (mut depth, mut closed) = (0_usize, 0_usize);
     let mut at = 0;
@@ -256,7 +258,7 @@ fn closed_levels(text: &[u8]) -> Option<usize> {
     (depth == 0).then_some(closed)
 }
 
-/// Where the string that begins at `at` has its closing quote.
+/// Index of the closing quote of the string that starts at `at`.
 fn string_end(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -270,7 +272,7 @@ fn string_end(text: &[u8], at: usize) -> Option<usize> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Whole<'a> {
+struct LineFields<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -290,34 +292,34 @@ struct Whole<'a> {
 }
 
 #[derive(Deserialize)]
-struct Spoken<'a> {
+struct MessageFields<'a> {
     #[serde(borrow, default)]
     role: Option<&'a RawValue>,
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
 }
 
-/// What only matters if it is what it should be; otherwise the body is damaged, not the head.
+/// Parses a value, ignoring one of the wrong type: that damages the body, not the head.
 fn lenient<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
 
-fn whole(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
-    // Serde would take a list for the fields in their order.
+fn parse_fully(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
+    // Serde would accept a list of the fields in order.
     if line.first().is_some_and(|first| *first != b'{') {
         serde_json::from_slice::<IgnoredAny>(line)?;
         return Err(serde_json::Error::custom("not a JSON object"));
     }
-    let whole: Whole<'_> = serde_json::from_slice(line)?;
+    let whole: LineFields<'_> = serde_json::from_slice(line)?;
     let kind = EntryKind::parse(&whole.kind);
-    let moment = lenient::<String>(whole.timestamp).and_then(|text| UnixMs::from_iso(&text));
+    let timestamp = lenient::<String>(whole.timestamp).and_then(|text| UnixMs::from_iso(&text));
     let (role, usage) = match kind {
         EntryKind::Message => {
-            let spoken = lenient::<Spoken<'_>>(whole.message);
-            let name = spoken.as_ref().and_then(|spoken| lenient::<String>(spoken.role));
+            let fields = lenient::<MessageFields<'_>>(whole.message);
+            let name = fields.as_ref().and_then(|fields| lenient::<String>(fields.role));
             let role = LineRole::parse(&name.unwrap_or_default());
             let usage =
-                spoken.filter(|_| role == LineRole::Assistant).and_then(|spoken| lenient(spoken.usage));
+                fields.filter(|_| role == LineRole::Assistant).and_then(|fields| lenient(fields.usage));
             (Some(role), usage)
         }
         EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => (None, lenient(whole.usage)),
@@ -327,16 +329,16 @@ fn whole(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
         EntryKind::Message => {
             role == Some(LineRole::User) && lenient::<String>(whole.tiller_queue_id).is_some()
         }
-        EntryKind::Custom => lenient::<String>(whole.custom_type).is_some_and(|name| is_remembered(&name)),
+        EntryKind::Custom => lenient::<String>(whole.custom_type).is_some_and(|name| is_indexed_type(&name)),
         _ => false,
     };
     Ok(LineHead {
         kind,
         id: whole.id,
         parent: whole.parent_id,
-        timestamp: moment.unwrap_or_default(),
+        timestamp: timestamp.unwrap_or_default(),
         role,
-        own,
+        is_tiller_entry: own,
         usage,
     })
 }

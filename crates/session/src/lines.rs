@@ -1,58 +1,59 @@
-//! The lines of a log, one after the other, whatever their length.
+//! Iteration over the lines of a log, whatever their length.
 //!
-//! Lines are looked at where they were read to: only what crosses the end of the buffer is moved. The buffer grows to the longest
-//! line and no further; a line over [`LONGEST`] ends the reading, or a file without newlines would take all memory.
+//! Lines are borrowed from the read buffer: only an incomplete line at its end is moved. The buffer grows to the
+//! longest line and no further; a line over [`MAX_LINE`] is an error, or a file without newlines would take all
+//! memory.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// Bytes that are read at once; small enough to stay in the processor's cache.
+/// Bytes per read; small enough to stay in the processor's cache.
 const CHUNK: usize = 256 << 10;
 
-/// Longest line, in bytes. The largest that tiller writes hold a few pictures, some 20 MB.
-const LONGEST: usize = 256 << 20;
+/// Maximum length of a line, in bytes. The longest lines that tiller writes hold a few images, about 20 MB.
+const MAX_LINE: usize = 256 << 20;
 
-/// One line of a log with its place.
+/// One line of a log with its position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     /// Without its newline.
     pub(super) bytes: &'a [u8],
-    /// From 1.
+    /// Counted from 1.
     pub(super) number: u64,
-    /// Of its first byte, in the file as a person has it.
+    /// Offset of its first byte in the file as it is on disk.
     pub(super) offset: u64,
-    /// Of its first byte, where it can be read again: in the file too, or in the migrated copy of one.
+    /// Offset to read it from again: in the file, or in the migrated copy in memory.
     pub(super) stored: u64,
-    /// Whether a newline ends it.
+    /// True if a newline ends it.
     pub(super) closed: bool,
 }
 
-/// Visits the lines of `source`, whose first byte is at `offset` and whose first line is `number`, until all of them were seen or
-/// the visitor has seen enough.
+/// Visits the lines of `source` until the end or until the visitor breaks. The first byte of `source` is at `offset`,
+/// its first line has the number `number`.
 pub(super) fn visit(
     source: impl Read,
     offset: u64,
     number: u64,
-    visit: &mut impl FnMut(&Line<'_>) -> ControlFlow<()>,
+    visit: &mut impl FnMut(&LogLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    visit_limited(source, LONGEST, offset, number, visit)
+    visit_limited(source, MAX_LINE, offset, number, visit)
 }
 
 fn visit_limited(
     mut source: impl Read,
-    longest: usize,
+    max_line: usize,
     mut offset: u64,
     mut number: u64,
-    visit: &mut impl FnMut(&Line<'_>) -> ControlFlow<()>,
+    visit: &mut impl FnMut(&LogLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let mut filled = 0;
-    // How much of the buffer is known to hold no newline.
+    // Length of the prefix that is known to hold no newline.
     let mut searched = 0;
     loop {
         if filled == buffer.len() {
-            if filled >= longest {
-                let what = format!("line {number} (byte {offset}) is longer than {} MiB", longest >> 20);
+            if filled >= max_line {
+                let what = format!("line {number} (byte {offset}) is longer than {} MiB", max_line >> 20);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             buffer.resize(buffer.len() * 2, 0);
@@ -65,7 +66,7 @@ fn visit_limited(
         let mut start = 0;
         while let Some(length) = memchr::memchr(b'\n', &buffer[start.max(searched)..filled]) {
             let end = start.max(searched) + length;
-            let line = Line { bytes: &buffer[start..end], number, offset, stored: offset, closed: true };
+            let line = LogLine { bytes: &buffer[start..end], number, offset, stored: offset, closed: true };
             if visit(&line).is_break() {
                 return Ok(());
             }
@@ -82,8 +83,8 @@ fn visit_limited(
         }
     }
     if filled > 0 {
-        let line = Line { bytes: &buffer[..filled], number, offset, stored: offset, closed: false };
-        // Nothing comes after it, whatever the visitor says.
+        let line = LogLine { bytes: &buffer[..filled], number, offset, stored: offset, closed: false };
+        // It is the last line, so the visitor's answer doesn't matter.
         let _ = visit(&line);
     }
     Ok(())
@@ -102,7 +103,7 @@ fn read(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    /// Gives out few bytes at a time.
+    /// A reader that returns few bytes at a time.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {
@@ -116,7 +117,7 @@ mod tests {
 
     fn lines(text: &[u8], drip: usize) -> Vec<(Vec<u8>, u64, u64, bool)> {
         let mut lines = Vec::new();
-        visit(Drip(text, drip), 0, 1, &mut |line: &Line<'_>| {
+        visit(Drip(text, drip), 0, 1, &mut |line: &LogLine<'_>| {
             lines.push((line.bytes.to_vec(), line.number, line.offset, line.closed));
             ControlFlow::Continue(())
         })
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_however_they_are_read() {
+    fn visit_any_read_size_gives_whole_lines() {
         let expected = vec![
             (b"one".to_vec(), 1, 0, true),
             (b"".to_vec(), 2, 4, true),
@@ -139,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn visit_endless_line_is_an_error_that_names_it() {
+    fn visit_endless_line_is_error() {
         let endless = io::Read::chain(&b"one\n"[..], io::repeat(b'x'));
         let mut count = 0;
-        let visited = visit_limited(endless, 4 << 20, 0, 1, &mut |_: &Line<'_>| {
+        let visited = visit_limited(endless, 4 << 20, 0, 1, &mut |_: &LogLine<'_>| {
             count += 1;
             ControlFlow::Continue(())
         });
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_the_buffer_is_whole_and_so_are_those_around_it() {
+    fn visit_line_longer_than_buffer_is_whole() {
         let long = vec![b'x'; CHUNK * 3 + 17];
         let text = [b"a\n", &long[..], b"\nb\n"].concat();
         let found = lines(&text, usize::MAX);

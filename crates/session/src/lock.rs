@@ -1,7 +1,7 @@
-//! The lock on a log, and the note beside it that says who has it.
+//! The lock on a log, and the note next to it that names its holder.
 //!
-//! The lock is the system's own, on the log itself, so it ends with its process however that ends. The note,
-//! `<file>.lock`, is for people: it is written once the lock is taken, and believed only while somebody has the lock.
+//! The lock is the operating system's, on the log itself, so it ends with its process however that ends. The note,
+//! `<file>.lock`, is for people: it is written after the lock was acquired, and read only while the lock is held.
 
 use std::fmt;
 use std::io;
@@ -20,17 +20,17 @@ use super::error::SessionError;
 use super::fs::{Fs, FsFile};
 use super::log::io_error;
 
-/// More than any note is long, in bytes.
-const LONGEST_NOTE: usize = 4_096;
+/// Maximum length of a note, in bytes; real ones are far shorter.
+const MAX_NOTE_LENGTH: usize = 4_096;
 
-/// Who has a log open for writing.
+/// The process that has a log open for writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
-    /// The process.
+    /// Process id.
     pub pid: i32,
     /// The machine it runs on.
     pub host: String,
-    /// Since when it has the log, ISO-8601 UTC.
+    /// When it acquired the lock, ISO-8601 UTC.
     pub since: String,
 }
 
@@ -40,8 +40,8 @@ impl LockHolder {
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
     }
 
-    /// Whether it can't be the holder: its note outlived it, and the one who has the lock now has yet to write one.
-    fn is_over(&self) -> bool {
+    /// True if the process is gone: the note outlived it, and the present holder has not written its own yet.
+    fn is_stale(&self) -> bool {
         self.host == this_host() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
     }
 }
@@ -56,90 +56,92 @@ fn this_host() -> String {
     gethostname().map_or_else(|_| "an unnamed host".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The right to write to a log; given back when dropped.
+/// The exclusive right to write to a log; released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: Arc<dyn FsFile>,
-    disk: Arc<dyn Fs>,
-    /// `None` once the note tells of another lock on a file of the same name.
+    fs: Arc<dyn Fs>,
+    /// `None` once the note belongs to another lock on a file of the same name.
     note: Option<PathBuf>,
 }
 
 impl Lock {
-    /// Takes the lock on the file at `path` and says so in the note; `None` where the file system has no locks.
-    pub(super) fn take(
-        disk: &Arc<dyn Fs>,
+    /// Acquires the lock on the file at `path` and writes the note; `None` where the file system has no locks.
+    pub(super) fn acquire(
+        fs: &Arc<dyn Fs>,
         path: &Path,
         file: &Arc<dyn FsFile>,
     ) -> Result<Option<Self>, SessionError> {
         match file.lock() {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(held(&**disk, path)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(lock_held_error(&**fs, path));
+            }
             Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
             Err(error) => return Err(io_error(path, "be locked")(error)),
         }
-        let note = note_of(path);
-        if let Err(error) = write_note(&**disk, &note) {
-            // The lock counts, not the note.
-            tracing::warn!(path = %note.display(), %error, "nobody can be told who has the session open");
+        let note = note_path(path);
+        if let Err(error) = write_note(&**fs, &note) {
+            // The lock is what counts; the note is a courtesy.
+            tracing::warn!(path = %note.display(), %error, "the note that names the lock's holder could not be written");
         }
-        Ok(Some(Self { file: Arc::clone(file), disk: Arc::clone(disk), note: Some(note) }))
+        Ok(Some(Self { file: Arc::clone(file), fs: Arc::clone(fs), note: Some(note) }))
     }
 
-    /// Leaves the note to the lock on the file that has come in this one's place.
-    pub(super) fn leave_note(&mut self) {
+    /// Leaves the note to the lock on the file that replaced this one.
+    pub(super) fn abandon_note(&mut self) {
         self.note = None;
     }
 }
 
-/// The note goes first: once the file is free, a note may be somebody else's.
+/// Removes the note before it unlocks: afterwards the note may be another process's.
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some(note) = &self.note {
-            let _ = self.disk.remove(note);
+            let _ = self.fs.remove(note);
         }
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(%error, "a session could not be unlocked");
+            tracing::warn!(%error, "the session could not be unlocked");
         }
     }
 }
 
-/// Whether some process has the log at `path` open for writing. Where that can't be known, one has.
+/// Returns true if a process has the log at `path` open for writing, or if that can't be determined.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
     match files::open(path).map(|file| file.try_lock_shared()) {
-        // It is given back as the file is closed.
+        // Closing the file releases the shared lock.
         Ok(Ok(())) => false,
         Ok(Err(_)) | Err(_) => true,
     }
 }
 
-/// The refusal that names who has the log at `path`.
-pub(super) fn held(disk: &dyn Fs, path: &Path) -> SessionError {
-    let holder = read_note(disk, &note_of(path)).filter(|holder| !holder.is_over());
+/// The error for a log at `path` that another process holds, with the holder if the note names it.
+pub(super) fn lock_held_error(fs: &dyn Fs, path: &Path) -> SessionError {
+    let holder = read_note(fs, &note_path(path)).filter(|holder| !holder.is_stale());
     SessionError::Held { path: path.to_owned(), holder }
 }
 
-fn note_of(path: &Path) -> PathBuf {
+fn note_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
 }
 
-fn write_note(disk: &dyn Fs, path: &Path) -> io::Result<()> {
+fn write_note(fs: &dyn Fs, path: &Path) -> io::Result<()> {
     let note = serde_json::to_vec(&LockHolder::this_process())?;
-    let file = match disk.create(path) {
+    let file = match fs.create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            disk.remove(path)?;
-            disk.create(path)?
+            fs.remove(path)?;
+            fs.create(path)?
         }
-        made => made?,
+        created => created?,
     };
     file.append(&note).map(drop)
 }
 
-fn read_note(disk: &dyn Fs, path: &Path) -> Option<LockHolder> {
-    let mut note = vec![0; LONGEST_NOTE];
-    let length = disk.open_to_read(path).and_then(|file| file.read_at(&mut note, 0)).ok()?;
+fn read_note(fs: &dyn Fs, path: &Path) -> Option<LockHolder> {
+    let mut note = vec![0; MAX_NOTE_LENGTH];
+    let length = fs.open_to_read(path).and_then(|file| file.read_at(&mut note, 0)).ok()?;
     serde_json::from_slice(&note[..length]).ok()
 }

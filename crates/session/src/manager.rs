@@ -1,4 +1,4 @@
-//! The folder of logs: making, finding, listing, opening and forking sessions.
+//! The session folder: creating, finding, listing, opening and forking sessions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::catalog::{Catalog, PageRequest, SessionList, files_of, subfolders};
-use super::entry::{Header, VERSION, whole_path};
+use super::catalog::{Catalog, PageRequest, SessionList, log_files, subfolders};
+use super::entry::{Header, VERSION, absolute_path};
 use super::error::SessionError;
 use super::fork;
 use super::fs::{Fs, OsFs};
@@ -17,44 +17,44 @@ use super::log::Log;
 use super::reader::Reader;
 use super::writer::Writer;
 
-/// Longest name of a working directory's folder, in bytes; file systems allow 255.
-const LONGEST_FOLDER: usize = 200;
+/// Maximum length of a folder name, in bytes; file systems allow 255.
+const MAX_FOLDER_NAME: usize = 200;
 
-/// Where logs go.
+/// Location of logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Beneath this folder, one folder a working directory.
+    /// One folder per working directory, below this folder.
     ByDirectory(PathBuf),
-    /// All directly in this folder.
+    /// All logs directly in this folder.
     Flat(PathBuf),
-    /// Nowhere: sessions live in memory.
+    /// In memory only.
     Memory,
 }
 
-/// Makes, finds and opens the sessions of one working directory.
+/// Creates, finds and opens the sessions of one working directory.
 #[derive(Clone, Debug)]
 pub struct SessionManager {
     placement: Placement,
     cwd: PathBuf,
-    disk: Arc<dyn Fs>,
+    fs: Arc<dyn Fs>,
     catalog_file: Option<PathBuf>,
 }
 
 impl SessionManager {
-    /// Manages the sessions of `cwd`, which should be a real path.
+    /// Creates a manager for `cwd`, which should be a canonical path.
     #[must_use]
     pub fn new(placement: Placement, cwd: PathBuf) -> Self {
-        Self { placement, cwd, disk: Arc::new(OsFs), catalog_file: None }
+        Self { placement, cwd, fs: Arc::new(OsFs), catalog_file: None }
     }
 
-    /// Writes its logs to this disk instead of the machine's file system.
+    /// Writes logs to this file system instead of the operating system's.
     #[must_use]
-    pub fn on_disk(self, disk: Arc<dyn Fs>) -> Self {
-        Self { disk, ..self }
+    pub fn on_disk(self, fs: Arc<dyn Fs>) -> Self {
+        Self { fs, ..self }
     }
 
-    /// Keeps what is known of the logs in this file, so that it need not be read from them every time. The file is made from
-    /// them, and may be deleted whenever one likes.
+    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from the
+    /// logs and may be deleted at any time.
     #[must_use]
     pub fn with_catalog(self, file: PathBuf) -> Self {
         Self { catalog_file: Some(file), ..self }
@@ -66,29 +66,28 @@ impl SessionManager {
         &self.cwd
     }
 
-    /// A fresh session. No file is made before there is something to keep.
+    /// Creates a session. Its file is created by the first entry worth keeping.
     #[must_use]
     pub fn create(&self, now: UnixMs) -> Writer {
         self.create_from(None, now)
     }
 
-    /// A fresh session that names another one as where it comes from, without taking anything from it.
+    /// Creates a session that names another one as its parent, without copying anything.
     #[must_use]
     pub fn create_after(&self, parent: &Path, now: UnixMs) -> Writer {
-        self.create_from(Some(whole_path(parent)), now)
+        self.create_from(Some(absolute_path(parent)), now)
     }
 
-    /// Opens a log to go on with it.
+    /// Opens a log for appending.
     ///
     /// # Errors
     /// As [`Writer::open`].
     pub fn open(&self, path: &Path) -> Result<Writer, SessionError> {
-        Writer::open_on(Arc::clone(&self.disk), path)
+        Writer::open_on(Arc::clone(&self.fs), path)
     }
 
-    /// A new session whose log begins with another one's path up to and including `upto`, line for line, or with
-    /// nothing. The file is made at once. Messages that wait in the original don't wait in it, and if the original has a
-    /// name, it is called a fork of that.
+    /// Creates a session whose log starts with a copy of another one's path up to and including `upto`, or empty. With
+    /// `upto` the file is created at once. Queued messages of the original are removed, and a name gets a fork suffix.
     ///
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
@@ -98,48 +97,48 @@ impl SessionManager {
                 (from.header().version, from.path().map(Path::to_owned).unwrap_or_default());
             return Err(SessionError::Version { path, version, action: "forked" });
         }
-        // What goes on with an older log and has no file yet is a fork of that log.
+        // A migrated log without a file yet: the parent is the original.
         let parent = match from.path() {
-            Some(path) if from.exists() => Some(whole_path(path)),
+            Some(path) if from.exists() => Some(absolute_path(path)),
             Some(_) | None => from.header().parent_session.clone(),
         };
-        let mut mint = IdGenerator::after(upto);
-        let (header, log) = self.plan(&mut mint, parent, now);
+        let mut ids = IdGenerator::after(upto);
+        let (header, log) = self.new_log(&mut ids, parent, now);
         let Some(leaf) = upto else {
-            let mut writer = Writer::create(header, log, mint);
-            for body in fork::additions(from, &[]) {
+            let mut writer = Writer::create(header, log, ids);
+            for body in fork::fork_entries(from, &[]) {
                 writer.append(body, now)?;
             }
             return Ok(writer);
         };
         let mut bytes = header.line();
         bytes.extend(from.raw_path(leaf)?);
-        let additions = fork::additions(from, &from.own_facts_to(leaf)?);
-        bytes.extend(fork::lines(additions, leaf, &mut mint, now).bytes());
+        let entries = fork::fork_entries(from, &from.tiller_entries_to(leaf)?);
+        bytes.extend(fork::encode_lines(entries, leaf, &mut ids, now).bytes());
         log.append(&bytes)?;
-        Writer::adopt(log)
+        Writer::from_log(log)
     }
 
-    /// Names a session; a blank name takes its name away. When it was written to last doesn't change, so it doesn't become the one that
-    /// is gone on with by default.
+    /// Names a session; a blank name removes its name. The file's modification time is kept, so that the session
+    /// doesn't become the most recent one.
     ///
     /// # Errors
     /// As [`Writer::open`], or when the name could not be written.
     pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
-        let before = std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+        let before = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
         let mut writer = self.open(path)?;
         writer.name(Some(name), now)?;
         if let Some(file) = writer.file() {
             super::sync(&*file).map_err(|source| SessionError::Sync { path: path.to_owned(), source })?;
         }
-        let kept = before.map(|before| File::options().append(true).open(path)?.set_modified(before));
-        if let Some(Err(error)) = kept {
-            tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
+        let restored = before.map(|before| File::options().append(true).open(path)?.set_modified(before));
+        if let Some(Err(error)) = restored {
+            tracing::warn!(path = %path.display(), %error, "the session's modification time could not be restored");
         }
         Ok(())
     }
 
-    /// The files that should be logs: of this working directory, and of others that share its folder, or all.
+    /// Paths of all log files: of this working directory (and others that share its folder), or of all.
     ///
     /// # Errors
     /// When the folder is there and can't be read.
@@ -148,20 +147,20 @@ impl SessionManager {
             SessionScope::ThisDirectory => self.folder().into_iter().collect(),
             SessionScope::Everywhere => self.folders()?,
         };
-        let mut logs: Vec<PathBuf> = files_of(&folders)?;
+        let mut logs: Vec<PathBuf> = log_files(&folders)?;
         logs.sort();
         Ok(logs)
     }
 
-    /// What there is to look through: lists, words that were said, a session's place.
+    /// Opens the catalog, for lists, searches and look-ups.
     ///
     /// # Errors
-    /// When there is no room for it, neither in its file nor in a passing one.
+    /// When it can be stored neither in its file nor in a temporary one.
     pub fn catalog(&self) -> Result<Catalog, SessionError> {
         Catalog::open(self.clone())
     }
 
-    /// Looks through all sessions of this working directory, or of every one.
+    /// Lists the sessions of this working directory, or of all.
     ///
     /// # Errors
     /// When the folder is there and can't be read.
@@ -169,7 +168,7 @@ impl SessionManager {
         self.catalog()?.page(scope, PageRequest::default())
     }
 
-    /// The log of the session of this working directory that was written to last.
+    /// The most recently written log of this working directory.
     ///
     /// # Errors
     /// As [`SessionManager::list`].
@@ -177,10 +176,10 @@ impl SessionManager {
         self.catalog()?.most_recent()
     }
 
-    /// The log that a person's words name: a path, an id, or a prefix or suffix of one.
+    /// Finds a log by its path, its id, or a prefix or suffix of the id.
     ///
     /// # Errors
-    /// When nothing, or more than one session, goes by them.
+    /// When no session, or more than one, matches.
     pub fn find(&self, words: &str) -> Result<PathBuf, SessionError> {
         let path = Path::new(words);
         if path.is_file() {
@@ -192,13 +191,13 @@ impl SessionManager {
         self.catalog()?.named(words)
     }
 
-    /// Where the log of a session goes that belongs to `cwd`; `None` when sessions live in memory.
-    pub(super) fn place(&self, cwd: &Path, header: &Header) -> Option<PathBuf> {
+    /// The path for a new log of `cwd`; `None` when sessions are in memory.
+    pub(super) fn log_path(&self, cwd: &Path, header: &Header) -> Option<PathBuf> {
         Some(self.folder_of(cwd)?.join(header.file_name()))
     }
 
-    /// Whether a file lies in the folder of logs.
-    pub(super) fn holds(&self, path: &Path) -> bool {
+    /// Returns true if a file is in the session folder.
+    pub(super) fn contains(&self, path: &Path) -> bool {
         match &self.placement {
             Placement::ByDirectory(root) | Placement::Flat(root) => {
                 root.canonicalize().is_ok_and(|root| path.starts_with(root))
@@ -208,22 +207,22 @@ impl SessionManager {
     }
 
     fn create_from(&self, parent: Option<String>, now: UnixMs) -> Writer {
-        let mut mint = IdGenerator::after(None);
-        let (header, log) = self.plan(&mut mint, parent, now);
-        Writer::create(header, log, mint)
+        let mut ids = IdGenerator::after(None);
+        let (header, log) = self.new_log(&mut ids, parent, now);
+        Writer::create(header, log, ids)
     }
 
-    fn plan(&self, mint: &mut IdGenerator, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
+    fn new_log(&self, ids: &mut IdGenerator, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
         let cwd = self.cwd.display().to_string();
-        let header = Header::new(mint.session(now), cwd, parent_session, now);
-        let log = match self.place(&self.cwd, &header) {
-            Some(path) => Log::planned(Arc::clone(&self.disk), path),
+        let header = Header::new(ids.session(now), cwd, parent_session, now);
+        let log = match self.log_path(&self.cwd, &header) {
+            Some(path) => Log::with_path(Arc::clone(&self.fs), path),
             None => Log::in_memory(),
         };
         (header, log)
     }
 
-    /// Where the logs of this working directory are put.
+    /// The folder for logs of this working directory.
     pub(super) fn folder(&self) -> Option<PathBuf> {
         self.folder_of(&self.cwd)
     }
@@ -236,7 +235,7 @@ impl SessionManager {
         }
     }
 
-    /// The folder beneath which all logs are.
+    /// The root folder of all logs.
     pub(super) fn root(&self) -> Option<&Path> {
         match &self.placement {
             Placement::ByDirectory(root) | Placement::Flat(root) => Some(root),
@@ -244,7 +243,7 @@ impl SessionManager {
         }
     }
 
-    /// Every folder that logs are in.
+    /// All folders with logs.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, SessionError> {
         match &self.placement {
             Placement::Memory => Ok(Vec::new()),
@@ -258,22 +257,22 @@ impl SessionManager {
     }
 }
 
-/// Which sessions to look through.
+/// The set of sessions to list or search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionScope {
-    /// Those of the working directory.
+    /// Sessions of the working directory.
     ThisDirectory,
-    /// All.
+    /// All sessions.
     Everywhere,
 }
 
-/// A folder's name for a working directory: `--home-me-code--`. It loses information, so look-ups go by the header.
+/// The folder name for a working directory: `--home-me-code--`. It is lossy, so look-ups go by the header.
 fn folder_name(cwd: &Path) -> String {
     let flat = cwd.display().to_string().trim_start_matches('/').replace(['/', '\\', ':'], "-");
-    if flat.len() <= LONGEST_FOLDER {
+    if flat.len() <= MAX_FOLDER_NAME {
         return format!("--{flat}--");
     }
-    let cut = (0..=LONGEST_FOLDER - 17).rev().find(|&at| flat.is_char_boundary(at)).unwrap_or(0);
+    let cut = (0..=MAX_FOLDER_NAME - 17).rev().find(|&at| flat.is_char_boundary(at)).unwrap_or(0);
     format!("--{}-{:016x}--", &flat[..cut], fnv1a(flat.as_bytes()))
 }
 
@@ -289,14 +288,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_named_for_its_working_directory() {
+    fn folder_name_encodes_directory() {
         assert_eq!(folder_name(Path::new("/home/dev/project")), "--home-dev-project--");
     }
 
     #[test]
-    fn a_very_long_directory_is_cut_and_stays_distinct() {
+    fn folder_name_long_directory_is_cut_and_hashed() {
         let (a, b) = (format!("/{}a", "ö".repeat(150)), format!("/{}b", "ö".repeat(150)));
         let (a, b) = (folder_name(Path::new(&a)), folder_name(Path::new(&b)));
-        assert!(a.len() <= LONGEST_FOLDER + 4 && a != b, "{a}");
+        assert!(a.len() <= MAX_FOLDER_NAME + 4 && a != b, "{a}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where choosing an entry leads.
+//! Navigation: the new leaf when the user selects an entry.
 
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, StopReason};
@@ -8,51 +8,51 @@ use super::line_scan::LineRole;
 use super::reader::Reader;
 use super::tree::Tree;
 
-/// From where a session goes on once an entry was chosen.
+/// The position where a session continues after an entry was selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NavigationTarget {
-    /// The entry that the next one follows; `None` at the very beginning.
+    /// The parent of the next entry; `None` for a new root.
     pub entry: Option<EntryId>,
-    /// What is to be said again: the text of the message that was chosen, as it was typed.
+    /// Text for the editor: the selected user message, as it was typed.
     pub text: Option<String>,
 }
 
 impl Reader {
-    /// Where choosing an entry leads: for a message of the user's to just before it, with its text; for an answer that made calls to behind
-    /// their results, which belong to it; else to the entry itself.
+    /// The target for a selected entry: for a user message its parent, with the message's text; for an answer with
+    /// calls the last of their results; otherwise the entry itself.
     ///
     /// # Errors
     /// When there is no such entry, or it can't be read.
     pub fn landing(&self, entry: &EntryId) -> Result<NavigationTarget, SessionError> {
-        let chosen = self.entry(entry)?;
-        let (entry, text) = match chosen.body.as_message().map(|message| &**message) {
-            Some(Message::User(user)) => (chosen.parent, Some(user.as_typed())),
+        let target = self.entry(entry)?;
+        let (entry, text) = match target.body.as_message().map(|message| &**message) {
+            Some(Message::User(user)) => (target.parent, Some(user.as_typed())),
             Some(Message::Assistant(answer))
                 if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
                     && answer.tool_calls().next().is_some() =>
             {
                 let tree = self.tree();
-                let at = tree.nodes().iter().position(|node| node.id == chosen.id);
-                let end = at.map(|at| tree.nodes()[end_of_answer(&tree, at)].id.clone());
-                (Some(end.unwrap_or(chosen.id)), None)
+                let position = tree.nodes().iter().position(|node| node.id == target.id);
+                let end = position.map(|position| tree.nodes()[last_result_of(&tree, position)].id.clone());
+                (Some(end.unwrap_or(target.id)), None)
             }
-            _ => (Some(chosen.id), None),
+            _ => (Some(target.id), None),
         };
         Ok(NavigationTarget { entry, text })
     }
 }
 
-/// The last result that follows an answer, with nothing said between; the answer if none does.
-fn end_of_answer(tree: &Tree, answer: usize) -> usize {
-    let (mut at, mut end) = (answer, answer);
-    let goes_on = |child: &&usize| {
+/// The last tool result that follows an answer without another message between; the answer itself if there is none.
+fn last_result_of(tree: &Tree, answer: usize) -> usize {
+    let (mut position, mut end) = (answer, answer);
+    let belongs_to_answer = |child: &&usize| {
         let node = &tree.nodes()[**child];
         node.role == Some(LineRole::ToolResult) || !node.is_said()
     };
-    while let Some(&child) = tree.children(at).iter().rfind(goes_on) {
-        at = child;
-        if tree.nodes()[at].role == Some(LineRole::ToolResult) {
-            end = at;
+    while let Some(&child) = tree.children(position).iter().rfind(belongs_to_answer) {
+        position = child;
+        if tree.nodes()[position].role == Some(LineRole::ToolResult) {
+            end = position;
         }
     }
     end
@@ -67,8 +67,8 @@ mod tests {
     use crate::tree::TreeNode;
 
     fn tree(entries: &[(Option<usize>, Option<LineRole>)]) -> Tree {
-        let node = |(at, (parent, role)): (usize, &(Option<usize>, Option<LineRole>))| TreeNode {
-            id: EntryId::new(format!("n{at}")),
+        let node = |(position, (parent, role)): (usize, &(Option<usize>, Option<LineRole>))| TreeNode {
+            id: EntryId::new(format!("n{position}")),
             parent: *parent,
             kind: role.map_or(EntryKind::Custom, |_| EntryKind::Message),
             role: *role,
@@ -78,10 +78,10 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_behind_the_results_of_its_calls() {
+    fn last_result_of_skips_annotations() {
         let (user, answer, result, noted) =
             (Some(LineRole::User), Some(LineRole::Assistant), Some(LineRole::ToolResult), None);
-        let talk = tree(&[
+        let tree = tree(&[
             (None, user),
             (Some(0), answer),
             (Some(1), noted),
@@ -90,10 +90,10 @@ mod tests {
             (Some(4), result),
             (Some(5), noted),
             (Some(6), answer),
-            // Somebody once went back to the answer itself.
+            // A branch from the answer itself.
             (Some(1), user),
         ]);
-        assert_eq!(end_of_answer(&talk, 1), 5);
-        assert_eq!(end_of_answer(&talk, 7), 7);
+        assert_eq!(last_result_of(&tree, 1), 5);
+        assert_eq!(last_result_of(&tree, 7), 7);
     }
 }

@@ -1,6 +1,6 @@
-//! What is done to a session besides going on with it: names, labels, branches hidden, moved to and summed up.
+//! Operations on a session: naming, labelling, hiding branches, and branching with a summary.
 //!
-//! Each is one more entry after the leaf; nothing that was written before changes, and every one can be taken back by another.
+//! Each appends one entry after the leaf; earlier lines never change, and each operation can be undone by another.
 
 use serde_json::Value;
 use tiller_core::id::EntryId;
@@ -11,25 +11,25 @@ use super::entry::{EntryBody, SummaryModel, TillerEntry};
 use super::error::SessionError;
 use super::writer::{Appended, Writer};
 
-/// Whether a branch is in the drawn tree.
+/// Visibility of a branch in the tree view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
-    /// It is.
+    /// The branch is shown.
     Shown,
-    /// It isn't, until it is shown again.
+    /// The branch is hidden until it is shown again.
     Hidden,
 }
 
-/// What is left where a branch was left.
+/// A summary of the abandoned branch, for the new one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BranchSummaryText {
-    /// What happened there.
+    /// The summary.
     pub summary: String,
-    /// Files read and modified, among others.
+    /// Structured details, such as files read and modified.
     pub details: Option<Value>,
-    /// What making the summary cost, if a model made it.
+    /// Usage of the request, if a model wrote the summary.
     pub usage: Option<Usage>,
-    /// Which model that was.
+    /// The model that wrote it.
     pub made_by: Option<SummaryModel>,
 }
 
@@ -40,15 +40,15 @@ impl From<&str> for BranchSummaryText {
 }
 
 impl Writer {
-    /// Names the session; nothing or a blank name takes its name away.
+    /// Names the session; `None` or a blank name removes its name.
     ///
     /// # Errors
     /// When it could not be written.
     pub fn name(&mut self, name: Option<&str>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
-        self.append(EntryBody::SessionInfo { name: filled(name) }, now)
+        self.append(EntryBody::SessionInfo { name: non_blank(name) }, now)
     }
 
-    /// Labels an entry; nothing or a blank label takes its label away.
+    /// Labels an entry; `None` or a blank label removes its label.
     ///
     /// # Errors
     /// When there is no such entry, or the label could not be written.
@@ -59,14 +59,13 @@ impl Writer {
         now: UnixMs,
     ) -> Result<Vec<Appended>, SessionError> {
         self.reader().path_to(target)?;
-        self.append(EntryBody::Label { target_id: target.clone(), label: filled(label) }, now)
+        self.append(EntryBody::Label { target_id: target.clone(), label: non_blank(label) }, now)
     }
 
-    /// Takes an entry and everything that follows it out of the drawn tree, or brings them back.
+    /// Hides an entry and its descendants in the tree view, or shows them again.
     ///
     /// # Errors
-    /// When there is no such entry, when it is to be hidden and lies on the path to the leaf, or when that could not be
-    /// written.
+    /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when the write fails.
     pub fn hide(
         &mut self,
         target: &EntryId,
@@ -83,7 +82,8 @@ impl Writer {
         self.append(EntryBody::own(&TillerEntry::Hide { target_id: target.clone(), hidden }), now)
     }
 
-    /// Moves the leaf to an earlier entry, or before the first one, and leaves a summary there of the branch that was left.
+    /// Moves the leaf to an earlier entry, or before the first one, and appends a summary of the abandoned branch
+    /// there.
     ///
     /// # Errors
     /// When there is no such entry, or the summary could not be written.
@@ -100,6 +100,6 @@ impl Writer {
     }
 }
 
-fn filled(text: Option<&str>) -> Option<String> {
+fn non_blank(text: Option<&str>) -> Option<String> {
     text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }

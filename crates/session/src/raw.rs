@@ -1,4 +1,4 @@
-//! Entries as they stand in the file: with the keys that tiller doesn't know, spelt as they were.
+//! Raw access to the lines of entries, with unknown keys and the original formatting.
 
 use serde_json::value::RawValue;
 use tiller_core::id::EntryId;
@@ -10,8 +10,8 @@ use super::reader::Reader;
 use super::tree::Tree;
 
 impl Reader {
-    /// Visits the lines of the entries at these positions, without their line ends. A line that is no JSON comes as
-    /// `None`.
+    /// Visits the lines of the entries at these positions, without their line ends; `None` for a line that is not
+    /// JSON.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -35,18 +35,18 @@ impl Reader {
         self.line_at(position)
     }
 
-    /// Positions of the entries that may label others or hide them, in order.
-    pub(super) fn marking(&self, tree: &Tree) -> Vec<usize> {
+    /// Positions of the entries that may label or hide others, in order.
+    pub(super) fn annotation_positions(&self, tree: &Tree) -> Vec<usize> {
         let count = tree.nodes().len();
         let is_of = |kind: EntryKind| move |at: &usize| tree.nodes()[*at].kind == kind;
-        let own: Vec<usize> = self.shared.index().own().iter().map(|at| *at as usize).collect();
+        let own: Vec<usize> = self.shared.index().tiller_entries().iter().map(|at| *at as usize).collect();
         let hides = own.into_iter().filter(|at| *at < count).filter(is_of(EntryKind::Custom));
         let mut all: Vec<usize> = (0..count).filter(is_of(EntryKind::Label)).chain(hides).collect();
         all.sort_unstable();
         all
     }
 
-    /// What the entry at a position says, if it can be read.
+    /// The body of the entry at a position, if it can be read.
     pub(super) fn body_at(&self, tree: &Tree, position: usize) -> Option<EntryBody> {
         let node = tree.nodes().get(position)?;
         entry::parse_body(node.kind, node.role, &self.line_at(position).ok()?).ok()

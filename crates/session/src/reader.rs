@@ -1,9 +1,9 @@
-//! Looking things up in a log while somebody else may be appending to it.
+//! Readers of a log; another process or the writer may append meanwhile.
 
 mod derived;
 mod section;
 
-pub(super) use derived::waiting;
+pub(super) use derived::queued_ids;
 pub use section::Section;
 
 use std::ops::{ControlFlow, Range};
@@ -15,61 +15,61 @@ use tiller_core::message::Message;
 
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::{SessionError, chain};
-use super::index::{Finding, Index, Indexed, is_json};
+use super::index::{Finding, Index, IndexEntry, is_json};
 use super::line_scan::LineRole;
-use super::lines::Line;
+use super::lines::LogLine;
 use super::log::Log;
 use super::migrate::Migration;
 use super::tree::{Tree, TreeNode};
 
-/// A view of one log that grows with it. Cheap to clone; positioned reads, so no reader waits for another.
+/// A live view of a log. Cheap to clone; reads are positioned, so readers don't block each other.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedLog>,
 }
 
-/// What a log's writer and its readers have in common.
+/// State shared by a log's writer and readers.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedLog {
     pub(super) header: Header,
     pub(super) log: Log,
     pub(super) index: RwLock<Index>,
 }
 
-impl Shared {
+impl SharedLog {
     pub(super) fn new(header: Header, log: Log) -> Self {
         Self { header, log, index: RwLock::default() }
     }
 
-    /// Reads header and index from a log's bytes. An older version is read as the present one, from memory; `begin` is what its
-    /// lines are put behind there.
+    /// Reads header and index from a log. An older version is migrated in memory; `begin` returns the bytes before its
+    /// first line there.
     pub(super) fn load(log: Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Self, SessionError> {
-        let Read { header, index, migrated } = read(&log, begin)?;
+        let ParsedLog { header, index, migrated } = parse_log(&log, begin)?;
         let log = match migrated {
-            Some(lines) => log.migrated(lines),
+            Some(lines) => log.with_migrated_lines(lines),
             None => log,
         };
         Ok(Self { header, log, index: RwLock::new(index) })
     }
 
-    /// The same log in a new file, which isn't made yet and whose first line is `header`.
-    pub(super) fn succeeded(self, header: Header) -> Self {
-        let path = self.log.path_shown().with_file_name(header.file_name());
+    /// The same log in a new file with this header, created by the next append.
+    pub(super) fn with_successor(self, header: Header) -> Self {
+        let path = self.log.display_path().with_file_name(header.file_name());
         Self { header, log: self.log.staged(path), index: self.index }
     }
 
-    /// Reads the index again, because the file is no longer what it was; answers with the old one.
+    /// Builds the index again after the file changed; returns the old one.
     pub(super) fn reread(&self) -> Result<Index, SessionError> {
-        let Read { index, .. } = read(&self.log, |_| Vec::new())?;
+        let ParsedLog { index, .. } = parse_log(&self.log, |_| Vec::new())?;
         Ok(self.replace_index(index))
     }
 
-    /// Takes in the lines of a part of the file that follows what is known of it.
-    pub(super) fn take_in(&self, part: Range<u64>) -> Result<(), SessionError> {
+    /// Indexes the lines of a range of the file that follows the indexed part.
+    pub(super) fn index_range(&self, part: Range<u64>) -> Result<(), SessionError> {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         let next = index.lines() + 1;
-        self.log.scan_part(part, next, |line| {
-            index.take(line, |entry| is_whole(&self.log, entry));
+        self.log.scan_range(part, next, |line| {
+            index.add_line(line, |entry| is_complete_json(&self.log, entry));
             ControlFlow::Continue(())
         })
     }
@@ -83,65 +83,65 @@ impl Shared {
     }
 }
 
-/// What one pass over a log yields.
-struct Read {
+/// The result of one pass over a log.
+struct ParsedLog {
     header: Header,
     index: Index,
-    /// The lines as the present version has them, if the log is of an older one.
+    /// The migrated lines of a log of an older version.
     migrated: Option<Vec<u8>>,
 }
 
-fn read(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Read, SessionError> {
+fn parse_log(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<ParsedLog, SessionError> {
     let (mut index, mut header) = (Index::default(), None);
     let (mut migration, mut begin) = (None, Some(begin));
     log.scan(|line| match &header {
         None => {
             let parsed = parse_header(log, line);
             if let (Ok(parsed), Some(begin)) = (&parsed, begin.take()) {
-                migration = Migration::of(parsed, || begin(parsed));
+                migration = Migration::for_header(parsed, || begin(parsed));
             }
             let is_header = parsed.is_ok();
             header = Some(parsed);
-            index.pass_header();
+            index.count_header();
             if is_header { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         }
         Some(_) => {
             match &mut migration {
                 Some(migration) => {
-                    migration.take(line);
-                    index.take(&migration.line(line), |entry| migration.is_whole(entry));
+                    migration.migrate_line(line);
+                    index.add_line(&migration.last_line(line), |entry| migration.is_whole(entry));
                 }
-                None => index.take(line, |entry| is_whole(log, entry)),
+                None => index.add_line(line, |entry| is_complete_json(log, entry)),
             }
             ControlFlow::Continue(())
         }
     })?;
-    let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
-    Ok(Read { header: header.ok_or_else(empty)??, index, migrated: migration.map(Migration::finish) })
+    let empty = || SessionError::Header { path: log.display_path(), what: "the file is empty".into() };
+    Ok(ParsedLog { header: header.ok_or_else(empty)??, index, migrated: migration.map(Migration::finish) })
 }
 
-fn parse_header(log: &Log, line: &Line<'_>) -> Result<Header, SessionError> {
+fn parse_header(log: &Log, line: &LogLine<'_>) -> Result<Header, SessionError> {
     Header::parse(line.bytes).map_err(|error| SessionError::Header {
-        path: log.path_shown(),
-        what: format!("not the header of a session ({error})"),
+        path: log.display_path(),
+        what: format!("not a session header ({error})"),
     })
 }
 
-/// Whether an entry's line is JSON to its end, where the file has it.
-fn is_whole(log: &Log, entry: &Indexed) -> bool {
+/// Returns true if an entry's line in the file is complete JSON.
+fn is_complete_json(log: &Log, entry: &IndexEntry) -> bool {
     log.read_at(entry.offset, entry.length).is_ok_and(|line| is_json(&line))
 }
 
 impl Reader {
-    /// Opens a log to look at it; the file isn't changed.
+    /// Opens a log for reading; the file isn't changed.
     ///
     /// # Errors
-    /// When the file can't be read, or its first line is no session header.
+    /// When the file can't be read, or its first line is not a session header.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Ok(Self { shared: Arc::new(Shared::load(Log::open_to_read(path)?, |_| Vec::new())?) })
+        Ok(Self { shared: Arc::new(SharedLog::load(Log::open_to_read(path)?, |_| Vec::new())?) })
     }
 
-    /// The header.
+    /// The log's header.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.shared.header
@@ -153,13 +153,13 @@ impl Reader {
         &self.shared.header.id
     }
 
-    /// Where the file is or will be; `None` for a session in memory.
+    /// The path of the file, even before it is created; `None` for a session in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.shared.log.path()
     }
 
-    /// Whether this is its file, by whatever name: through a link, or from another directory.
+    /// Returns true if `path` leads to this log's file, also through links or from another directory.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         let Some(own) = self.path() else { return false };
@@ -167,62 +167,62 @@ impl Reader {
         own == path || real(own).is_some_and(|own| real(path) == Some(own))
     }
 
-    /// Whether anything has been written yet.
+    /// Returns true if anything has been written.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.shared.log.exists()
     }
 
-    /// Whether it can be opened again: something has been written, and not in memory alone.
+    /// Returns true if the session can be opened again: it was written to a file.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.path().is_some() && self.exists()
     }
 
-    /// The entry where the next one attaches: the last of the file.
+    /// The parent of the next entry: the last entry of the file.
     #[must_use]
     pub fn leaf(&self) -> Option<EntryId> {
         self.shared.index().leaf().cloned()
     }
 
-    /// How many entries there are, on all branches.
+    /// The number of entries on all branches.
     #[must_use]
     pub fn entry_count(&self) -> usize {
         self.shared.index().entries().len()
     }
 
-    /// What is wrong with the lines, as far as their heads tell.
+    /// Problems found in the heads of lines.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.shared.index().findings()
     }
 
-    /// What whoever goes on with it in this directory should know, a sentence each: that it is of another one, and what is wrong
-    /// with its lines.
+    /// Warnings for a user who resumes the session in `cwd`, one sentence each: that it belongs to another directory,
+    /// and the findings.
     #[must_use]
     pub fn remarks(&self, cwd: &Path) -> Vec<String> {
-        let home = Path::new(&self.header().cwd);
-        let elsewhere = (home != cwd && home.exists()).then(|| {
-            let (home, cwd) = (home.display(), cwd.display());
-            format!("this session is of {home} and stays in its list; commands run in {cwd}")
+        let session_cwd = Path::new(&self.header().cwd);
+        let other_directory = (session_cwd != cwd && session_cwd.exists()).then(|| {
+            let (session_cwd, cwd) = (session_cwd.display(), cwd.display());
+            format!("this session belongs to {session_cwd} and stays in its list; commands run in {cwd}")
         });
         let findings = self.findings();
         let findings = findings.iter().map(|finding| {
             format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what)
         });
-        elsewhere.into_iter().chain(findings).collect()
+        other_directory.into_iter().chain(findings).collect()
     }
 
-    /// One entry.
+    /// Reads an entry.
     ///
     /// # Errors
-    /// When there is none of that id, or what it says can't be read.
+    /// When there is no entry of that id, or its body can't be read.
     pub fn entry(&self, id: &EntryId) -> Result<Entry, SessionError> {
         let position = self.position(id)?;
         self.entry_at(position)
     }
 
-    /// Ids from the root to `leaf`, both among them.
+    /// Ids from the root to `leaf`, inclusive.
     ///
     /// # Errors
     /// When there is no entry `leaf`.
@@ -231,7 +231,7 @@ impl Reader {
         Ok(index.path_to(leaf)?.into_iter().filter_map(|at| index.entries().id(at)).collect())
     }
 
-    /// Entries from the root to `leaf`; damaged ones are left out and named in the findings.
+    /// Entries from the root to `leaf`; damaged ones become findings instead.
     ///
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
@@ -240,7 +240,7 @@ impl Reader {
         self.entries_at(path)
     }
 
-    /// Every entry in the order of the file; damaged ones are left out and named in the findings.
+    /// All entries in file order; damaged ones become findings instead.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -249,8 +249,8 @@ impl Reader {
         self.entries_at(all)
     }
 
-    /// Visits the entries from the position `from` (counted from 0) on in the order of the file, one at a time; a damaged
-    /// one as a finding.
+    /// Visits the entries from position `from` (counted from 0) in file order, one at a time; a damaged one as a
+    /// finding.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -265,28 +265,28 @@ impl Reader {
         Ok(())
     }
 
-    /// The entry that a person's words name: an id, or a prefix or suffix of one.
+    /// Finds an entry by its id, or by a prefix or suffix of it.
     ///
     /// # Errors
-    /// When none or several go by it.
+    /// When no entry or several match.
     pub fn find(&self, fragment: &str) -> Result<EntryId, SessionError> {
         let index = self.shared.index();
         let ids: Vec<EntryId> = index.entries().ids().filter(|id| id.matches(fragment)).collect();
         match ids.as_slice() {
-            // Of entries with the same id the newest is meant, as everywhere.
+            // A duplicate id means the newest entry, as everywhere.
             [id, others @ ..] if others.iter().all(|other| other == id) => Ok(id.clone()),
             [] => Err(SessionError::NoEntry(fragment.into())),
             several => several.iter().find(|id| id.as_str() == fragment).cloned().ok_or_else(|| {
-                SessionError::NotFound(format!("`{fragment}` names {} entries", several.len()))
+                SessionError::NotFound(format!("`{fragment}` matches {} entries", several.len()))
             }),
         }
     }
 
-    /// The tree of entries, without what they say.
+    /// The tree of entries, without bodies.
     #[must_use]
     pub fn tree(&self) -> Tree {
         let index = self.shared.index();
-        let node = |(id, entry): (EntryId, Indexed)| TreeNode {
+        let node = |(id, entry): (EntryId, IndexEntry)| TreeNode {
             id,
             parent: entry.parent(),
             kind: entry.kind,
@@ -296,22 +296,22 @@ impl Reader {
         Tree::new(index.entries().ids().zip(index.entries().iter()).map(node).collect())
     }
 
-    /// The session's name: what the last `session_info` says.
+    /// The session's name, from the last `session_info`.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        self.last_of(super::EntryKind::SessionInfo).and_then(|body| match body {
+        self.last_body(super::EntryKind::SessionInfo).and_then(|body| match body {
             EntryBody::SessionInfo { name } => name.filter(|name| !name.is_empty()),
             _ => None,
         })
     }
 
-    /// The first thing the user said, on any branch.
+    /// The first user message on any branch, as it was typed.
     #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
         let prompts: Vec<usize> = {
             let index = self.shared.index();
-            let said = index.entries().iter().enumerate();
-            said.filter(|(_, entry)| entry.role == Some(LineRole::User)).map(|(at, _)| at).collect()
+            let entries = index.entries().iter().enumerate();
+            entries.filter(|(_, entry)| entry.role == Some(LineRole::User)).map(|(at, _)| at).collect()
         };
         prompts.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
             Message::User(user) => Some(user.as_typed()),
@@ -319,8 +319,8 @@ impl Reader {
         })
     }
 
-    /// The lines of the path to `leaf` exactly as they stand in the file, each with its newline. Unreadable lines that a
-    /// bridge leads across are among them: without them its upper end would be an unknown parent.
+    /// The raw lines of the path to `leaf`, each with its newline. Unreadable lines that a parent was bridged across
+    /// are included: without them the parent would be unknown.
     pub(super) fn raw_path(&self, leaf: &EntryId) -> Result<Vec<u8>, SessionError> {
         let spans: Vec<Range<u64>> = {
             let index = self.shared.index();
@@ -335,7 +335,7 @@ impl Reader {
         Ok(lines)
     }
 
-    fn last_of(&self, kind: super::EntryKind) -> Option<EntryBody> {
+    fn last_body(&self, kind: super::EntryKind) -> Option<EntryBody> {
         let position = self.shared.index().entries().iter().rposition(|entry| entry.kind == kind)?;
         self.entry_at(position).ok().map(|entry| entry.body)
     }
@@ -362,20 +362,20 @@ impl Reader {
         match self.entry_at(position) {
             Ok(entry) => Ok(Ok(entry)),
             Err(error @ SessionError::Damaged { line, .. }) => {
-                let byte = self.indexed(position)?.0.offset;
+                let byte = self.index_entry(position)?.0.offset;
                 Ok(Err(Finding { line, byte, what: chain(&error) }))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// An entry's place, its id, and its parent's. Positions end to stand for entries when a log is cut short.
-    fn indexed(&self, position: usize) -> Result<(Indexed, EntryId, Option<EntryId>), SessionError> {
+    /// An index entry with its id and its parent's. A position may become invalid when a log is truncated.
+    fn index_entry(&self, position: usize) -> Result<(IndexEntry, EntryId, Option<EntryId>), SessionError> {
         let index = self.shared.index();
         let entries = index.entries();
         let Some((entry, id)) = entries.at(position).zip(entries.id(position)) else {
             let source = std::io::ErrorKind::UnexpectedEof.into();
-            return Err(SessionError::Io { path: self.shared.log.path_shown(), action: "be read", source });
+            return Err(SessionError::Io { path: self.shared.log.display_path(), action: "be read", source });
         };
         Ok((entry, id, entry.parent().and_then(|parent| entries.id(parent))))
     }
@@ -383,9 +383,9 @@ impl Reader {
     /// The entry at a position, counted from 0 in the order of the file.
     ///
     /// # Errors
-    /// When there are fewer, or what it says can't be read.
+    /// When there are fewer entries, or the body can't be read.
     pub fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
-        let (at, id, parent) = self.indexed(position)?;
+        let (at, id, parent) = self.index_entry(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;
         let damaged = |source| SessionError::Damaged {
             path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),

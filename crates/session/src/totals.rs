@@ -1,5 +1,4 @@
-//! What a log, or one branch of it, adds up to: who said how much, and what it cost by model. Pure, but for the two ways to ask a
-//! [`Reader`] for it.
+//! Totals of a log or a branch: message counts, and usage by model. Pure, except for the two [`Reader`] methods.
 
 use serde::Serialize;
 use tiller_core::id::EntryId;
@@ -9,60 +8,60 @@ use super::entry::{EntryBody, SummaryModel};
 use super::error::SessionError;
 use super::reader::Reader;
 
-/// What entries add up to.
+/// Totals over entries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
-    /// Messages of the user.
+    /// User messages.
     pub user_messages: usize,
-    /// Answers, failed and aborted ones among them.
+    /// Answers, including failed and aborted ones.
     pub assistant_messages: usize,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: usize,
-    /// Results of calls.
+    /// Tool results.
     pub tool_results: usize,
     /// Records of `!` and `!!` commands.
     pub bash_executions: usize,
-    /// Tokens and money of everything: answers, summaries, whatever else was logged as spent.
+    /// Usage of answers, summaries and other logged requests.
     pub usage: Usage,
-    /// The same by model, in the order of their first use. What nobody names a model for is missing here.
+    /// The same by model, in the order of first use. Usage without a model is missing here.
     pub models: Vec<ModelUsage>,
-    /// Who answered last, or was chosen: a summary is taken to be that one's unless it says whose it is.
+    /// The model that answered or was selected last; a summary without a model is counted as this one's.
     #[serde(skip)]
     latest: Option<ModelRef>,
 }
 
-/// What one model was used for.
+/// Usage of one model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelUsage {
     /// The model.
     pub model: ModelRef,
-    /// Tokens and money.
+    /// Tokens and cost.
     pub usage: Usage,
 }
 
 impl Totals {
-    /// All messages together.
+    /// The number of messages of all roles.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.user_messages + self.assistant_messages + self.tool_results + self.bash_executions
     }
 
-    /// Counts an entry.
+    /// Adds an entry.
     pub fn take(&mut self, body: &EntryBody) {
         match body {
-            EntryBody::Message(said) => self.take_message(&said.message),
+            EntryBody::Message(entry) => self.add_message(&entry.message),
             EntryBody::ModelChange { provider, model_id } => {
                 self.latest = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
             }
             EntryBody::Compaction(compaction) => {
-                self.spend(self.maker(compaction.made_by.as_ref()), compaction.usage.as_ref());
+                self.add_usage(self.summary_model(compaction.made_by.as_ref()), compaction.usage.as_ref());
             }
             EntryBody::BranchSummary { usage, made_by, .. } => {
-                self.spend(self.maker(made_by.as_ref()), usage.as_ref());
+                self.add_usage(self.summary_model(made_by.as_ref()), usage.as_ref());
             }
             EntryBody::Usage { provider, model, usage, .. } => {
-                self.spend(Some(ModelRef { provider: provider.clone(), id: model.clone() }), Some(usage));
+                self.add_usage(Some(ModelRef { provider: provider.clone(), id: model.clone() }), Some(usage));
             }
             EntryBody::ThinkingLevelChange { .. }
             | EntryBody::ContextEdit { .. }
@@ -74,7 +73,7 @@ impl Totals {
         }
     }
 
-    fn take_message(&mut self, message: &Message) {
+    fn add_message(&mut self, message: &Message) {
         match message {
             Message::User(_) => self.user_messages += 1,
             Message::ToolResult(_) => self.tool_results += 1,
@@ -87,16 +86,16 @@ impl Totals {
                     self.latest =
                         Some(ModelRef { provider: answer.provider.clone(), id: answer.model.clone() });
                 }
-                self.spend(self.latest.clone(), Some(&answer.usage));
+                self.add_usage(self.latest.clone(), Some(&answer.usage));
             }
         }
     }
 
-    fn maker(&self, named: Option<&SummaryModel>) -> Option<ModelRef> {
-        named.map(ModelRef::from).or_else(|| self.latest.clone())
+    fn summary_model(&self, summary_model: Option<&SummaryModel>) -> Option<ModelRef> {
+        summary_model.map(ModelRef::from).or_else(|| self.latest.clone())
     }
 
-    fn spend(&mut self, model: Option<ModelRef>, usage: Option<&Usage>) {
+    fn add_usage(&mut self, model: Option<ModelRef>, usage: Option<&Usage>) {
         let Some(usage) = usage.filter(|usage| **usage != Usage::default()) else { return };
         self.usage.add(usage);
         let Some(model) = model else { return };
@@ -112,7 +111,7 @@ impl Totals {
 }
 
 impl Reader {
-    /// What the whole log adds up to, on every branch. Reads every entry; damaged ones don't count.
+    /// Totals of the whole log, all branches. Reads every entry; damaged ones don't count.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -126,7 +125,7 @@ impl Reader {
         Ok(tally)
     }
 
-    /// What the path to `leaf` adds up to. Reads every entry of it; damaged ones don't count.
+    /// Totals of the path to `leaf`. Reads every entry of it; damaged ones don't count.
     ///
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_goes_to_the_model_that_spent_it() {
+    fn totals_usage_is_grouped_by_model() {
         let compaction = Compaction {
             summary: String::new(),
             first_kept_entry_id: "x".into(),
@@ -182,13 +181,13 @@ mod tests {
             made_by: None,
         };
         let made_by = Some(SummaryModel { provider: "p".into(), model: "b".into() });
-        let named = Compaction { made_by, ..compaction.clone() };
+        let summary_model = Compaction { made_by, ..compaction.clone() };
         let user = Message::User(UserMessage::text("hi", UnixMs(0)));
         let entries = [
             EntryBody::message(Arc::new(user)),
             answer("a", usage(10, 1.0), 2),
             EntryBody::Compaction(compaction),
-            EntryBody::Compaction(named),
+            EntryBody::Compaction(summary_model),
             EntryBody::ModelChange { provider: "p".into(), model_id: "b".into() },
             answer("b", usage(20, 2.0), 0),
             answer("b", Usage::default(), 0),

@@ -1,4 +1,4 @@
-//! The shape of a session: which entry follows which. Pure; what entries say is elsewhere.
+//! The tree of a session's entries, without bodies. Pure.
 
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
@@ -11,18 +11,18 @@ use super::line_scan::LineRole;
 pub struct TreeNode {
     /// The entry.
     pub id: EntryId,
-    /// Position of the entry it follows.
+    /// Position of the parent.
     pub parent: Option<usize>,
-    /// What kind of entry.
+    /// The kind of entry.
     pub kind: EntryKind,
-    /// Who speaks, if it is a message.
+    /// The role, if it is a message.
     pub role: Option<LineRole>,
     /// When it was written.
     pub timestamp: UnixMs,
 }
 
 impl TreeNode {
-    /// Whether it was said by somebody, rather than noted by tiller.
+    /// Returns true for entries of the conversation, false for annotations and settings.
     #[must_use]
     pub fn is_said(&self) -> bool {
         match self.kind {
@@ -40,7 +40,7 @@ impl TreeNode {
     }
 }
 
-/// All entries in the order of the file; a parent stands before its children.
+/// All entries in file order; a parent comes before its children.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     nodes: Vec<TreeNode>,
@@ -52,22 +52,22 @@ pub struct Tree {
 pub struct TreeRow {
     /// Position of the entry.
     pub node: usize,
-    /// How many forks lie above it: the depth to draw it at.
+    /// The number of forks above it: the indentation depth.
     pub depth: usize,
-    /// Whether it begins one of several branches.
+    /// Position within its branch.
     pub branch: BranchMark,
-    /// Whether it lies on the path to the leaf.
+    /// True if it is on the path to the leaf.
     pub on_path: bool,
 }
 
-/// How a row hangs on the one above its branch.
+/// Relation of a row to the row above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchMark {
-    /// It goes on from the row above.
+    /// Continues the branch of the row above.
     Continues,
-    /// It begins a branch, and another one follows below.
+    /// Starts a branch that is not the last of its fork.
     Begins,
-    /// It begins the last branch of its fork.
+    /// Starts the last branch of its fork.
     BeginsLast,
 }
 
@@ -75,11 +75,11 @@ impl Tree {
     /// Links nodes into a tree.
     #[must_use]
     pub fn new(nodes: Vec<TreeNode>) -> Self {
-        let links = TreeLinks::of(nodes.len(), |at| Some(nodes[at].parent));
+        let links = TreeLinks::new(nodes.len(), |at| Some(nodes[at].parent));
         Self { nodes, links }
     }
 
-    /// The entries, in the order of the file.
+    /// The entries in file order.
     #[must_use]
     pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
@@ -98,31 +98,32 @@ impl Tree {
         std::iter::successors(start, |&at| self.nodes[at].parent)
     }
 
-    /// Positions of the entries that follow the one at `position`.
+    /// Positions of the children of the entry at `position`.
     #[must_use]
     pub fn children(&self, position: usize) -> &[usize] {
         self.links.children(position)
     }
 
-    /// How many entries there are from `id` on, itself and all that follows it.
+    /// The number of entries in the subtree of `id`, itself included.
     #[must_use]
     pub fn count_from(&self, id: &EntryId) -> usize {
         let Some(start) = self.nodes.iter().rposition(|node| node.id == *id) else { return 0 };
-        let mut is_beneath = vec![false; self.nodes.len()];
+        let mut is_in_subtree = vec![false; self.nodes.len()];
         for at in start..self.nodes.len() {
-            is_beneath[at] = at == start || self.nodes[at].parent.is_some_and(|parent| is_beneath[parent]);
+            is_in_subtree[at] =
+                at == start || self.nodes[at].parent.is_some_and(|parent| is_in_subtree[parent]);
         }
-        is_beneath.iter().filter(|is_beneath| **is_beneath).count()
+        is_in_subtree.iter().filter(|is_in_subtree| **is_in_subtree).count()
     }
 
-    /// How many branches there are: entries that nothing follows.
+    /// The number of branches: entries without children.
     #[must_use]
     pub fn branch_count(&self) -> usize {
         (0..self.nodes.len()).filter(|at| self.children(*at).is_empty()).count()
     }
 
-    /// The rows of a drawing that shows only the entries that `shown`, asked with each position, accepts; those left out hand
-    /// their children on.
+    /// The rows of a drawing of the entries that `shown` accepts; the children of other entries move up to the nearest
+    /// shown ancestor.
     #[must_use]
     pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(usize, &TreeNode) -> bool) -> Vec<TreeRow> {
         let visible = self.visible(&shown);
@@ -138,7 +139,7 @@ impl Tree {
         rows
     }
 
-    /// For every entry whether it lies on the path to `leaf`.
+    /// For every entry, true if it is on the path to `leaf`.
     #[must_use]
     pub fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
         let mut marks = vec![false; self.nodes.len()];
@@ -158,21 +159,21 @@ impl Tree {
             follows[at] = is_shown.then_some(above);
             nearest.push(if is_shown { Some(at) } else { above });
         }
-        TreeLinks::of(self.nodes.len(), |at| follows[at])
+        TreeLinks::new(self.nodes.len(), |at| follows[at])
     }
 }
 
-/// Which entries follow each, one list after the other: two allocations for a tree of any size.
+/// The children of all entries in one list: two allocations for a tree of any size.
 #[derive(Clone, Debug, Default)]
 struct TreeLinks {
-    /// Where the list of each begins; that of the roots is the last.
-    begins: Vec<usize>,
+    /// Start of each entry's children; the roots' come last.
+    starts: Vec<usize>,
     lists: Vec<usize>,
 }
 
 impl TreeLinks {
-    /// Links `count` entries, each to the one that `follows` names, or to none; those for which it says nothing are left out.
-    fn of(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
+    /// Links `count` entries to the parents that `follows` returns: `Some(None)` for a root, `None` to leave one out.
+    fn new(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
         let list = |at: usize| follows(at).map(|above| above.unwrap_or(count));
         let mut ends = vec![0; count + 2];
         for at in (0..count).filter_map(list) {
@@ -189,18 +190,18 @@ impl TreeLinks {
                 next[list] += 1;
             }
         }
-        Self { begins, lists }
+        Self { starts: begins, lists }
     }
 
     fn children(&self, at: usize) -> &[usize] {
-        match self.begins.get(at..at + 2) {
+        match self.starts.get(at..at + 2) {
             Some(&[begin, end]) => &self.lists[begin..end],
             _ => &[],
         }
     }
 
     fn roots(&self) -> &[usize] {
-        self.children(self.begins.len().saturating_sub(2))
+        self.children(self.starts.len().saturating_sub(2))
     }
 }
 
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_drawn_one_deeper_than_the_path_they_leave() {
+    fn rows_branches_are_one_deeper_than_their_path() {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(0), Some(3)]);
         assert_eq!(
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_not_shown_hands_its_children_on() {
+    fn rows_hidden_entry_passes_children_up() {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(1), Some(1)]);
         assert_eq!(
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_branch_does_not_exhaust_the_stack() {
+    fn rows_long_branch_does_not_overflow_stack() {
         let parents: Vec<Option<usize>> = (0..200_000_usize).map(|at| at.checked_sub(1)).collect();
         assert_eq!(tree(&parents).rows(None, |_, _| true).len(), 200_000);
     }

@@ -1,8 +1,7 @@
-//! Checking a log to its last byte: every line, every body, and what entries say of each other.
+//! Verification of a log: every line, every body, and the relations between entries.
 //!
-//! One pass over the lines, which keeps of each entry its id, its place and the ids that it names; then one walk over the
-//! tree. What tiller copes with by itself is a *note*; an *error* means that something was lost or contradicts itself.
-//! The file is only read.
+//! One pass over the lines collects each entry's id, location and references; then one walk visits the tree. A *note*
+//! is a problem that tiller handles without loss; an *error* means lost or contradictory data. The file is only read.
 
 mod body;
 mod walk;
@@ -17,29 +16,29 @@ use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 
-use super::entry::{Compaction, EntryBody, Header, TillerEntry, VERSION, without_mark};
+use super::entry::{Compaction, EntryBody, Header, TillerEntry, VERSION, strip_bom};
 use super::error::SessionError;
 use super::index::EntryKind;
 use super::line_scan::LineHead;
-use super::lines::Line;
+use super::lines::LogLine;
 use super::log::Log;
 use super::migrate::Migration;
 
-/// Unreadable lines in a row that are named one by one; a file that is no log at all has a million of them.
-const NAMED: usize = 1_000;
+/// Number of consecutive unreadable lines reported one by one; a file that is no log may have a million.
+const MAX_NAMED_LINES: usize = 1_000;
 
-/// How much it matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Something is lost, or contradicts itself.
+    /// Lost or contradictory data.
     Error,
-    /// Something out of the ordinary that costs nothing.
+    /// An irregularity without loss.
     Note,
 }
 
 impl Severity {
-    /// Its name.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,264 +48,275 @@ impl Severity {
     }
 }
 
-/// Something about a log that isn't as it should be, with how much that matters.
+/// A problem in a log, with its severity.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct GradedFinding {
     /// The line, from 1.
     pub line: u64,
-    /// Byte offset of the line's beginning.
+    /// Byte offset of the line.
     pub byte: u64,
-    /// What is wrong, and what tiller does about it.
+    /// The problem, and how tiller handles it.
     pub what: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
 }
 
-/// What a check came to.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
-    /// How many entries could be read, at least their heads.
+    /// Number of entries with a readable head.
     pub entries: usize,
-    /// What was found, in the order of the lines.
+    /// The findings, in the order of the lines.
     pub findings: Vec<GradedFinding>,
 }
 
-/// Checks a log. Memory grows with the number of entries and their ids, not with what they say.
+/// Verifies a log. Memory grows with the number of entries and their ids, not with their content.
 ///
 /// # Errors
-/// When the file can't be opened or read. Whatever else is wrong with it is a finding.
+/// When the file can't be opened or read. All other problems are findings.
 pub fn verify(path: &Path) -> Result<VerifyReport, SessionError> {
-    let mut check = Check::default();
+    let mut check = Checker::default();
     Log::open_to_read(path)?.scan(|line| {
-        check.take(line);
+        check.check_line(line);
         ControlFlow::Continue(())
     })?;
     Ok(check.finish())
 }
 
-/// Where a line is.
+/// Location of a line.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LineLocation {
     line: u64,
     byte: u64,
 }
 
-impl From<&Line<'_>> for Place {
-    fn from(line: &Line<'_>) -> Self {
+impl From<&LogLine<'_>> for LineLocation {
+    fn from(line: &LogLine<'_>) -> Self {
         Self { line: line.number, byte: line.offset }
     }
 }
 
-/// Findings as they are made.
+/// The collected findings.
 #[derive(Debug, Default)]
-struct Found(Vec<GradedFinding>);
+struct Findings(Vec<GradedFinding>);
 
-impl Found {
-    fn error(&mut self, place: Place, what: impl Into<String>) {
-        self.add(place, Severity::Error, what.into());
+impl Findings {
+    fn error(&mut self, location: LineLocation, what: impl Into<String>) {
+        self.add(location, Severity::Error, what.into());
     }
 
-    fn note(&mut self, place: Place, what: impl Into<String>) {
-        self.add(place, Severity::Note, what.into());
+    fn note(&mut self, location: LineLocation, what: impl Into<String>) {
+        self.add(location, Severity::Note, what.into());
     }
 
-    fn add(&mut self, Place { line, byte }: Place, severity: Severity, what: String) {
+    fn add(&mut self, LineLocation { line, byte }: LineLocation, severity: Severity, what: String) {
         self.0.push(GradedFinding { line, byte, what, severity });
     }
 }
 
-/// What is kept of an entry.
+/// The data kept for an entry.
 #[derive(Debug)]
-struct Known {
-    place: Place,
-    /// Position of the first entry with the same id, which stands for the id.
-    name: usize,
+struct CheckedEntry {
+    location: LineLocation,
+    /// Position of the first entry with the same id, which represents the id.
+    first_with_id: usize,
     parent: Option<usize>,
-    says: Says,
+    relation: EntryRelation,
 }
 
-/// What an entry says of others on its path.
+/// Relation of an entry to others on its path.
 #[derive(Debug)]
-enum Says {
-    Nothing,
-    /// It makes these calls; whether they want results.
+enum EntryRelation {
+    None,
+    /// An answer with these calls; `needs_results` is false if they were never run.
     Calls {
         ids: Vec<CallId>,
-        wanted: bool,
+        needs_results: bool,
     },
-    /// It is the result of this call.
+    /// The result of this call.
     Result(CallId),
-    /// It keeps the entries from this one on; `None` for one that isn't there.
-    Keeps(Option<usize>, EntryId),
+    /// A compaction that keeps the entries from this one on; `None` if that doesn't exist.
+    Compaction(Option<usize>, EntryId),
 }
 
-/// An unreadable line, until what follows tells what became of it.
+/// An unreadable line; later lines decide what to report.
 #[derive(Debug)]
-struct Unread {
-    place: Place,
+struct UnreadableLine {
+    location: LineLocation,
     why: String,
-    /// Whether it is the beginning of an entry.
-    begins: bool,
+    /// True if it is the start of an entry.
+    is_partial: bool,
     closed: bool,
-    /// How many lines directly after it can't be read either.
+    /// Number of further unreadable lines directly after it.
     more: u64,
 }
 
-/// Something that a whole file may be full of: told once.
+/// A note that may apply to every line of a file; reported once with a count.
 #[derive(Debug)]
-struct Habit {
-    first: Place,
+struct RepeatedNote {
+    first: LineLocation,
     count: u64,
 }
 
 #[derive(Default)]
-struct Check {
+struct Checker {
     is_fork: bool,
-    /// Of an older version: its lines are checked as the present one has them.
+    /// For a log of an older version: its lines are checked in migrated form.
     migration: Option<Migration>,
-    entries: Vec<Known>,
-    by_id: HashMap<EntryId, Positions>,
-    found: Found,
-    unread: Vec<Unread>,
-    /// Entries whose parent stands on no earlier line, with its id.
+    entries: Vec<CheckedEntry>,
+    by_id: HashMap<EntryId, IdPositions>,
+    findings: Findings,
+    unreadable: Vec<UnreadableLine>,
+    /// Entries whose parent is not on an earlier line, with the parent's id.
     orphans: Vec<(usize, EntryId)>,
-    habits: BTreeMap<String, Habit>,
-    /// Whether the last entry's line is no JSON: what should stand behind it may have gone with its end.
-    broken: bool,
-    /// `!` commands that have begun and have no record yet.
-    commands: HashMap<String, VecDeque<Place>>,
-    begun: bool,
+    repeated: BTreeMap<String, RepeatedNote>,
+    /// True if the last entry's line is not JSON: the next entry's parent may be lost with its end.
+    is_last_body_broken: bool,
+    /// Started `!` commands without a record yet.
+    commands: HashMap<String, VecDeque<LineLocation>>,
+    has_started: bool,
 }
 
-/// Entries of one id.
+/// Positions of the entries with one id.
 #[derive(Clone, Copy, Debug)]
-struct Positions {
+struct IdPositions {
     first: usize,
     latest: usize,
 }
 
-impl Check {
-    fn take(&mut self, line: &Line<'_>) {
-        if std::mem::replace(&mut self.begun, true) {
-            self.take_entry(line);
+impl Checker {
+    fn check_line(&mut self, line: &LogLine<'_>) {
+        if std::mem::replace(&mut self.has_started, true) {
+            self.check_entry_line(line);
         } else {
-            self.take_header(line);
+            self.check_header(line);
         }
     }
 
-    fn take_header(&mut self, line: &Line<'_>) {
-        let place = Place::from(line);
-        let bytes = without_mark(line.bytes);
+    fn check_header(&mut self, line: &LogLine<'_>) {
+        let location = LineLocation::from(line);
+        let bytes = strip_bom(line.bytes);
         if bytes.len() < line.bytes.len() {
-            self.found.note(place, "begins with a byte order mark, which is passed over");
+            self.findings.note(location, "begins with a byte order mark, which is ignored");
         }
         self.note_line_end(line);
         let header = match Header::parse(bytes) {
             Ok(header) => header,
             Err(error) => {
-                self.found.error(
-                    place,
-                    format!("not the header of a session ({error}); tiller doesn't open this file"),
-                );
+                self.findings
+                    .error(location, format!("not a session header ({error}); tiller can't open this file"));
                 if LineHead::parse(bytes).is_ok() {
-                    self.take_entry(line);
+                    self.check_entry_line(line);
                 }
                 return;
             }
         };
-        self.migration = Migration::of(&header, Vec::new);
+        self.migration = Migration::for_header(&header, Vec::new);
         self.is_fork = header.parent_session.is_some();
         if header.version < VERSION {
             let version = header.version;
-            self.found.note(place, format!("version {version} of the format; this tiller writes {VERSION}"));
+            self.findings.note(
+                location,
+                format!("version {version} of the format; this tiller writes version {VERSION}"),
+            );
         } else if header.version > VERSION {
             let version = header.version;
-            self.found.note(
-                place,
-                format!("version {version} is newer than the {VERSION} of this tiller, which only reads it"),
+            self.findings.note(
+                location,
+                format!("version {version} of the format is newer than this tiller's {VERSION}; the log is read-only"),
             );
         }
-        if let Some(odd) = body::header_misfit(bytes) {
-            self.found.error(place, format!("{odd}; it is read as absent"));
+        if let Some(problem) = body::header_type_error(bytes) {
+            self.findings.error(location, format!("{problem}; it is ignored"));
         }
-        let moment = body::key(bytes, "timestamp").unwrap_or_default();
-        self.check_moment(place, Some(&moment).filter(|moment| !moment.is_null()));
+        let timestamp = body::key_value(bytes, "timestamp").unwrap_or_default();
+        self.check_timestamp(location, Some(&timestamp).filter(|timestamp| !timestamp.is_null()));
     }
 
-    fn take_entry(&mut self, line: &Line<'_>) {
-        let place = Place::from(line);
+    fn check_entry_line(&mut self, line: &LogLine<'_>) {
+        let location = LineLocation::from(line);
         if line.bytes.trim_ascii().is_empty() {
-            return self.habit("a blank line, which is passed over", place);
+            return self.note_once("blank line, ignored", location);
         }
         self.note_line_end(line);
         match self.migration.take() {
             Some(mut migration) => {
-                migration.take(line);
-                self.take_current(&migration.line(line));
-                migration.forget_lines();
+                migration.migrate_line(line);
+                self.check_current_line(&migration.last_line(line));
+                migration.clear_lines();
                 self.migration = Some(migration);
             }
-            None => self.take_current(line),
+            None => self.check_current_line(line),
         }
     }
 
-    fn take_current(&mut self, line: &Line<'_>) {
+    fn check_current_line(&mut self, line: &LogLine<'_>) {
         match head(line) {
-            Ok(head) => self.take_head(head, line),
+            Ok(head) => self.check_head(head, line),
             Err(error) => {
-                let place = Place::from(line);
-                let cut = std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
-                let begins = line.bytes.trim_ascii_start().starts_with(b"{") && (error.is_eof() || cut);
-                let why = body::no_utf_8(line.bytes).unwrap_or_else(|| error.to_string());
-                let are_many = self.unread.len() >= NAMED;
-                match self.unread.last_mut() {
+                let location = LineLocation::from(line);
+                let ends_in_character =
+                    std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
+                let is_partial =
+                    line.bytes.trim_ascii_start().starts_with(b"{") && (error.is_eof() || ends_in_character);
+                let why = body::invalid_utf8(line.bytes).unwrap_or_else(|| error.to_string());
+                let are_many = self.unreadable.len() >= MAX_NAMED_LINES;
+                match self.unreadable.last_mut() {
                     Some(last) if are_many => last.more += 1,
-                    _ => self.unread.push(Unread { place, why, begins, closed: line.closed, more: 0 }),
+                    _ => self.unreadable.push(UnreadableLine {
+                        location,
+                        why,
+                        is_partial,
+                        closed: line.closed,
+                        more: 0,
+                    }),
                 }
             }
         }
     }
 
-    fn take_head(&mut self, head: LineHead<'_>, line: &Line<'_>) {
-        let (place, position) = (Place::from(line), self.entries.len());
+    fn check_head(&mut self, head: LineHead<'_>, line: &LogLine<'_>) {
+        let (location, position) = (LineLocation::from(line), self.entries.len());
         let id = EntryId::new(&head.id);
-        let parent = self.parent(head.parent.as_deref().map(EntryId::new), place);
+        let parent = self.parent(head.parent.as_deref().map(EntryId::new), location);
         if head.id.is_empty() {
-            self.found.error(place, "its id is empty, so nothing can name it for certain");
+            self.findings.error(location, "its id is empty, so other entries can't refer to it reliably");
         }
-        // Zero is what a moment that can't be read is taken for.
+        // An unreadable timestamp is read as zero.
         if head.timestamp == UnixMs(0) {
-            self.check_moment(place, body::key(line.bytes, "timestamp").as_ref());
+            self.check_timestamp(location, body::key_value(line.bytes, "timestamp").as_ref());
         }
         let earlier = self.by_id.get(&id).copied();
         if let Some(earlier) = earlier {
-            let at = self.entries[earlier.latest].place.line;
-            self.found.error(
-                place,
-                format!("the id {id} is that of line {at} too; what follows here means the nearer one"),
+            let at = self.entries[earlier.latest].location.line;
+            self.findings.error(
+                location,
+                format!(
+                    "duplicate id {id}, also on line {at}; later references mean the nearest earlier entry"
+                ),
             );
         }
-        let says = self.says(&id, &head, line);
+        let relation = self.read_relation(&id, &head, line);
         let name = earlier.map_or(position, |earlier| earlier.first);
-        self.by_id.insert(id, Positions { first: name, latest: position });
-        self.entries.push(Known { place, name, parent, says });
+        self.by_id.insert(id, IdPositions { first: name, latest: position });
+        self.entries.push(CheckedEntry { location, first_with_id: name, parent, relation });
     }
 
-    fn parent(&mut self, named: Option<EntryId>, place: Place) -> Option<usize> {
-        let unread = std::mem::take(&mut self.unread);
-        let lost = named.clone().filter(|parent| !self.by_id.contains_key(parent));
+    fn parent(&mut self, parent_id: Option<EntryId>, location: LineLocation) -> Option<usize> {
+        let unread = std::mem::take(&mut self.unreadable);
+        let lost = parent_id.clone().filter(|parent| !self.by_id.contains_key(parent));
         let bridge = match &lost {
-            Some(_) if !unread.is_empty() || self.broken => self.entries.len().checked_sub(1),
+            Some(_) if !unread.is_empty() || self.is_last_body_broken => self.entries.len().checked_sub(1),
             Some(_) | None => None,
         };
         for unread in unread {
-            self.tell_unread(unread, bridge.is_some());
+            self.report_unreadable(unread, bridge.is_some());
         }
         match (lost, bridge) {
-            (None, _) => self.earlier(&named?),
+            (None, _) => self.earlier(&parent_id?),
             (Some(lost), Some(bridge)) => {
-                let line = self.entries[bridge].place.line;
-                self.found.note(place, format!("its parent {lost} is lost with the unreadable lines before it; it follows the entry of line {line} instead"));
+                let line = self.entries[bridge].location.line;
+                self.findings.note(location, format!("its parent {lost} is lost with the unreadable lines before it; its parent is now the entry of line {line}"));
                 Some(bridge)
             }
             (Some(lost), None) => {
@@ -316,25 +326,30 @@ impl Check {
         }
     }
 
-    /// An unreadable line. What follows tells whether an entry was lost with it: a torn one was never taken up.
-    fn tell_unread(&mut self, Unread { place, mut why, begins, closed, more }: Unread, entry_lost: bool) {
+    /// Reports an unreadable line. `entry_lost` is true if a later entry's parent was lost with it; no entry refers to
+    /// a torn one.
+    fn report_unreadable(
+        &mut self,
+        UnreadableLine { location, mut why, is_partial, closed, more }: UnreadableLine,
+        entry_lost: bool,
+    ) {
         if more > 0 {
             why += &format!("; so are the {more} lines after it");
         }
-        match (begins && !entry_lost, closed) {
+        match (is_partial && !entry_lost, closed) {
             (true, true) => {
-                self.found.note(
-                    place,
+                self.findings.note(
+                    location,
                     format!(
-                        "torn: it ends in the middle ({why}) and was closed later; it is kept and passed over"
+                        "torn: the line is incomplete ({why}) and was closed later; it is kept and ignored"
                     ),
                 );
             }
             (true, false) => {
-                self.found.note(place, format!("torn: the file ends in the middle of it ({why}); it is closed when the session goes on"));
+                self.findings.note(location, format!("torn: the file ends within this line ({why}); it is closed when the session continues"));
             }
             (false, _) => {
-                self.found.error(place, format!("not readable ({why}); it is kept and passed over"));
+                self.findings.error(location, format!("not readable ({why}); it is kept and ignored"));
             }
         }
     }
@@ -343,171 +358,166 @@ impl Check {
         self.by_id.get(id).map(|positions| positions.latest)
     }
 
-    fn check_moment(&mut self, place: Place, moment: Option<&Value>) {
-        match moment {
+    fn check_timestamp(&mut self, location: LineLocation, timestamp: Option<&Value>) {
+        match timestamp {
             Some(Value::String(text)) if UnixMs::from_iso(text).is_some() => {}
-            Some(moment) if moment != "" => {
-                self.found.error(place, format!("its timestamp {moment} is no moment; it is taken for 1970"));
+            Some(timestamp) if timestamp != "" => {
+                self.findings.error(location, format!("invalid timestamp {timestamp}; using the Unix epoch"));
             }
-            Some(_) | None => self.found.error(place, "it has no timestamp; it is taken for 1970"),
+            Some(_) | None => self.findings.error(location, "no timestamp; using the Unix epoch"),
         }
     }
 
-    fn note_line_end(&mut self, line: &Line<'_>) {
+    fn note_line_end(&mut self, line: &LogLine<'_>) {
         if line.bytes.ends_with(b"\r") {
-            self.habit("ends in CR LF, which is read like LF", line.into());
+            self.note_once("ends in CR LF, which is read as LF", line.into());
         }
     }
 
-    fn habit(&mut self, what: impl Into<String>, place: Place) {
-        self.habits.entry(what.into()).or_insert(Habit { first: place, count: 0 }).count += 1;
+    fn note_once(&mut self, what: impl Into<String>, location: LineLocation) {
+        self.repeated.entry(what.into()).or_insert(RepeatedNote { first: location, count: 0 }).count += 1;
     }
 
-    /// Reads the body; what it says of other entries.
-    fn says(&mut self, id: &EntryId, head: &LineHead<'_>, line: &Line<'_>) -> Says {
-        let place = Place::from(line);
-        let read = body::read(head, line.bytes);
-        self.broken = read.body.as_ref().is_err_and(|error| error.is_eof() || error.is_syntax());
+    /// Checks the body; returns its relation to other entries.
+    fn read_relation(&mut self, id: &EntryId, head: &LineHead<'_>, line: &LogLine<'_>) -> EntryRelation {
+        let location = LineLocation::from(line);
+        let read = body::check(head, line.bytes);
+        self.is_last_body_broken = read.body.as_ref().is_err_and(|error| error.is_eof() || error.is_syntax());
         if read.lone_surrogates {
-            self.found.note(place, "holds half a surrogate pair as an escape; it is read as U+FFFD");
+            self.findings.note(location, "contains a lone surrogate escape; it is read as U+FFFD");
         }
-        if let Some(why) = read.no_utf_8 {
-            self.found.error(place, format!("{why}; what is no character is read as U+FFFD"));
+        if let Some(why) = read.invalid_utf8 {
+            self.findings.error(location, format!("{why}; invalid bytes are read as U+FFFD"));
         }
-        if let Some(odd) = read.usage {
-            self.found
-                .error(place, format!("its usage is not in numbers: {odd}; what it cost is not counted"));
+        if let Some(problem) = read.invalid_usage {
+            self.findings.error(location, format!("invalid usage: {problem}; its cost is not counted"));
         }
-        if let Some(odd) = body::entry_misfit(line.bytes).filter(|_| read.body.is_ok()) {
-            self.found.error(place, format!("{odd}; it is read as absent"));
+        if let Some(problem) = body::entry_type_error(line.bytes).filter(|_| read.body.is_ok()) {
+            self.findings.error(location, format!("{problem}; it is ignored"));
         }
         match read.body {
             Ok(_) if head.kind == EntryKind::Unknown => {
-                let name = body::key(line.bytes, "type").unwrap_or_default();
-                let what =
-                    format!("an entry of type {name}, which tiller doesn't know; it is kept and passed over");
-                self.habit(what, place);
-                Says::Nothing
+                let name = body::key_value(line.bytes, "type").unwrap_or_default();
+                let what = format!("unknown entry type {name}; it is kept and ignored");
+                self.note_once(what, location);
+                EntryRelation::None
             }
-            Ok(body) => self.take_body(id, &body, place),
+            Ok(body) => self.check_body(id, &body, location),
             Err(error) if error.is_eof() => {
                 let what = format!(
-                    "torn: it ends in the middle ({error}) and was closed later; nobody reads what is left of it"
+                    "torn: the line is incomplete ({error}) and was closed later; its content is ignored"
                 );
-                self.found.note(place, what);
-                Says::Nothing
+                self.findings.note(location, what);
+                EntryRelation::None
             }
             Err(error) => {
-                self.found.error(
-                    place,
+                self.findings.error(
+                    location,
                     format!(
-                        "damaged: {error}; it keeps its place in the tree, but nobody reads what it says"
+                        "damaged: {error}; the entry keeps its place in the tree, but its content is ignored"
                     ),
                 );
-                Says::Nothing
+                EntryRelation::None
             }
         }
     }
 
-    fn take_body(&mut self, id: &EntryId, body: &EntryBody, place: Place) -> Says {
+    fn check_body(&mut self, id: &EntryId, body: &EntryBody, location: LineLocation) -> EntryRelation {
         match body {
-            EntryBody::Label { target_id, .. } => self.check_target("label", target_id, place),
-            EntryBody::ContextEdit { target_id, .. } => self.check_target("edit", target_id, place),
-            EntryBody::Compaction(compaction) => return self.keeps(id, compaction),
-            EntryBody::Message(said) => return self.take_message(&said.message),
+            EntryBody::Label { target_id, .. } => self.check_target("label", target_id, location),
+            EntryBody::ContextEdit { target_id, .. } => self.check_target("edit", target_id, location),
+            EntryBody::Compaction(compaction) => return self.compaction_relation(id, compaction),
+            EntryBody::Message(entry) => return self.check_message(&entry.message),
             EntryBody::Custom { custom_type, .. } if custom_type.starts_with("tiller.") => {
-                self.take_fact(custom_type, body, place);
+                self.check_tiller_entry(custom_type, body, location);
             }
             _ => {}
         }
-        Says::Nothing
+        EntryRelation::None
     }
 
-    fn keeps(&self, id: &EntryId, compaction: &Compaction) -> Says {
+    fn compaction_relation(&self, id: &EntryId, compaction: &Compaction) -> EntryRelation {
         let kept = &compaction.first_kept_entry_id;
         if kept == id {
-            return Says::Nothing;
+            return EntryRelation::None;
         }
-        Says::Keeps(self.earlier(kept).map(|at| self.entries[at].name), kept.clone())
+        EntryRelation::Compaction(self.earlier(kept).map(|at| self.entries[at].first_with_id), kept.clone())
     }
 
-    fn take_message(&mut self, message: &Message) -> Says {
+    fn check_message(&mut self, message: &Message) -> EntryRelation {
         match message {
             Message::Assistant(answer) => calls(answer),
-            Message::ToolResult(result) => Says::Result(result.tool_call_id.clone()),
+            Message::ToolResult(result) => EntryRelation::Result(result.tool_call_id.clone()),
             Message::BashExecution(record) => {
                 self.commands.get_mut(&record.command).and_then(VecDeque::pop_front);
-                Says::Nothing
+                EntryRelation::None
             }
-            Message::User(_) | Message::System(_) => Says::Nothing,
+            Message::User(_) | Message::System(_) => EntryRelation::None,
         }
     }
 
-    fn take_fact(&mut self, custom_type: &str, body: &EntryBody, place: Place) {
+    fn check_tiller_entry(&mut self, custom_type: &str, body: &EntryBody, location: LineLocation) {
         match body.as_own() {
-            Some(TillerEntry::Hide { target_id, .. }) => self.check_target("hiding", &target_id, place),
+            Some(TillerEntry::Hide { target_id, .. }) => self.check_target("hiding", &target_id, location),
             Some(TillerEntry::Bash { command, .. }) => {
-                self.commands.entry(command).or_default().push_back(place);
+                self.commands.entry(command).or_default().push_back(location);
             }
             Some(_) => {}
             None => {
-                let what = format!(
-                    "a fact {custom_type:?}, which this tiller doesn't understand; it is kept and passed over"
-                );
-                self.habit(what, place);
+                let what = format!("unknown or invalid custom entry {custom_type:?}; it is kept and ignored");
+                self.note_once(what, location);
             }
         }
     }
 
-    /// What is said of an entry that isn't there says nothing. A fork has only its own path of what its parent spoke of.
-    fn check_target(&mut self, what: &str, target: &EntryId, place: Place) {
+    /// Reports a reference to a missing entry. A fork lacks entries of its parent that were not on the copied path.
+    fn check_target(&mut self, what: &str, target: &EntryId, location: LineLocation) {
         if self.by_id.contains_key(target) {
             return;
         }
         if self.is_fork {
             let text = format!(
-                "its {what} is about {target}, which stayed behind when this session was forked; it has no effect"
+                "its {what} refers to {target}, which was not copied into this fork; it has no effect"
             );
-            self.found.note(place, text);
+            self.findings.note(location, text);
         } else {
-            let text = format!(
-                "its {what} is about {target}, which is not in the lines before it; it has no effect"
-            );
-            self.found.error(place, text);
+            let text =
+                format!("its {what} refers to {target}, which is not on an earlier line; it has no effect");
+            self.findings.error(location, text);
         }
     }
 
     fn finish(mut self) -> VerifyReport {
-        if !self.begun {
-            let place = Place { line: 1, byte: 0 };
-            self.found.error(place, "the file is empty; tiller doesn't open it");
+        if !self.has_started {
+            let location = LineLocation { line: 1, byte: 0 };
+            self.findings.error(location, "the file is empty; tiller can't open it");
         }
-        for unread in std::mem::take(&mut self.unread) {
-            self.tell_unread(unread, false);
+        for unread in std::mem::take(&mut self.unreadable) {
+            self.report_unreadable(unread, false);
         }
-        for (what, Habit { first, count }) in std::mem::take(&mut self.habits) {
+        for (what, RepeatedNote { first, count }) in std::mem::take(&mut self.repeated) {
             let more = match count {
                 1 => String::new(),
-                2 => " (and another line is the same)".to_owned(),
-                count => format!(" (and {} other lines are the same)", count - 1),
+                2 => " (and 1 more line)".to_owned(),
+                count => format!(" (and {} more lines)", count - 1),
             };
-            self.found.note(first, what + &more);
+            self.findings.note(first, what + &more);
         }
-        for place in self.commands.values().flatten() {
-            self.found.note(*place, "a command of the user's own began here and has no record; one that says it was cut off is written when the session goes on");
+        for location in self.commands.values().flatten() {
+            self.findings.note(*location, "a user command started here and has no result; it is recorded as interrupted when the session continues");
         }
-        let orphans = walk::walk(&self.entries, &mut self.found).tell_orphans(&self);
+        let orphans = walk::walk(&self.entries, &mut self.findings).report_orphans(&self);
         for (position, what) in orphans {
-            self.found.error(self.entries[position].place, what);
+            self.findings.error(self.entries[position].location, what);
         }
-        let mut findings = self.found.0;
+        let mut findings = self.findings.0;
         findings.sort_by_key(|finding| finding.line);
         VerifyReport { entries: self.entries.len(), findings }
     }
 }
 
-/// The head of an entry, as a reader takes it: the end of a line that nobody closed must be there as well.
-fn head<'a>(line: &Line<'a>) -> serde_json::Result<LineHead<'a>> {
+/// Parses the head of an entry like a reader: an unclosed line must be complete JSON.
+fn head<'a>(line: &LogLine<'a>) -> serde_json::Result<LineHead<'a>> {
     let bytes = line.bytes.trim_ascii();
     if !line.closed {
         serde_json::from_slice::<IgnoredAny>(bytes)?;
@@ -515,11 +525,11 @@ fn head<'a>(line: &Line<'a>) -> serde_json::Result<LineHead<'a>> {
     LineHead::parse(bytes)
 }
 
-/// The calls of an answer. Those of a failed or stopped one were never run, and want no results.
-fn calls(answer: &AssistantMessage) -> Says {
+/// The calls of an answer. Those of a failed or aborted one were never run and need no results.
+fn calls(answer: &AssistantMessage) -> EntryRelation {
     let mut seen = HashSet::new();
     let ids: Vec<CallId> =
         answer.tool_calls().map(|call| call.id.clone()).filter(|id| seen.insert(id.clone())).collect();
     let wanted = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-    if ids.is_empty() { Says::Nothing } else { Says::Calls { ids, wanted } }
+    if ids.is_empty() { EntryRelation::None } else { EntryRelation::Calls { ids, needs_results: wanted } }
 }

@@ -115,7 +115,7 @@ async fn the_run_that_a_failed_write_ends_tells_why_and_what_to_do() {
         .await;
     let path = stage.agent.reader().path().unwrap().display().to_string();
     assert!(message.contains(&path) && message.contains("No space left on device"), "{message}");
-    assert!(hint.unwrap().contains("make room"));
+    assert!(hint.unwrap().contains("free up space"));
     let told = stage
         .until(|event| match event {
             EventKind::AgentEnd { messages, .. } => Some(messages.len()),

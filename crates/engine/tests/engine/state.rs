@@ -171,7 +171,7 @@ async fn that_a_session_is_of_another_directory_is_told_when_one_gets_there() {
         _ => None,
     };
     let told = stage.until(warned).await;
-    assert!(told.contains("this session is of") && told.contains("commands run in"), "{told}");
+    assert!(told.contains("this session belongs to") && told.contains("commands run in"), "{told}");
 }
 
 /// Nobody can be asked but the demo.

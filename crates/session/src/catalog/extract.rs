@@ -1,7 +1,7 @@
-//! What a line of a log says, as far as a catalog wants to know: who said what, and what it cost.
+//! Extraction of catalog data from a log's line: searchable text, model and usage.
 //!
-//! The results of tools are most of a log's bytes; their text is passed over, never copied. What can't be read is passed
-//! over too: opening the session is what reports it.
+//! Tool results are most of a log's bytes; their text is skipped, never copied. Unreadable values are skipped too:
+//! opening the session reports them.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use tiller_core::unit::UnixMs;
 
 use crate::EntryKind;
 use crate::line_scan::LineHead;
-use crate::lossy::repaired;
+use crate::lossy::repair_text;
 
-/// Longest text of one entry that can be searched, in bytes; what is longer was pasted, and its beginning tells.
-const LONGEST_TEXT: usize = 256 << 10;
+/// Maximum searchable text of an entry, in bytes; a longer one was pasted, and its start is enough.
+const MAX_TEXT: usize = 256 << 10;
 
-/// A line as it stands.
+/// A raw line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Raw<'a> {
@@ -65,7 +65,7 @@ struct RawMessage<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// The least of an entry: that it is one.
+/// The minimum of an entry.
 #[derive(Deserialize)]
 struct RawHead {
     #[serde(rename = "type")]
@@ -74,7 +74,7 @@ struct RawHead {
     id: Option<String>,
 }
 
-/// A block of a message; only text is looked at.
+/// A block of a message; only text is used.
 #[derive(Deserialize)]
 struct RawBlock<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -83,156 +83,159 @@ struct RawBlock<'a> {
     text: Option<&'a RawValue>,
 }
 
-/// What `tiller.run` says of the place.
+/// Directory and remote of a `tiller.run` entry.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Run {
+pub(super) struct RunInfo {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) cwd: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) remote: Option<String>,
 }
 
-/// What an entry adds to a catalog.
+/// Catalog data of an entry.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
-    /// The entry's id; empty in a log of version 1, which has none.
+pub(super) struct ExtractedEntry {
+    /// The entry's id; empty in a log of version 1, which has no ids.
     pub(super) id: String,
-    pub(super) moment: Option<UnixMs>,
+    pub(super) timestamp: Option<UnixMs>,
     pub(super) is_message: bool,
-    /// Who answers, as `provider/model`.
+    /// The model, as `provider/model`.
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
-    pub(super) fact: Fact,
+    pub(super) fact: EntryFact,
 }
 
-/// What kind of thing was said.
+/// The content of an entry for the catalog.
 #[derive(Debug, Default, PartialEq)]
-pub(super) enum Fact {
-    /// The user said this.
+pub(super) enum EntryFact {
+    /// A user message.
     Prompt(String),
-    /// Somebody else did: an answer, a summary, a command of the user's own.
+    /// Another searchable text: an answer, a summary, a user command.
     Text(String),
-    /// The session is called this, or nothing any more.
+    /// The session's new name, or its removal.
     Name(Option<String>),
-    /// A process of tiller's began to write.
-    Run(Run),
-    /// Nothing that a person would look for.
+    /// The start of a tiller process.
+    Run(RunInfo),
+    /// No searchable text.
     #[default]
-    Silent,
+    None,
 }
 
-impl Fact {
-    /// The words by which the entry is found; none if it isn't.
-    pub(super) fn into_words(self) -> Option<String> {
-        let words = match self {
+impl EntryFact {
+    /// The searchable text, if there is any.
+    pub(super) fn into_search_text(self) -> Option<String> {
+        let search_text = match self {
             Self::Prompt(text) | Self::Text(text) | Self::Name(Some(text)) => text,
-            Self::Name(None) | Self::Run(_) | Self::Silent => return None,
+            Self::Name(None) | Self::Run(_) | Self::None => return None,
         };
-        (!words.trim().is_empty()).then(|| cut(words))
+        (!search_text.trim().is_empty()).then(|| truncate(search_text))
     }
 }
 
-/// Reads a line after the header; `None` when it isn't an entry.
-pub(super) fn read(line: &[u8]) -> Option<Told> {
-    if !may_hold_half_a_pair(line)
+/// Extracts a line after the header; `None` if it isn't an entry.
+pub(super) fn extract_entry(line: &[u8]) -> Option<ExtractedEntry> {
+    if !has_escaped_surrogate(line)
         && let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line)
     {
-        return Some(told(raw));
+        return Some(extract(raw));
     }
-    // Half of a surrogate pair, or a byte that is no UTF-8, costs a character, not the line.
-    let mended = repaired(line);
-    let line = mended.as_ref().map_or(line, |text| text.as_bytes());
+    // A lone surrogate or an invalid byte costs a character, not the line.
+    let repaired = repair_text(line);
+    let line = repaired.as_ref().map_or(line, |text| text.as_bytes());
     if let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line) {
-        return Some(told(raw));
+        return Some(extract(raw));
     }
     let head: RawHead = serde_json::from_slice(line).ok()?;
     let is_message = head.kind == "message";
-    Some(Told { id: head.id.unwrap_or_default(), is_message, ..Told::default() })
+    Some(ExtractedEntry { id: head.id.unwrap_or_default(), is_message, ..ExtractedEntry::default() })
 }
 
-/// Reads the beginning of a closed line whose end is damaged: it is an entry as long as its head can be read.
-pub(super) fn read_head(line: &[u8]) -> Option<Told> {
+/// Extracts the head of a closed line whose end is damaged: it is an entry if its head can be read.
+pub(super) fn extract_head(line: &[u8]) -> Option<ExtractedEntry> {
     let head = LineHead::parse(line.trim_ascii()).ok()?;
     let (id, is_message) = (head.id.into_owned(), head.kind == EntryKind::Message);
-    Some(Told { id, is_message, usage: head.usage, ..Told::default() })
+    Some(ExtractedEntry { id, is_message, usage: head.usage, ..ExtractedEntry::default() })
 }
 
-/// Whether a surrogate is escaped in a line, whole pairs included. Parts of a line that are parsed late would lose their text
-/// to a half one.
-fn may_hold_half_a_pair(line: &[u8]) -> bool {
+/// Returns true if a line contains an escaped surrogate, complete pairs included. A lone one would fail the parsing of
+/// raw values later.
+fn has_escaped_surrogate(line: &[u8]) -> bool {
     [b"\\ud", b"\\uD"].iter().any(|escape| memchr::memmem::find(line, *escape).is_some())
 }
 
-fn told(raw: Raw<'_>) -> Told {
+fn extract(raw: Raw<'_>) -> ExtractedEntry {
     let moment = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
-    let mut told = Told { id: raw.id.unwrap_or_default(), moment, ..Told::default() };
-    told.usage = value(raw.usage);
+    let mut entry =
+        ExtractedEntry { id: raw.id.unwrap_or_default(), timestamp: moment, ..ExtractedEntry::default() };
+    entry.usage = value(raw.usage);
     match &*raw.kind {
         "message" => {
-            told.is_message = true;
-            message(&mut told, &raw.message.unwrap_or_default());
+            entry.is_message = true;
+            extract_message(&mut entry, &raw.message.unwrap_or_default());
         }
-        "model_change" => told.model = model(raw.provider, raw.model_id),
-        "compaction" | "branch_summary" => told.fact = text_of(raw.summary).map_or(Fact::Silent, Fact::Text),
-        "session_info" => told.fact = Fact::Name(text_of(raw.name).filter(|name| !name.is_empty())),
-        "custom" if text_of(raw.custom_type).as_deref() == Some("tiller.run") => {
-            told.fact = Fact::Run(value(raw.data).unwrap_or_default());
+        "model_change" => entry.model = model(raw.provider, raw.model_id),
+        "compaction" | "branch_summary" => {
+            entry.fact = text_value(raw.summary).map_or(EntryFact::None, EntryFact::Text)
+        }
+        "session_info" => entry.fact = EntryFact::Name(text_value(raw.name).filter(|name| !name.is_empty())),
+        "custom" if text_value(raw.custom_type).as_deref() == Some("tiller.run") => {
+            entry.fact = EntryFact::Run(value(raw.data).unwrap_or_default());
         }
         _ => {}
     }
-    told
+    entry
 }
 
-fn message(told: &mut Told, message: &RawMessage<'_>) {
+fn extract_message(entry: &mut ExtractedEntry, message: &RawMessage<'_>) {
     match &*message.role {
-        "user" => told.fact = Fact::Prompt(prompt(message)),
+        "user" => entry.fact = EntryFact::Prompt(prompt(message)),
         "assistant" => {
-            told.fact = Fact::Text(content(message.content));
-            told.model = model(message.provider, message.model);
-            told.usage = value(message.usage);
+            entry.fact = EntryFact::Text(content(message.content));
+            entry.model = model(message.provider, message.model);
+            entry.usage = value(message.usage);
         }
-        "bashExecution" => told.fact = text_of(message.command).map_or(Fact::Silent, Fact::Text),
+        "bashExecution" => entry.fact = text_value(message.command).map_or(EntryFact::None, EntryFact::Text),
         _ => {}
     }
 }
 
-/// What the user said: what was typed, and what a template made of it.
+/// The text of a user message: the typed text, and its expansion by a template.
 fn prompt(message: &RawMessage<'_>) -> String {
-    let said = content(message.content);
-    match text_of(message.tiller_typed) {
-        Some(typed) => format!("{typed}\n{said}"),
-        None => said,
+    let content = content(message.content);
+    match text_value(message.tiller_typed) {
+        Some(typed) => format!("{typed}\n{content}"),
+        None => content,
     }
 }
 
-/// A message's text: that of a string, or of the text blocks, joined by newlines.
+/// The text of a message's content: the string, or the text blocks joined by newlines.
 fn content(raw: Option<&RawValue>) -> String {
     let Some(raw) = raw else { return String::new() };
     if !raw.get().starts_with('[') {
-        return text_of(Some(raw)).unwrap_or_default();
+        return text_value(Some(raw)).unwrap_or_default();
     }
     let blocks: Vec<RawBlock<'_>> = serde_json::from_str(raw.get()).unwrap_or_default();
     let texts = blocks.into_iter().filter(|block| block.kind == "text");
-    texts.filter_map(|block| text_of(block.text)).collect::<Vec<_>>().join("\n")
+    texts.filter_map(|block| text_value(block.text)).collect::<Vec<_>>().join("\n")
 }
 
 fn model(provider: Option<&RawValue>, model: Option<&RawValue>) -> Option<String> {
-    let (provider, model) = (text_of(provider)?, text_of(model)?);
+    let (provider, model) = (text_value(provider)?, text_value(model)?);
     (!model.is_empty()).then(|| format!("{provider}/{model}"))
 }
 
-fn text_of(raw: Option<&RawValue>) -> Option<String> {
+fn text_value(raw: Option<&RawValue>) -> Option<String> {
     value(raw)
 }
 
-/// The value, if it is one of the kind that is wanted.
+/// The value, if it has the requested type.
 fn value<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
 
-fn cut(mut text: String) -> String {
-    if text.len() > LONGEST_TEXT {
-        let end = (0..=LONGEST_TEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+fn truncate(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        let end = (0..=MAX_TEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(end);
     }
     text
@@ -242,47 +245,47 @@ fn cut(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Option<String> {
-        read(line.as_bytes()).unwrap().fact.into_words()
+    fn search_text(line: &str) -> Option<String> {
+        extract_entry(line.as_bytes()).unwrap().fact.into_search_text()
     }
 
     #[test]
-    fn what_user_and_model_say_is_found_and_what_is_thought_or_printed_is_not() {
+    fn extract_entry_skips_thinking_and_tool_output() {
         let answer = r#"{"type":"message","id":"a","message":{"role":"assistant","provider":"p","model":"m","content":[
             {"type":"thinking","thinking":"hm"},{"type":"text","text":"yes"},{"type":"toolCall","id":"c","name":"bash","arguments":{}},
             {"type":"text","text":"done"}],"usage":{"input":3,"cost":{"total":0.5}}}}"#;
-        let told = read(answer.as_bytes()).unwrap();
-        assert_eq!((told.model.as_deref(), told.is_message), (Some("p/m"), true));
-        assert_eq!(told.usage.unwrap().cost.total, tiller_core::unit::Usd(0.5));
-        assert_eq!(told.fact, Fact::Text("yes\ndone".into()));
+        let entry = extract_entry(answer.as_bytes()).unwrap();
+        assert_eq!((entry.model.as_deref(), entry.is_message), (Some("p/m"), true));
+        assert_eq!(entry.usage.unwrap().cost.total, tiller_core::unit::Usd(0.5));
+        assert_eq!(entry.fact, EntryFact::Text("yes\ndone".into()));
         let result = r#"{"type":"message","message":{"role":"toolResult","content":[{"type":"text","text":"secret"}]}}"#;
-        assert_eq!(words(result), None);
+        assert_eq!(search_text(result), None);
         let bash = r#"{"type":"message","message":{"role":"bashExecution","command":"make","output":"no","excludeFromContext":true}}"#;
-        assert_eq!(words(bash).as_deref(), Some("make"));
+        assert_eq!(search_text(bash).as_deref(), Some("make"));
         let name = r#"{"type":"session_info","id":"b","name":"parser"}"#;
-        assert_eq!(words(name).as_deref(), Some("parser"));
+        assert_eq!(search_text(name).as_deref(), Some("parser"));
     }
 
     #[test]
-    fn half_a_surrogate_pair_costs_a_character_and_not_the_text() {
+    fn extract_entry_lone_surrogate_is_replaced() {
         let name = r#"{"type":"session_info","id":"b","name":"fix \ud83d the parser"}"#;
-        assert_eq!(words(name).as_deref(), Some("fix \u{fffd} the parser"));
+        assert_eq!(search_text(name).as_deref(), Some("fix \u{fffd} the parser"));
         let pair = r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"\uD83D\uDE00 \udc00"}]}}"#;
-        assert_eq!(words(pair).as_deref(), Some("\u{1f600} \u{fffd}"));
+        assert_eq!(search_text(pair).as_deref(), Some("\u{1f600} \u{fffd}"));
     }
 
     #[test]
-    fn a_line_with_odd_parts_is_an_entry_all_the_same() {
-        assert!(read(br#"{"type":"message","id":"a","message":7}"#).unwrap().is_message);
-        assert_eq!(read(b"{\"type\":\"session_info\",\"name\":\"caf\xe9\"}").unwrap().fact, {
-            Fact::Name(Some("caf\u{fffd}".into()))
+    fn extract_entry_wrong_types_are_ignored() {
+        assert!(extract_entry(br#"{"type":"message","id":"a","message":7}"#).unwrap().is_message);
+        assert_eq!(extract_entry(b"{\"type\":\"session_info\",\"name\":\"caf\xe9\"}").unwrap().fact, {
+            EntryFact::Name(Some("caf\u{fffd}".into()))
         });
-        let odd_time = r#"{"type":"session_info","timestamp":7,"name":"x"}"#;
-        assert_eq!(words(odd_time).as_deref(), Some("x"));
-        let odd_run = r#"{"type":"custom","customType":"tiller.run","data":{"cwd":7,"remote":"here"}}"#;
-        let expected = Run { cwd: None, remote: Some("here".into()) };
-        assert_eq!(read(odd_run.as_bytes()).unwrap().fact, Fact::Run(expected));
-        assert_eq!(read(b"{\"id\":\"a\"}"), None);
-        assert_eq!(read(b"not json"), None);
+        let bad_time = r#"{"type":"session_info","timestamp":7,"name":"x"}"#;
+        assert_eq!(search_text(bad_time).as_deref(), Some("x"));
+        let bad_run = r#"{"type":"custom","customType":"tiller.run","data":{"cwd":7,"remote":"here"}}"#;
+        let expected = RunInfo { cwd: None, remote: Some("here".into()) };
+        assert_eq!(extract_entry(bad_run.as_bytes()).unwrap().fact, EntryFact::Run(expected));
+        assert_eq!(extract_entry(b"{\"id\":\"a\"}"), None);
+        assert_eq!(extract_entry(b"not json"), None);
     }
 }

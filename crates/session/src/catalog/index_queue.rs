@@ -1,69 +1,69 @@
-//! Reading many logs, the newest first, some at a time.
+//! Scanning of many logs in batches, the newest first.
 
 use std::path::PathBuf;
 use std::thread;
 
-use super::log_record::{self, LogRecord, Look};
-use super::scan::{File, Stamp};
-use super::{Catalog, Standing, grown};
+use super::log_record::{self, LogRecord, LogScan};
+use super::scan::{FileStamp, LogFile};
+use super::{Catalog, RecordState, if_appended_only};
 use crate::error::SessionError;
 use crate::manager::SessionScope;
 
-/// Logs that are read side by side, and kept in one transaction.
+/// Maximum logs per batch: scanned in parallel and stored in one transaction.
 const BATCH: usize = 16;
 
-/// Bytes after which a batch is full.
+/// Bytes that fill a batch.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Most threads that read logs; more would only wait for the disk.
-const READERS: usize = 4;
+/// Maximum threads that read logs; more would only wait for the disk.
+const MAX_READERS: usize = 4;
 
-/// Logs that a catalog has still to read.
+/// Logs without an up-to-date record.
 #[derive(Debug, Default)]
 pub struct IndexQueue {
     /// The newest last.
-    todo: Vec<File>,
+    pending: Vec<LogFile>,
     files: usize,
     bytes: u64,
 }
 
-/// How far the reading of logs is.
+/// Progress of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexProgress {
-    /// Logs that are known.
+    /// Number of scanned logs.
     pub done: usize,
-    /// Logs there are.
+    /// Number of all logs.
     pub files: usize,
-    /// Bytes of the logs that are known.
+    /// Bytes of the scanned logs.
     pub bytes_done: u64,
-    /// Bytes of all.
+    /// Bytes of all logs.
     pub bytes: u64,
 }
 
 impl IndexQueue {
-    /// How far it is.
+    /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> IndexProgress {
-        let left: u64 = self.todo.iter().map(|file| file.stamp.size).sum();
+        let left: u64 = self.pending.iter().map(|file| file.stamp.size).sum();
         IndexProgress {
-            done: self.files - self.todo.len(),
+            done: self.files - self.pending.len(),
             files: self.files,
             bytes_done: self.bytes.saturating_sub(left),
             bytes: self.bytes,
         }
     }
 
-    /// Whether all is read.
+    /// Returns true if no log is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.todo.is_empty()
+        self.pending.is_empty()
     }
 
-    /// The next logs to read, the newest of them.
-    fn take(&mut self) -> Vec<File> {
+    /// Removes the next batch, the newest logs.
+    fn next_batch(&mut self) -> Vec<LogFile> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
-            let Some(file) = self.todo.pop() else { break };
+            let Some(file) = self.pending.pop() else { break };
             bytes += file.stamp.size;
             batch.push(file);
         }
@@ -72,25 +72,25 @@ impl IndexQueue {
 }
 
 impl Catalog {
-    /// The logs that have still to be read before a search finds everything.
+    /// The logs to scan before a search covers everything.
     ///
     /// # Errors
     /// When a folder is there and can't be read.
     pub fn backlog(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
-        let survey = self.survey()?;
-        let mut backlog = IndexQueue::default();
-        for file in survey.files.iter().rev() {
-            let wanted = match survey.standing(file) {
-                Standing::Fresh(known) => {
+        let scan = self.scan()?;
+        let mut queue = IndexQueue::default();
+        for file in scan.files.iter().rev() {
+            let is_stale = match scan.record_state(file) {
+                RecordState::Fresh(known) => {
                     if scope == SessionScope::ThisDirectory && known.cwd != self.cwd {
                         continue;
                     }
                     false
                 }
-                Standing::Stale => true,
-                Standing::Unknown if scope == SessionScope::Everywhere => true,
-                Standing::Unknown => {
-                    if !self.may_be_here(file)
+                RecordState::Stale => true,
+                RecordState::Unknown if scope == SessionScope::Everywhere => true,
+                RecordState::Unknown => {
+                    if !self.may_belong_here(file)
                         || log_record::header_cwd(&file.path).as_ref() != Some(&self.cwd)
                     {
                         continue;
@@ -98,74 +98,74 @@ impl Catalog {
                     true
                 }
             };
-            backlog.files += 1;
-            backlog.bytes += file.stamp.size;
-            if wanted {
-                backlog.todo.push(file.clone());
+            queue.files += 1;
+            queue.bytes += file.stamp.size;
+            if is_stale {
+                queue.pending.push(file.clone());
             }
         }
-        Ok(backlog)
+        Ok(queue)
     }
 
-    /// Reads some of the logs of a backlog, the newest first, and keeps what they say.
+    /// Scans the next batch of a queue, the newest logs first, and stores the results.
     ///
     /// # Errors
-    /// When it can't be kept anywhere.
-    pub fn work(&mut self, backlog: &mut IndexQueue) -> Result<(), SessionError> {
-        let mut todo = Vec::new();
-        for file in backlog.take() {
-            let before = self.ask(|database| database.digest(&file.path))?;
-            let before = before.and_then(|before| grown(&file, before));
-            todo.push((file, before));
+    /// When the results can't be stored.
+    pub fn work(&mut self, queue: &mut IndexQueue) -> Result<(), SessionError> {
+        let mut files = Vec::new();
+        for file in queue.next_batch() {
+            let before = self.with_database(|database| database.record(&file.path))?;
+            let before = before.and_then(|before| if_appended_only(&file, before));
+            files.push((file, before));
         }
-        let looks = side_by_side(todo);
-        self.ask(|database| database.store_patiently(&looks))
+        let scans = scan_in_parallel(files);
+        self.with_database(|database| database.store_with_long_timeout(&scans))
     }
 
-    /// Reads all logs that aren't known yet; `told` hears how far it is.
+    /// Scans all logs without an up-to-date record; `on_progress` is called between batches.
     ///
     /// # Errors
     /// As [`Catalog::backlog`] and [`Catalog::work`].
     pub fn refresh(
         &mut self,
         scope: SessionScope,
-        mut told: impl FnMut(IndexProgress),
+        mut on_progress: impl FnMut(IndexProgress),
     ) -> Result<(), SessionError> {
-        let mut backlog = self.backlog(scope)?;
-        while !backlog.is_empty() {
-            told(backlog.progress());
+        let mut queue = self.backlog(scope)?;
+        while !queue.is_empty() {
+            on_progress(queue.progress());
             let restarts = self.restarts;
-            self.work(&mut backlog)?;
+            self.work(&mut queue)?;
             if self.restarts != restarts {
-                // What was known before is not known any more.
-                backlog = self.backlog(scope)?;
+                // The database was recreated empty.
+                queue = self.backlog(scope)?;
             }
         }
-        told(backlog.progress());
+        on_progress(queue.progress());
         Ok(())
     }
 }
 
-/// Looks into logs on several threads; one that can't be read is left out.
-fn side_by_side(todo: Vec<(File, Option<LogRecord>)>) -> Vec<(PathBuf, Stamp, u64, Look)> {
-    let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
-    let share = todo.len().div_ceil(readers).max(1);
-    let mut todo = todo.into_iter();
-    let shares = std::iter::from_fn(|| {
-        let share: Vec<_> = todo.by_ref().take(share).collect();
-        (!share.is_empty()).then_some(share)
+/// Scans logs on several threads; unreadable ones are left out.
+fn scan_in_parallel(files: Vec<(LogFile, Option<LogRecord>)>) -> Vec<(PathBuf, FileStamp, u64, LogScan)> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_READERS);
+    let chunk = files.len().div_ceil(threads).max(1);
+    let mut files = files.into_iter();
+    let chunks = std::iter::from_fn(|| {
+        let chunk: Vec<_> = files.by_ref().take(chunk).collect();
+        (!chunk.is_empty()).then_some(chunk)
     });
     thread::scope(|scope| {
-        let tasks: Vec<_> = shares
-            .map(|share| scope.spawn(|| share.into_iter().filter_map(look).collect::<Vec<_>>()))
+        let tasks: Vec<_> = chunks
+            .map(|chunk| scope.spawn(|| chunk.into_iter().filter_map(scan_file).collect::<Vec<_>>()))
             .collect();
         tasks.into_iter().flat_map(|task| task.join().unwrap_or_default()).collect()
     })
 }
 
-fn look((file, before): (File, Option<LogRecord>)) -> Option<(PathBuf, Stamp, u64, Look)> {
-    let from = before.as_ref().map_or(0, |digest| digest.extent.upto);
-    match log_record::look(&file.path, before) {
+fn scan_file((file, before): (LogFile, Option<LogRecord>)) -> Option<(PathBuf, FileStamp, u64, LogScan)> {
+    let from = before.as_ref().map_or(0, |record| record.progress.upto);
+    match log_record::scan_log(&file.path, before) {
         Ok(look) => Some((file.path, file.stamp, from, look)),
         Err(error) => {
             tracing::warn!(path = %file.path.display(), %error, "the session can't be read");

@@ -1,4 +1,4 @@
-//! What a catalog keeps of a log, gathered by reading its lines from where the last look ended.
+//! The catalog's record of a log, updated by reading lines from where the last scan ended.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -10,109 +10,110 @@ use tiller_core::skill_message::typed_skill;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_files as files;
 
-use super::extract::{self, Fact, Told};
+use super::extract::{self, EntryFact, ExtractedEntry};
 use crate::entry::Header;
 use crate::manager::fnv1a;
 
-/// Longest line that is looked into, in bytes; a longer one counts as read and says nothing.
-const LONGEST_LINE: usize = 64 << 20;
+/// Maximum length of a parsed line, in bytes; a longer one is skipped.
+const MAX_LINE: usize = 64 << 20;
 
-/// How many of the first and of the last bytes read are compared, to see whether a log only grew.
-const COMPARED: u64 = 4 << 10;
+/// Number of the first and of the last scanned bytes that are compared, to check that a log only grew.
+const COMPARED_BYTES: u64 = 4 << 10;
 
-/// How much of the first prompt is kept, in characters: more than any list shows.
-const LONGEST_PROMPT: usize = 1_000;
+/// Stored length of the first prompt, in characters: more than any list shows.
+const MAX_PROMPT_CHARS: usize = 1_000;
 
-/// What is known of a log up to some byte.
+/// The record of a log up to some byte.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LogRecord {
-    /// How far the log is read.
+    /// The scanned part of the log.
     #[serde(flatten)]
-    pub(super) extent: Extent,
-    /// Why the file is no session; the rest is empty then.
+    pub(super) progress: ReadProgress,
+    /// Why the file is not a session; the other fields are empty then.
     pub(super) problem: Option<String>,
     pub(super) id: String,
-    /// The directory that the header names.
+    /// The directory in the header.
     header_cwd: String,
-    /// The directory that it was last worked in.
+    /// The directory it was last used in.
     pub(super) cwd: String,
     pub(super) parent_session: Option<String>,
     pub(super) name: Option<String>,
     pub(super) first_prompt: Option<String>,
     #[serde(flatten)]
-    pub(super) sums: Sums,
+    pub(super) totals: LogTotals,
     pub(super) last_activity: UnixMs,
     pub(super) model: Option<String>,
     pub(super) remote: Option<String>,
 }
 
-/// How far a log is read, and what it is known again by.
+/// The scanned part of a log, with hashes to recognize it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Extent {
-    /// Bytes that are read.
+pub(super) struct ReadProgress {
+    /// Number of scanned bytes.
     pub(super) upto: u64,
-    /// Hash of the last bytes read: what stands there later says whether the log only grew.
+    /// Hash of the last scanned bytes, to check later that the log only grew.
     tail: u64,
     /// Hash of the first bytes.
     head: u64,
 }
 
-/// What is added up over a log's entries.
+/// Totals over a log's entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sums {
+pub(super) struct LogTotals {
     pub(super) entries: usize,
     pub(super) messages: usize,
     pub(super) tokens: Tokens,
     pub(super) cost: Usd,
 }
 
-/// Something that was said, and where its line stands.
+/// The searchable text of an entry, and its line's position.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct SearchText {
     pub(super) entry: String,
-    /// Which entry of the file it is, from 0.
+    /// Position of the entry, from 0.
     pub(super) position: usize,
     pub(super) offset: u64,
     pub(super) length: usize,
-    pub(super) moment: UnixMs,
-    pub(super) words: String,
+    pub(super) timestamp: UnixMs,
+    pub(super) text: String,
 }
 
-/// What one look at a log found.
+/// The result of one scan of a log.
 #[derive(Debug, Default)]
-pub(super) struct Look {
-    pub(super) digest: LogRecord,
-    /// What was said in the part that was read.
-    pub(super) said: Vec<Said>,
-    /// Whether that part is all of the file: it is new, or something else than before.
-    pub(super) anew: bool,
+pub(super) struct LogScan {
+    pub(super) record: LogRecord,
+    /// Searchable texts of the scanned part.
+    pub(super) texts: Vec<SearchText>,
+    /// True if the scan started at the first byte: the file is new or was rewritten.
+    pub(super) is_from_start: bool,
 }
 
-/// Reads a log on from where `before` ended, or all of it where it did more than grow.
-pub(super) fn look(path: &Path, before: Option<LogRecord>) -> io::Result<Look> {
+/// Scans a log from where `known` ended, or from the start if it did more than grow.
+pub(super) fn scan_log(path: &Path, known: Option<LogRecord>) -> io::Result<LogScan> {
     let mut file = files::open(path)?;
-    let known = match before {
-        Some(before) if before.problem.is_none() && before.is_beginning_of(&mut file)? => Some(before),
+    let known = match known {
+        Some(known) if known.problem.is_none() && known.is_beginning_of(&mut file)? => Some(known),
         _ => None,
     };
-    let mut look = Look { anew: known.is_none(), digest: known.unwrap_or_default(), said: Vec::new() };
-    file.seek(SeekFrom::Start(look.digest.extent.upto))?;
+    let mut scan =
+        LogScan { is_from_start: known.is_none(), record: known.unwrap_or_default(), texts: Vec::new() };
+    file.seek(SeekFrom::Start(scan.record.progress.upto))?;
     let mut reader = BufReader::with_capacity(1 << 20, &mut file);
     let mut line = Vec::new();
     loop {
         let (count, closed) = next_line(&mut reader, &mut line)?;
-        // A last line that isn't closed may still be being written; it counts once it is whole.
-        if count == 0 || !look.take(&line, count, closed) {
+        // An unclosed last line may still be being written; it counts once it is complete.
+        if count == 0 || !scan.read_line(&line, count, closed) {
             break;
         }
     }
-    (look.digest.extent.head, look.digest.extent.tail) = ends(&mut file, look.digest.extent.upto)?;
-    Ok(look)
+    (scan.record.progress.head, scan.record.progress.tail) = hash_ends(&mut file, scan.record.progress.upto)?;
+    Ok(scan)
 }
 
 /// Hashes of the first bytes, and of those before `upto`.
-fn ends(file: &mut File, upto: u64) -> io::Result<(u64, u64)> {
-    let count = upto.min(COMPARED);
+fn hash_ends(file: &mut File, upto: u64) -> io::Result<(u64, u64)> {
+    let count = upto.min(COMPARED_BYTES);
     Ok((hash(file, 0, count)?, hash(file, upto - count, count)?))
 }
 
@@ -123,14 +124,14 @@ fn hash(file: &mut File, from: u64, count: u64) -> io::Result<u64> {
     Ok(fnv1a(&bytes))
 }
 
-/// The directory that a log's header names.
+/// The directory in a log's header.
 pub(super) fn header_cwd(path: &Path) -> Option<String> {
     let mut line = Vec::new();
     next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
     header(&line).ok().map(|header| header.cwd)
 }
 
-/// The id that a log's header names.
+/// The id in a log's header.
 pub(super) fn header_id(path: &Path) -> Option<String> {
     let mut line = Vec::new();
     next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
@@ -141,8 +142,8 @@ fn header(line: &[u8]) -> serde_json::Result<Header> {
     Header::parse(line)
 }
 
-/// Reads a line without its newline, and says how many bytes it took and whether the newline was there. Of a line that is too
-/// long nothing is kept.
+/// Reads a line without its newline; returns the bytes consumed, and true if there was a newline. A line that is too
+/// long comes out empty.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, bool)> {
     line.clear();
     let (mut count, mut is_too_long) = (0, false);
@@ -153,7 +154,7 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, 
         };
         let end = memchr::memchr(b'\n', buffer);
         let part = &buffer[..end.unwrap_or(buffer.len())];
-        is_too_long |= line.len() + part.len() > LONGEST_LINE;
+        is_too_long |= line.len() + part.len() > MAX_LINE;
         if is_too_long {
             line.clear();
         } else {
@@ -169,14 +170,14 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, 
 }
 
 impl LogRecord {
-    /// Whether what was read before still stands at the beginning of the file.
+    /// Returns true if the scanned bytes are still at the start of the file.
     fn is_beginning_of(&self, file: &mut File) -> io::Result<bool> {
-        let Extent { upto, tail, head } = self.extent;
+        let ReadProgress { upto, tail, head } = self.progress;
         let is_there = upto > 0 && file.metadata()?.len() >= upto;
-        Ok(is_there && ends(file, upto)? == (head, tail))
+        Ok(is_there && hash_ends(file, upto)? == (head, tail))
     }
 
-    fn begin(&mut self, line: &[u8]) {
+    fn read_header(&mut self, line: &[u8]) {
         match header(line) {
             Ok(header) => {
                 self.id = header.id.as_str().to_owned();
@@ -186,60 +187,62 @@ impl LogRecord {
                 self.last_activity = UnixMs::from_iso(&header.timestamp).unwrap_or_default();
             }
             Err(_) if line.is_empty() => self.problem = Some("the file is empty".to_owned()),
-            Err(error) => self.problem = Some(format!("not the header of a session ({error})")),
+            Err(error) => self.problem = Some(format!("not a session header ({error})")),
         }
     }
 
-    /// Counts an entry in, and keeps what a list shows of it.
-    fn count(&mut self, told: &Told) {
-        self.sums.entries += 1;
-        self.sums.messages += usize::from(told.is_message);
-        self.last_activity = told.moment.unwrap_or(self.last_activity);
-        if let Some(usage) = &told.usage {
-            self.spend(usage);
+    /// Adds an entry to the totals and the fields for lists.
+    fn add_entry(&mut self, entry: &ExtractedEntry) {
+        self.totals.entries += 1;
+        self.totals.messages += usize::from(entry.is_message);
+        self.last_activity = entry.timestamp.unwrap_or(self.last_activity);
+        if let Some(usage) = &entry.usage {
+            self.add_usage(usage);
         }
-        if told.model.is_some() {
-            self.model.clone_from(&told.model);
+        if entry.model.is_some() {
+            self.model.clone_from(&entry.model);
         }
-        match &told.fact {
-            Fact::Prompt(text) if self.first_prompt.is_none() && !text.trim().is_empty() => {
+        match &entry.fact {
+            EntryFact::Prompt(text) if self.first_prompt.is_none() && !text.trim().is_empty() => {
                 let typed = typed_skill(text);
                 let text = typed.as_deref().unwrap_or(text);
-                self.first_prompt = Some(text.chars().take(LONGEST_PROMPT).collect());
+                self.first_prompt = Some(text.chars().take(MAX_PROMPT_CHARS).collect());
             }
-            Fact::Name(name) => self.name.clone_from(name),
-            Fact::Run(run) => {
+            EntryFact::Name(name) => self.name.clone_from(name),
+            EntryFact::Run(run) => {
                 self.cwd = run.cwd.clone().unwrap_or_else(|| self.header_cwd.clone());
                 self.remote = run.remote.clone().or_else(|| self.remote.take());
             }
-            Fact::Prompt(_) | Fact::Text(_) | Fact::Silent => {}
+            EntryFact::Prompt(_) | EntryFact::Text(_) | EntryFact::None => {}
         }
     }
 
-    fn spend(&mut self, usage: &Usage) {
-        self.sums.tokens += usage.total();
-        self.sums.cost += usage.cost.total;
+    fn add_usage(&mut self, usage: &Usage) {
+        self.totals.tokens += usage.total();
+        self.totals.cost += usage.cost.total;
     }
 }
 
-impl Look {
-    /// Takes the next line; false when nothing after it is worth reading now.
-    fn take(&mut self, line: &[u8], count: u64, closed: bool) -> bool {
-        let offset = self.digest.extent.upto;
+impl LogScan {
+    /// Adds the next line; returns false to stop the scan.
+    fn read_line(&mut self, line: &[u8], count: u64, closed: bool) -> bool {
+        let offset = self.record.progress.upto;
         if offset == 0 {
-            self.digest.begin(line);
-        } else if let Some(told) = extract::read(line).or_else(|| closed.then(|| extract::read_head(line))?) {
-            let (position, moment) = (self.digest.sums.entries, told.moment.unwrap_or_default());
-            self.digest.count(&told);
-            let (entry, length) = (told.id, line.len());
-            if let Some(words) = told.fact.into_words() {
-                self.said.push(Said { entry, position, offset, length, moment, words });
+            self.record.read_header(line);
+        } else if let Some(entry) =
+            extract::extract_entry(line).or_else(|| closed.then(|| extract::extract_head(line))?)
+        {
+            let (position, timestamp) = (self.record.totals.entries, entry.timestamp.unwrap_or_default());
+            self.record.add_entry(&entry);
+            let (id, length) = (entry.id, line.len());
+            if let Some(text) = entry.fact.into_search_text() {
+                self.texts.push(SearchText { entry: id, position, offset, length, timestamp, text });
             }
         } else if !closed {
             return false;
         }
-        self.digest.extent.upto += count;
-        self.digest.problem.is_none()
+        self.record.progress.upto += count;
+        self.record.problem.is_none()
     }
 }
 
@@ -257,8 +260,8 @@ mod tests {
         format!(r#"{{"type":"message","id":"{text}","message":{{"role":"user","content":"{text}"}}}}"#)
     }
 
-    fn said(look: &Look) -> Vec<(&str, usize)> {
-        look.said.iter().map(|said| (said.words.as_str(), said.position)).collect()
+    fn texts(scan: &LogScan) -> Vec<(&str, usize)> {
+        scan.texts.iter().map(|text| (text.text.as_str(), text.position)).collect()
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {
@@ -268,91 +271,91 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_grew_is_read_on_from_where_it_was() {
+    fn scan_log_appended_lines_are_read_alone() {
         let mut file = file(&format!("{HEADER}\n{}\n", prompt("one")));
-        let first = look(file.path(), None).unwrap();
-        assert_eq!((said(&first), first.anew), (vec![("one", 0)], true));
+        let first = scan_log(file.path(), None).unwrap();
+        assert_eq!((texts(&first), first.is_from_start), (vec![("one", 0)], true));
         write!(file, "{}\n{}", prompt("two"), &prompt("torn")[..30]).unwrap();
-        let second = look(file.path(), Some(first.digest)).unwrap();
-        assert_eq!((said(&second), second.anew), (vec![("two", 1)], false));
-        assert_eq!((second.digest.sums.entries, second.digest.first_prompt.as_deref()), (2, Some("one")));
+        let second = scan_log(file.path(), Some(first.record)).unwrap();
+        assert_eq!((texts(&second), second.is_from_start), (vec![("two", 1)], false));
+        assert_eq!((second.record.totals.entries, second.record.first_prompt.as_deref()), (2, Some("one")));
         writeln!(file, "{}", &prompt("torn")[30..]).unwrap();
-        let third = look(file.path(), Some(second.digest)).unwrap();
-        assert_eq!((said(&third), third.anew), (vec![("torn", 2)], false));
-        let line = &fs::read(file.path()).unwrap()[usize::try_from(third.said[0].offset).unwrap()..];
-        assert_eq!(&line[..third.said[0].length], prompt("torn").as_bytes());
+        let third = scan_log(file.path(), Some(second.record)).unwrap();
+        assert_eq!((texts(&third), third.is_from_start), (vec![("torn", 2)], false));
+        let line = &fs::read(file.path()).unwrap()[usize::try_from(third.texts[0].offset).unwrap()..];
+        assert_eq!(&line[..third.texts[0].length], prompt("torn").as_bytes());
     }
 
     #[test]
-    fn a_last_line_without_its_newline_counts_once() {
+    fn scan_log_unclosed_last_line_counts_once() {
         let mut file = file(&format!("{HEADER}\n{}", prompt("one")));
-        let first = look(file.path(), None).unwrap();
-        assert_eq!(first.digest.sums.entries, 1);
+        let first = scan_log(file.path(), None).unwrap();
+        assert_eq!(first.record.totals.entries, 1);
         write!(file, "\n{}\n", prompt("two")).unwrap();
-        let second = look(file.path(), Some(first.digest)).unwrap();
-        assert_eq!((said(&second), second.anew), (vec![("two", 1)], false));
+        let second = scan_log(file.path(), Some(first.record)).unwrap();
+        assert_eq!((texts(&second), second.is_from_start), (vec![("two", 1)], false));
     }
 
     #[test]
-    fn a_log_that_was_rewritten_is_read_anew() {
+    fn scan_log_rewritten_file_is_read_from_start() {
         let file = file(&format!("{HEADER}\n{}\n", prompt("one")));
-        let first = look(file.path(), None).unwrap();
+        let first = scan_log(file.path(), None).unwrap();
         fs::write(file.path(), format!("{HEADER}\n{}\n{}\n", prompt("uno"), prompt("dos"))).unwrap();
-        let second = look(file.path(), Some(first.digest)).unwrap();
-        assert_eq!((said(&second), second.anew), (vec![("uno", 0), ("dos", 1)], true));
+        let second = scan_log(file.path(), Some(first.record)).unwrap();
+        assert_eq!((texts(&second), second.is_from_start), (vec![("uno", 0), ("dos", 1)], true));
     }
 
     #[test]
-    fn a_log_whose_beginning_was_rewritten_is_read_anew_though_it_grew() {
+    fn scan_log_rewritten_start_is_read_from_start() {
         let more = prompt(&"x".repeat(9_000));
         let file = file(&format!("{HEADER}\n{}\n{more}\n", prompt("one")));
-        let first = look(file.path(), None).unwrap();
+        let first = scan_log(file.path(), None).unwrap();
         let (uno, dos) = (prompt("uno"), prompt("dos"));
         fs::write(file.path(), format!("{HEADER}\n{uno}\n{more}\n{dos}\n")).unwrap();
-        let second = look(file.path(), Some(first.digest)).unwrap();
-        assert_eq!((second.anew, second.digest.first_prompt.as_deref()), (true, Some("uno")));
+        let second = scan_log(file.path(), Some(first.record)).unwrap();
+        assert_eq!((second.is_from_start, second.record.first_prompt.as_deref()), (true, Some("uno")));
     }
 
     #[test]
-    fn a_prompt_that_a_template_made_begins_with_what_was_typed() {
-        let made = r#"{"type":"message","id":"x","message":{"role":"user","content":"Ask me.","tillerTyped":"/ask me"}}"#;
-        let look = look(file(&format!("{HEADER}\n{made}\n")).path(), None).unwrap();
-        assert_eq!(look.digest.first_prompt.as_deref(), Some("/ask me\nAsk me."));
+    fn record_template_prompt_begins_with_typed_text() {
+        let expanded = r#"{"type":"message","id":"x","message":{"role":"user","content":"Ask me.","tillerTyped":"/ask me"}}"#;
+        let scan = scan_log(file(&format!("{HEADER}\n{expanded}\n")).path(), None).unwrap();
+        assert_eq!(scan.record.first_prompt.as_deref(), Some("/ask me\nAsk me."));
     }
 
     #[test]
-    fn a_prompt_without_readable_text_is_not_the_first_one() {
+    fn record_prompt_without_text_is_not_first() {
         let picture = r#"{"type":"message","message":{"role":"user","content":[{"type":"image"}]}}"#;
         let file = file(&format!("{HEADER}\n{picture}\n{}\n{}\n", prompt(" "), prompt("what is this?")));
-        let digest = look(file.path(), None).unwrap().digest;
-        assert_eq!((digest.first_prompt.as_deref(), digest.sums.entries), (Some("what is this?"), 3));
+        let record = scan_log(file.path(), None).unwrap().record;
+        assert_eq!((record.first_prompt.as_deref(), record.totals.entries), (Some("what is this?"), 3));
     }
 
     #[test]
-    fn a_prompt_that_became_a_skill_is_called_what_was_typed() {
+    fn record_skill_prompt_shows_typed_text() {
         let text =
             tiller_core::skill_message::skill_message("tidy", "/s/tidy/SKILL.md", "Body.", "the parser");
         let line = serde_json::json!({"type": "message", "message": {"role": "user", "content": text}});
-        let digest = look(file(&format!("{HEADER}\n{line}\n")).path(), None).unwrap().digest;
-        assert_eq!(digest.first_prompt.as_deref(), Some("/skill:tidy the parser"));
+        let record = scan_log(file(&format!("{HEADER}\n{line}\n")).path(), None).unwrap().record;
+        assert_eq!(record.first_prompt.as_deref(), Some("/skill:tidy the parser"));
     }
 
     #[test]
-    fn the_last_run_says_where_a_session_is_at_home() {
+    fn record_cwd_is_that_of_last_run() {
         let run = |data: &str| format!(r#"{{"type":"custom","customType":"tiller.run","data":{data}}}"#);
         let moved = run(r#"{"mode":"tui","cwd":"/b","remote":"git@host:me/x.git"}"#);
         let mut file = file(&format!("{HEADER}\n{moved}\n"));
-        let first = look(file.path(), None).unwrap().digest;
+        let first = scan_log(file.path(), None).unwrap().record;
         assert_eq!((first.cwd.as_str(), first.remote.as_deref()), ("/b", Some("git@host:me/x.git")));
         writeln!(file, "{}", run(r#"{"mode":"tui"}"#)).unwrap();
-        let back = look(file.path(), Some(first)).unwrap().digest;
+        let back = scan_log(file.path(), Some(first)).unwrap().record;
         assert_eq!((back.cwd.as_str(), back.remote.as_deref()), ("/a", Some("git@host:me/x.git")));
     }
 
     #[test]
-    fn a_file_that_is_no_session_says_why() {
+    fn scan_log_bad_header_names_the_problem() {
         let torn = file("{\"type\":\"sess\nmore\n");
-        let look = look(torn.path(), None).unwrap();
-        assert!(look.digest.problem.unwrap().starts_with("not the header of a session"));
+        let scan = scan_log(torn.path(), None).unwrap();
+        assert!(scan.record.problem.unwrap().starts_with("not a session header"));
     }
 }

@@ -1,4 +1,4 @@
-//! From what a person types to what the index is asked, and from what it finds to what is shown.
+//! Full-text search: from typed words to an FTS5 query, and from its matches to snippets.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -9,14 +9,14 @@ use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
 use super::SessionSummary;
-use super::database::{Database, Extent, Place};
+use super::database::{Database, EntryMatch, SearchFilter};
 use super::extract;
 use crate::Reader;
 
-/// Signs that stand for the marks of a match; texts lose theirs before.
-const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
+/// Control characters around a match in a snippet; they are removed from texts before.
+const MATCH_MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
-/// An entry that says what was looked for.
+/// An entry that matches a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
@@ -26,7 +26,7 @@ pub struct SearchHit {
     pub entry: EntryId,
     /// When it was written.
     pub timestamp: UnixMs,
-    /// What it says around the words that were found.
+    /// The text around the matched words.
     pub snippet: Vec<Snippet>,
 }
 
@@ -35,78 +35,78 @@ pub struct SearchHit {
 pub struct Snippet {
     /// The text.
     pub text: String,
-    /// Whether it is what was looked for.
+    /// True for a matched word.
     pub matched: bool,
 }
 
-/// The words as the index wants them; `None` when there is nothing to look for.
+/// Builds an FTS5 query; `None` if there is no word to search for.
 ///
-/// Each is quoted, so that nothing a person types is an operator. The last may go on, unless a space ends it.
-pub(super) fn expression(typed: &str) -> Option<String> {
-    let words = typed.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
-    let quoted: Vec<String> = words.map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
-    if quoted.is_empty() {
+/// Each word is quoted, so that no input is an operator. The last one matches as a prefix, unless a space follows it.
+pub(super) fn fts_query(input: &str) -> Option<String> {
+    let words = input.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    let phrases: Vec<String> = words.map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+    if phrases.is_empty() {
         return None;
     }
-    let goes_on = !typed.ends_with(char::is_whitespace);
-    Some(format!("{}{}", quoted.join(" "), if goes_on { "*" } else { "" }))
+    let is_prefix = !input.ends_with(char::is_whitespace);
+    Some(format!("{}{}", phrases.join(" "), if is_prefix { "*" } else { "" }))
 }
 
-/// The entries that say these words.
+/// Runs a query and builds the hits.
 pub(super) fn hits(
     database: &Database,
-    words: &str,
-    extent: &Extent<'_>,
+    query: &str,
+    filter: &SearchFilter<'_>,
 ) -> rusqlite::Result<Vec<SearchHit>> {
-    let places = database.places(words, extent)?;
-    // A log that changed since it was read may say something else there; then the hit is none.
-    let read: Vec<(Place, String)> = places
+    let matches = database.search(query, filter)?;
+    // A log that changed since its scan may have another text there; then the hit is dropped.
+    let read: Vec<(EntryMatch, String)> = matches
         .into_iter()
-        .filter_map(|place| text(&place).ok().flatten().map(|text| (place, text)))
+        .filter_map(|found| entry_text(&found).ok().flatten().map(|text| (found, text)))
         .collect();
     let texts: Vec<String> = read.iter().map(|(_, text)| text.clone()).collect();
     let mut snippets = vec![None; texts.len()];
-    for (at, snippet) in database.snippets(words, &texts, MARKS)? {
-        snippets[at] = Some(pieces(&snippet));
+    for (at, snippet) in database.snippets(query, &texts, MATCH_MARKS)? {
+        snippets[at] = Some(parse_snippet(&snippet));
     }
-    let shown = read.into_iter().zip(snippets).filter_map(|((place, _), snippet)| Some((place, snippet?)));
-    Ok(shown.map(|(place, snippet)| hit(place, snippet)).collect())
+    let shown = read.into_iter().zip(snippets).filter_map(|((found, _), snippet)| Some((found, snippet?)));
+    Ok(shown.map(|(found, snippet)| hit(found, snippet)).collect())
 }
 
-fn hit(place: Place, snippet: Vec<Snippet>) -> SearchHit {
-    let entry = entry_id(&place);
-    let timestamp = UnixMs(place.moment);
+fn hit(found: EntryMatch, snippet: Vec<Snippet>) -> SearchHit {
+    let entry = entry_id(&found);
+    let timestamp = UnixMs(found.timestamp);
     SearchHit {
-        session: SessionSummary::new(place.path, &place.stamp, place.digest),
+        session: SessionSummary::new(found.path, &found.stamp, found.record),
         entry,
         timestamp,
         snippet,
     }
 }
 
-/// The entry's id; the lines of version 1 have none, and get theirs when the log is opened.
-fn entry_id(place: &Place) -> EntryId {
-    if !place.entry.is_empty() {
-        return EntryId::new(&place.entry);
+/// The entry's id. Lines of version 1 have none; theirs is derived when the log is opened.
+fn entry_id(found: &EntryMatch) -> EntryId {
+    if !found.entry.is_empty() {
+        return EntryId::new(&found.entry);
     }
-    let nodes = Reader::open(&place.path).map(|reader| reader.tree().nodes().get(place.position).cloned());
+    let nodes = Reader::open(&found.path).map(|reader| reader.tree().nodes().get(found.position).cloned());
     nodes.ok().flatten().map_or_else(|| EntryId::new(""), |node| node.id)
 }
 
-/// What an entry says, read from its line.
-fn text(place: &Place) -> io::Result<Option<String>> {
-    let mut bytes = vec![0; place.length];
-    files::open(&place.path)?.read_exact_at(&mut bytes, place.start)?;
-    let words = extract::read(&bytes).and_then(|told| told.fact.into_words());
-    // On one line, and without signs that a terminal obeys.
-    Ok(words.map(|words| words.replace(char::is_control, " ")))
+/// The searchable text of an entry, read from its line.
+fn entry_text(found: &EntryMatch) -> io::Result<Option<String>> {
+    let mut bytes = vec![0; found.length];
+    files::open(&found.path)?.read_exact_at(&mut bytes, found.start)?;
+    let text = extract::extract_entry(&bytes).and_then(|extracted| extracted.fact.into_search_text());
+    // On one line, and without control characters.
+    Ok(text.map(|text| text.replace(char::is_control, " ")))
 }
 
-fn pieces(snippet: &str) -> Vec<Snippet> {
+fn parse_snippet(snippet: &str) -> Vec<Snippet> {
     let mut pieces = Vec::new();
-    for (at, part) in snippet.split(MARKS[0]).enumerate() {
+    for (at, part) in snippet.split(MATCH_MARKS[0]).enumerate() {
         let (found, rest) =
-            if at == 0 { ("", part) } else { part.split_once(MARKS[1]).unwrap_or((part, "")) };
+            if at == 0 { ("", part) } else { part.split_once(MATCH_MARKS[1]).unwrap_or((part, "")) };
         for (text, matched) in [(found, true), (rest, false)] {
             if !text.is_empty() {
                 pieces.push(Snippet { text: text.to_owned(), matched });
@@ -121,19 +121,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_never_an_operator() {
-        let asked = |typed: &str| expression(typed).unwrap_or_default();
+    fn fts_query_quotes_every_word() {
+        let asked = |input: &str| fts_query(input).unwrap_or_default();
         assert_eq!(asked("parser crlf"), r#""parser" "crlf"*"#);
         assert_eq!(asked("parser "), r#""parser""#);
         assert_eq!(asked(r#"a NOT "b AND c) OR *"#), r#""a" "NOT" """b" "AND" "c)" "OR"*"#);
-        assert_eq!(expression(" -- * \" "), None);
+        assert_eq!(fts_query(" -- * \" "), None);
     }
 
     #[test]
-    fn a_snippet_is_taken_apart_at_its_marks() {
+    fn parse_snippet_splits_at_marks() {
         let piece = |text: &str, matched| Snippet { text: text.into(), matched };
         assert_eq!(
-            pieces("…the \u{2}parser\u{3} of \u{2}it\u{3}"),
+            parse_snippet("…the \u{2}parser\u{3} of \u{2}it\u{3}"),
             [piece("…the ", false), piece("parser", true), piece(" of ", false), piece("it", true)]
         );
     }

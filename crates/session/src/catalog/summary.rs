@@ -1,4 +1,4 @@
-//! What lists tell of sessions.
+//! Session summaries and pages for lists.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use tiller_core::id::SessionId;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 use super::log_record::LogRecord;
-use super::scan::Stamp;
+use super::scan::FileStamp;
 use crate::error::SessionError;
 
-/// What a list shows of a session.
+/// Summary of a session for lists.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
@@ -18,80 +18,80 @@ pub struct SessionSummary {
     pub path: PathBuf,
     /// The session's id.
     pub id: SessionId,
-    /// The working directory it belongs to: the last one it was gone on with in.
+    /// The working directory it belongs to: the one it was last used in.
     pub cwd: String,
-    /// Its name, if it got one.
+    /// Its name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The first thing the user said, at most its first thousand characters.
+    /// The first user message, at most 1,000 characters.
     pub first_prompt: Option<String>,
-    /// How many entries it has, on all branches.
+    /// Number of entries on all branches.
     pub entries: usize,
-    /// How many of them are messages.
+    /// Number of messages among them.
     pub messages: usize,
-    /// Tokens of all branches together.
+    /// Tokens of all branches.
     pub tokens: Tokens,
-    /// What they cost.
+    /// Cost of all branches.
     pub cost: Usd,
     /// When the file was last written to.
     pub modified: UnixMs,
-    /// When the newest entry says it was made.
+    /// Timestamp of the newest entry.
     pub last_activity: UnixMs,
-    /// Who answers, as `provider/model`.
+    /// The model, as `provider/model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The repository's origin.
+    /// The `origin` URL of the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
     /// The log it was forked from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }
 
-/// What a look through the logs found.
+/// A list of sessions.
 #[derive(Debug, Default)]
 pub struct SessionList {
-    /// The sessions, the one written to last first.
+    /// The sessions, most recently written first.
     pub sessions: Vec<SessionSummary>,
-    /// Files that look like logs and can't be read as such, with the reason.
+    /// Errors of files that can't be read as logs, and of folders.
     pub unreadable: Vec<SessionError>,
-    /// Whether there are sessions after these.
+    /// True if there are more sessions after these.
     pub more: bool,
 }
 
-/// A part of a list; the default is all of it.
+/// A page of a list; the default is all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// How many of the newest to pass over.
+    /// Number of the newest sessions to skip.
     pub offset: usize,
-    /// How many to list at most.
+    /// Maximum number of sessions; `None` for all.
     pub limit: Option<usize>,
 }
 
 impl SessionSummary {
-    pub(super) fn new(path: PathBuf, stamp: &Stamp, digest: LogRecord) -> Self {
+    pub(super) fn new(path: PathBuf, stamp: &FileStamp, record: LogRecord) -> Self {
         Self {
             path,
-            id: SessionId::new(digest.id),
-            cwd: digest.cwd,
-            name: digest.name,
-            first_prompt: digest.first_prompt,
-            entries: digest.sums.entries,
-            messages: digest.sums.messages,
-            tokens: digest.sums.tokens,
-            cost: digest.sums.cost,
+            id: SessionId::new(record.id),
+            cwd: record.cwd,
+            name: record.name,
+            first_prompt: record.first_prompt,
+            entries: record.totals.entries,
+            messages: record.totals.messages,
+            tokens: record.totals.tokens,
+            cost: record.totals.cost,
             modified: stamp.modified(),
-            last_activity: digest.last_activity,
-            model: digest.model,
-            remote: digest.remote,
-            parent_session: digest.parent_session,
+            last_activity: record.last_activity,
+            model: record.model,
+            remote: record.remote,
+            parent_session: record.parent_session,
             bytes: stamp.size,
         }
     }
 
-    /// What a list calls it: its name, or what was said first.
+    /// The title for lists: the name, or else the first prompt.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.name.as_deref().or(self.first_prompt.as_deref())

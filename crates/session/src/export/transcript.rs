@@ -1,4 +1,4 @@
-//! A path as Markdown that any program shows.
+//! Markdown transcripts of paths, readable in any Markdown viewer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,15 +12,15 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use crate::entry::{Compaction, DeliveryReceipt, Entry, EntryBody, Header, MessageEntry};
 
-/// The transcript of a path, root first, under a title. Prompts and answers stand as they are, what templates and
-/// skills made of prompts is folded; what tools were given and said is fenced, so that nothing of it is taken for Markdown.
+/// The transcript of a path, root first, under a title. Prompts and answers are unchanged; template and skill
+/// expansions are folded; tool arguments and results are fenced, so that they are not interpreted as Markdown.
 #[must_use]
 pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     page.block(&format!("# {title}"));
     page.block(&format!(
-        "Session {} of {}, begun {}",
+        "Session {} of {}, started {}",
         inline(header.id.as_str()),
         inline(&header.cwd),
         header.timestamp
@@ -32,7 +32,7 @@ pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     page.text
 }
 
-/// The transcript of a part of a path, under a title one step lower.
+/// The transcript of a part of a path, under a title but without the session's details.
 #[must_use]
 pub fn part(title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
@@ -47,12 +47,12 @@ pub fn part(title: &str, path: &[Entry]) -> String {
 #[derive(Default)]
 struct Page {
     text: String,
-    /// What answers cost, by model.
-    spent: BTreeMap<String, Usage>,
+    /// Usage of answers, by model.
+    usage_by_model: BTreeMap<String, Usage>,
 }
 
 impl Page {
-    /// Adds a block, one line free above it.
+    /// Adds a block with a blank line before it.
     fn block(&mut self, block: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -67,14 +67,15 @@ impl Page {
     }
 
     fn folded(&mut self, summary: &str, text: &str) {
-        // A text that closes the fold itself would spill the rest of it.
-        let text = closed(&text.replace("</details", "&lt;/details").replace("</summary", "&lt;/summary"));
+        // A closing tag in the text would end the fold early.
+        let text =
+            close_open_fence(&text.replace("</details", "&lt;/details").replace("</summary", "&lt;/summary"));
         self.block(&format!("<details><summary>{summary}</summary>\n\n{}\n\n</details>", text.trim()));
     }
 
     fn entry(&mut self, entry: &Entry) {
         match &entry.body {
-            EntryBody::Message(said) => self.message(said, entry.timestamp),
+            EntryBody::Message(message) => self.message(message, entry.timestamp),
             EntryBody::ModelChange { provider, model_id } => {
                 self.block(&format!("*Model: {}*", inline(&format!("{provider}/{model_id}"))));
             }
@@ -85,14 +86,18 @@ impl Page {
             EntryBody::BranchSummary { summary, usage, .. } => {
                 self.block("---");
                 self.folded("Another branch was left here: summary", summary);
-                self.spend("summaries", usage.as_ref());
+                self.add_usage("summaries", usage.as_ref());
             }
             EntryBody::CustomMessage { content, display: true, custom_type } => {
-                self.block(&format!("## Added by {} · {}", inline(custom_type), moment(entry.timestamp)));
-                self.content(content, Self::spoken);
+                self.block(&format!(
+                    "## Added by {} · {}",
+                    inline(custom_type),
+                    format_time(entry.timestamp)
+                ));
+                self.content(content, Self::text_block);
             }
             EntryBody::Usage { provider, model, usage, .. } => {
-                self.spend(&format!("{provider}/{model}"), Some(usage));
+                self.add_usage(&format!("{provider}/{model}"), Some(usage));
             }
             EntryBody::CustomMessage { display: false, .. }
             | EntryBody::ContextEdit { .. }
@@ -103,20 +108,18 @@ impl Page {
         }
     }
 
-    fn message(&mut self, said: &MessageEntry, at: UnixMs) {
-        match &*said.message {
+    fn message(&mut self, entry: &MessageEntry, at: UnixMs) {
+        match &*entry.message {
             Message::User(user) => {
                 let steers = |receipt: &DeliveryReceipt| receipt.kind == QueueKind::Steer;
-                let note = if said.tiller_receipt.as_ref().is_some_and(steers) { ", steering" } else { "" };
-                self.block(&format!("## User{note} · {}", moment(at)));
+                let note = if entry.tiller_receipt.as_ref().is_some_and(steers) { ", steering" } else { "" };
+                self.block(&format!("## User{note} · {}", format_time(at)));
                 match user.short() {
                     Some(typed) => {
-                        self.block(&closed(&typed));
-                        self.content(&user.content, |page, text| {
-                            page.folded("What the model was sent", text)
-                        });
+                        self.block(&close_open_fence(&typed));
+                        self.content(&user.content, |page, text| page.folded("Sent to the model", text));
                     }
-                    None => self.content(&user.content, Self::spoken),
+                    None => self.content(&user.content, Self::text_block),
                 }
             }
             Message::Assistant(answer) => self.answer(answer, at),
@@ -129,31 +132,33 @@ impl Page {
         }
     }
 
-    fn content(&mut self, content: &Content, said: impl Fn(&mut Self, &str)) {
+    fn content(&mut self, content: &Content, add_text: impl Fn(&mut Self, &str)) {
         for block in content.to_blocks() {
             match block {
-                UserBlock::Text { text } => said(self, &text),
+                UserBlock::Text { text } => add_text(self, &text),
                 UserBlock::Image { mime_type, data } => self.image(&mime_type, &data),
                 UserBlock::Unknown => {}
             }
         }
     }
 
-    fn spoken(&mut self, text: &str) {
-        self.block(&closed(text));
+    fn text_block(&mut self, text: &str) {
+        self.block(&close_open_fence(text));
     }
 
-    /// An image is named, not shown: as text it would be as long as all the rest.
+    /// Names an image without its data, which would be longer than everything else.
     fn image(&mut self, mime_type: &str, data: &str) {
         self.block(&format!("*Image: {}, {} bytes*", inline(mime_type), data.len() / 4 * 3));
     }
 
     fn answer(&mut self, answer: &AssistantMessage, at: UnixMs) {
         let model = format!("{}/{}", answer.provider, answer.model);
-        self.block(&format!("## Assistant · {}", moment(at)));
+        self.block(&format!("## Assistant · {}", format_time(at)));
         for block in &answer.content {
             match block {
-                AssistantBlock::Text { text } if !text.trim().is_empty() => self.block(&closed(text)),
+                AssistantBlock::Text { text } if !text.trim().is_empty() => {
+                    self.block(&close_open_fence(text))
+                }
                 AssistantBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
                     self.folded("Thinking", thinking);
                 }
@@ -170,7 +175,7 @@ impl Page {
             (StopReason::Length, _) => self.block("*Cut off at the output limit.*"),
             (StopReason::Stop | StopReason::ToolUse, _) => {}
         }
-        self.spend(&model, Some(&answer.usage));
+        self.add_usage(&model, Some(&answer.usage));
     }
 
     fn call(&mut self, call: &ToolCall) {
@@ -204,7 +209,7 @@ impl Page {
 
     fn bash(&mut self, bash: &BashExecutionMessage) {
         let unsent = if bash.exclude_from_context { " (not sent to the model)" } else { "" };
-        self.block(&format!("**Command of the user's{unsent}:**"));
+        self.block(&format!("**User command{unsent}:**"));
         self.fenced("sh", &bash.command);
         if !bash.output.is_empty() {
             self.fenced("", &bash.output);
@@ -221,17 +226,17 @@ impl Page {
         self.block("---");
         let title = format!("Compacted: {} tokens before, summary", compaction.tokens_before);
         self.folded(&title, &compaction.summary);
-        self.spend("summaries", compaction.usage.as_ref());
+        self.add_usage("summaries", compaction.usage.as_ref());
     }
 
-    fn spend(&mut self, model: &str, usage: Option<&Usage>) {
+    fn add_usage(&mut self, model: &str, usage: Option<&Usage>) {
         if let Some(usage) = usage.filter(|usage| usage.total() > Tokens(0)) {
-            self.spent.entry(model.to_owned()).or_default().add(usage);
+            self.usage_by_model.entry(model.to_owned()).or_default().add(usage);
         }
     }
 
     fn costs(&mut self) {
-        if self.spent.is_empty() {
+        if self.usage_by_model.is_empty() {
             return;
         }
         let mut all = Usage::default();
@@ -243,12 +248,12 @@ impl Page {
             let cells = cells.map(|tokens| tokens.0.to_string()).join(" | ");
             let _ = writeln!(table, "| {name} | {cells} | {cost} |");
         };
-        for (model, usage) in &self.spent {
+        for (model, usage) in &self.usage_by_model {
             row(&inline(model).replace('|', "\\|"), usage);
             all.add(usage);
         }
-        if self.spent.len() > 1 {
-            row("together", &all);
+        if self.usage_by_model.len() > 1 {
+            row("total", &all);
         }
         self.block("---");
         self.block(&table);
@@ -256,7 +261,7 @@ impl Page {
 }
 
 /// `2026-11-21 14:02 UTC`.
-fn moment(at: UnixMs) -> String {
+fn format_time(at: UnixMs) -> String {
     let iso = at.to_iso();
     match iso.split_once('T') {
         Some((date, time)) => format!("{date} {} UTC", time.get(..5).unwrap_or(time)),
@@ -264,7 +269,7 @@ fn moment(at: UnixMs) -> String {
     }
 }
 
-/// A text as code within a line, whatever backticks it holds.
+/// Formats a text as inline code, with enough backticks around it.
 fn inline(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let marks = "`".repeat(longest_run(&text, '`') + 1);
@@ -272,17 +277,17 @@ fn inline(text: &str) -> String {
     format!("{marks}{space}{text}{space}{marks}")
 }
 
-fn longest_run(text: &str, wanted: char) -> usize {
+fn longest_run(text: &str, character: char) -> usize {
     let (mut longest, mut run) = (0, 0);
     for c in text.chars() {
-        run = if c == wanted { run + 1 } else { 0 };
+        run = if c == character { run + 1 } else { 0 };
         longest = longest.max(run);
     }
     longest
 }
 
-/// A text with the fence closed that it leaves open, so that what follows isn't taken for its code.
-fn closed(text: &str) -> String {
+/// Closes a code fence that a text leaves open, so that later blocks aren't part of it.
+fn close_open_fence(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {
         let bare = line.trim_start_matches(' ');
@@ -308,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_is_longer_than_any_in_it() {
+    fn fenced_fence_is_longer_than_inner_fences() {
         let mut page = Page::default();
         page.fenced("", "a\n````\nb");
         assert_eq!(page.text, "`````\na\n````\nb\n`````\n");
@@ -317,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_that_a_text_leaves_open_is_closed() {
-        assert_eq!(closed("so:\n~~~sh\nls"), "so:\n~~~sh\nls\n~~~");
-        assert_eq!(closed("```\na\n```\nb `c"), "```\na\n```\nb `c");
-        assert_eq!(closed("````\n```\n"), "````\n```\n````");
+    fn close_open_fence_appends_closing_fence() {
+        assert_eq!(close_open_fence("so:\n~~~sh\nls"), "so:\n~~~sh\nls\n~~~");
+        assert_eq!(close_open_fence("```\na\n```\nb `c"), "```\na\n```\nb `c");
+        assert_eq!(close_open_fence("````\n```\n"), "````\n```\n````");
     }
 
     #[test]
-    fn a_thought_does_not_leave_its_fold() {
+    fn folded_text_cannot_close_details() {
         let mut page = Page::default();
         page.folded("Thinking", "</details># out\n```");
         assert!(page.text.ends_with("&lt;/details># out\n```\n```\n\n</details>\n"), "{}", page.text);

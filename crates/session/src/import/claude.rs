@@ -1,9 +1,9 @@
 //! Claude Code's logs: `<config>/projects/**/*.jsonl`.
 //!
-//! Their lines form a tree too, by `uuid` and `parentUuid`, but they are smaller than entries: an answer is spread over
-//! lines with one block each, and all results of its calls hang wherever the call stood. A first pass keeps every line's
-//! *head*; `tree` puts the heads together to units, each of which becomes a message; `emit` reads the lines again and
-//! writes them. Nothing of this format is documented by its makers; what is known of it is in docs/import.md.
+//! Their lines form a tree too, by `uuid` and `parentUuid`, but a line is smaller than an entry: an answer is spread
+//! over lines with one block each, and results are children of the line with their call. A first pass collects every
+//! line's head; `grouping` joins heads to groups, each of which becomes a message; `convert` reads the lines again and
+//! writes them. The format is undocumented; docs/import.md describes what is known.
 
 mod convert;
 mod grouping;
@@ -14,97 +14,102 @@ use std::collections::HashSet;
 use serde_json::Value;
 use tiller_core::unit::UnixMs;
 
-use super::source::{Source, Span, flag, text};
+use super::source::{LineSpan, SourceLog, flag, text};
 use super::warning::ImportWarnings;
-use super::{About, End, Look, SourceFormat, Work};
+use super::{ConversionContext, ConversionEnd, Inspection, SourceFormat, SourceInfo};
 use crate::error::SessionError;
 
-use grouping::Unit;
-use head::Head;
+use grouping::MessageGroup;
+use head::ConversationLine;
 
-/// What a log amounts to, before its lines are read for what they say.
+/// The structure of a log, before the content of its lines is read.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) about: About,
-    units: Vec<Unit>,
-    heads: Vec<Head>,
-    /// The unit where the conversation would go on.
+pub(super) struct ClaudePlan {
+    pub(super) about: SourceInfo,
+    groups: Vec<MessageGroup>,
+    heads: Vec<ConversationLine>,
+    /// The group where the conversation would continue.
     leaf: Option<usize>,
     name: Option<String>,
 }
 
-/// What the first pass gathers.
+/// The result of the first pass.
 #[derive(Default)]
-struct Gathered {
-    heads: Vec<Head>,
+struct FirstPass {
+    heads: Vec<ConversationLine>,
     titles: Titles,
-    /// The leaf that the program noted last, and the line with it.
+    /// The leaf recorded last by the program, and the number of that line.
     noted_leaf: Option<(String, u64)>,
     session: Option<String>,
     version: Option<String>,
     cwd: Option<String>,
     start: Option<UnixMs>,
     sidechain: u64,
-    /// A line that could not be read stands directly before.
+    /// True directly after an unreadable line.
     gap: bool,
 }
 
-/// What the session was called, by whom.
+/// Titles of the session, by source.
 #[derive(Default)]
 struct Titles {
     user: Option<String>,
     model: Option<String>,
-    /// Summaries with the leaf that each is of: older versions put those of other sessions here too.
+    /// Summaries with their leaves; older versions include those of other sessions.
     summaries: Vec<(String, String)>,
 }
 
-impl Plan {
-    pub(super) fn make(source: &Source, notes: &mut ImportWarnings) -> Result<Look, SessionError> {
-        let mut gathered = Gathered::default();
-        source.objects(notes, |span, line, notes| {
+impl ClaudePlan {
+    pub(super) fn inspect(
+        source: &SourceLog,
+        warnings: &mut ImportWarnings,
+    ) -> Result<Inspection, SessionError> {
+        let mut pass = FirstPass::default();
+        source.objects(warnings, |span, line, warnings| {
             match line {
-                Some(line) => gathered.take(span, &line, notes),
-                None => gathered.gap = true,
+                Some(line) => pass.read_line(span, &line, warnings),
+                None => pass.gap = true,
             }
             Ok(())
         })?;
-        if gathered.heads.is_empty() {
-            let reason =
-                if gathered.sidechain > 0 { "the log of a sub-agent" } else { "nothing was said in it" };
-            return Ok(Look::Nothing(Some(SourceFormat::Claude), reason));
+        if pass.heads.is_empty() {
+            let reason = if pass.sidechain > 0 { "log of a sub-agent" } else { "no messages" };
+            return Ok(Inspection::Skip(Some(SourceFormat::Claude), reason));
         }
-        let name = gathered.name();
+        let name = pass.name();
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
-        let about = About {
+        let about = SourceInfo {
             origin: SourceFormat::Claude,
-            session: gathered.session.unwrap_or_else(|| stem.into_owned()),
-            version: gathered.version,
-            cwd: gathered.cwd.unwrap_or_default(),
-            start: gathered.start.unwrap_or_default(),
+            session: pass.session.unwrap_or_else(|| stem.into_owned()),
+            version: pass.version,
+            cwd: pass.cwd.unwrap_or_default(),
+            start: pass.start.unwrap_or_default(),
         };
-        let grown = grouping::grow(&gathered.heads, gathered.noted_leaf, notes);
-        let plan = Self { about, units: grown.units, leaf: grown.leaf, heads: gathered.heads, name };
-        Ok(Look::Plan(super::Plan::Claude(plan)))
+        let tree = grouping::group_lines(&pass.heads, pass.noted_leaf, warnings);
+        let plan = Self { about, groups: tree.groups, leaf: tree.leaf, heads: pass.heads, name };
+        Ok(Inspection::Plan(super::ImportPlan::Claude(plan)))
     }
 
-    pub(super) fn convert(&self, work: &mut Work<'_, '_>) -> Result<End, SessionError> {
-        let leaf = convert::emit(&self.units, &self.heads, self.leaf, work)?;
-        Ok(End { leaf, name: self.name.clone() })
+    pub(super) fn convert(
+        &self,
+        context: &mut ConversionContext<'_, '_>,
+    ) -> Result<ConversionEnd, SessionError> {
+        let leaf = convert::write_groups(&self.groups, &self.heads, self.leaf, context)?;
+        Ok(ConversionEnd { leaf, name: self.name.clone() })
     }
 }
 
-impl Gathered {
-    fn take(&mut self, span: Span, line: &Value, notes: &mut ImportWarnings) {
+impl FirstPass {
+    fn read_line(&mut self, span: LineSpan, line: &Value, warnings: &mut ImportWarnings) {
         if flag(line, "isSidechain") {
             self.sidechain += 1;
-            notes.add(span.number, "lines of sub-agents left out");
+            warnings.add(span.number, "lines of sub-agents left out");
             return;
         }
-        self.note_session(line);
+        self.read_session(line);
         let kind = text(line, "type").unwrap_or_default();
         match kind {
-            "custom-title" => set(&mut self.titles.user, text(line, "customTitle")),
-            "ai-title" => set(&mut self.titles.model, text(line, "aiTitle")),
+            "custom-title" => set_title(&mut self.titles.user, text(line, "customTitle")),
+            "ai-title" => set_title(&mut self.titles.model, text(line, "aiTitle")),
             "summary" => {
                 if let (Some(title), Some(leaf)) = (text(line, "summary"), text(line, "leafUuid")) {
                     self.titles.summaries.push((title.to_owned(), leaf.to_owned()));
@@ -115,16 +120,16 @@ impl Gathered {
                     self.noted_leaf = Some((leaf.to_owned(), span.number));
                 }
             }
-            _ => match Head::read(span, line, std::mem::take(&mut self.gap), notes) {
+            _ => match ConversationLine::read(span, line, std::mem::take(&mut self.gap), warnings) {
                 Some(head) => self.heads.push(head),
                 None if head::HOUSEKEEPING.contains(&kind) => {}
-                None => notes.add(span.number, format!("lines left out, of an unknown kind ({kind})")),
+                None => warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})")),
             },
         }
     }
 
-    /// The first line that names them counts: later ones may be of another directory or version.
-    fn note_session(&mut self, line: &Value) {
+    /// Sets the session's metadata from the first line that has them; later lines may differ.
+    fn read_session(&mut self, line: &Value) {
         let first = |known: &mut Option<String>, key: &str| {
             if known.is_none() {
                 *known = text(line, key).filter(|value| !value.is_empty()).map(str::to_owned);
@@ -147,8 +152,8 @@ impl Gathered {
     }
 }
 
-fn set(title: &mut Option<String>, given: Option<&str>) {
-    if let Some(given) = given {
-        *title = Some(given.to_owned());
+fn set_title(title: &mut Option<String>, value: Option<&str>) {
+    if let Some(value) = value {
+        *title = Some(value.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! Which program wrote a log, told from what it says; and the logs beneath a folder.
+//! Detection of a log's format from its content; listing of logs below a folder.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::source::{self, Source, text};
+use super::source::{self, SourceLog, text};
 use crate::error::SessionError;
 use crate::log::io_error;
 
-/// Lines that are looked at before giving up.
-const LOOKED_AT: u64 = 200;
+/// Maximum number of lines read.
+const MAX_LINES: u64 = 200;
 
 /// A program whose logs can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,15 +38,18 @@ impl SourceFormat {
     }
 }
 
-/// Whose log it is; `None` for an empty file.
-pub(super) fn detect(source: &Source) -> Result<Option<SourceFormat>, SessionError> {
-    let (mut found, mut lines) = (None, 0_u64);
+/// Detects the format of a log; `None` for an empty file.
+pub(super) fn detect(source: &SourceLog) -> Result<Option<SourceFormat>, SessionError> {
+    let (mut format, mut lines) = (None, 0_u64);
     source.scan(|line| {
         lines += 1;
-        found = line.bytes().and_then(|bytes| source::parse(bytes).ok()).and_then(|(value, _)| told(&value));
-        found.is_none() && lines < LOOKED_AT
+        format = line
+            .bytes()
+            .and_then(|bytes| source::parse(bytes).ok())
+            .and_then(|(value, _)| detect_line(&value));
+        format.is_none() && lines < MAX_LINES
     })?;
-    match (found, lines) {
+    match (format, lines) {
         (Some(origin), _) => Ok(Some(origin)),
         (None, 0) => Ok(None),
         (None, _) => Err(SessionError::Foreign {
@@ -57,8 +60,8 @@ pub(super) fn detect(source: &Source) -> Result<Option<SourceFormat>, SessionErr
     }
 }
 
-/// What a single line tells.
-pub(super) fn told(line: &Value) -> Option<SourceFormat> {
+/// Detects the format from a single line.
+pub(super) fn detect_line(line: &Value) -> Option<SourceFormat> {
     let kind = text(line, "type")?;
     let has = |key: &str| line.get(key).is_some_and(|value| !value.is_null());
     match kind {
@@ -76,17 +79,17 @@ pub(super) fn told(line: &Value) -> Option<SourceFormat> {
     }
 }
 
-/// What is found beneath a folder.
+/// Logs found below a folder.
 #[derive(Debug, Default)]
 pub struct FoundLogs {
     /// Every `.jsonl` file, sorted by path.
     pub logs: Vec<PathBuf>,
-    /// Why some folders, that one or others beneath it, were not looked through to the end.
+    /// Errors of folders that could not be listed completely.
     pub unlisted: Vec<SessionError>,
 }
 
-/// Looks for `.jsonl` files beneath a folder. Links to folders are not followed; a folder that can't be listed costs itself
-/// alone.
+/// Finds `.jsonl` files below a folder. Links to folders are not followed; a folder that can't be listed doesn't
+/// affect the others.
 #[must_use]
 pub fn logs_beneath(folder: &Path) -> FoundLogs {
     let (mut folders, mut beneath) = (vec![folder.to_owned()], FoundLogs::default());
@@ -118,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_line_tells_whose_it_is_whatever_the_file_is_called() {
+    fn detect_line_knows_every_format() {
         let cases = [
             (json!({"type": "session", "version": 3, "id": "x", "cwd": "/"}), Some(SourceFormat::Pi)),
             (json!({"type": "session_meta", "payload": {"id": "x"}}), Some(SourceFormat::Codex)),
@@ -131,7 +134,7 @@ mod tests {
             (json!([1]), None),
         ];
         for (line, expected) in cases {
-            assert_eq!(told(&line), expected, "{line}");
+            assert_eq!(detect_line(&line), expected, "{line}");
         }
     }
 }

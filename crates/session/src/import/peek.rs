@@ -1,70 +1,70 @@
-//! A first look at a foreign log, for a list of many: whose it is, where it was at work, and what was asked first.
+//! A quick look at a foreign log for lists: its program, working directory and first prompt.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::detect::{SourceFormat, told};
-use super::source::{Source, parse, text};
+use super::detect::{SourceFormat, detect_line};
+use super::source::{SourceLog, parse, text};
 
-/// Lines that are looked at.
-const LOOKED_AT: u64 = 60;
+/// Maximum number of lines read.
+const MAX_LINES: u64 = 60;
 
-/// Most characters of what was asked first.
-const WORDS: usize = 200;
+/// Maximum length of the first prompt, in characters.
+const MAX_PROMPT_CHARS: usize = 200;
 
-/// What the beginning of a foreign log says.
+/// The data of a log's first lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPeek {
-    /// The program that wrote it, if that can be told.
+    /// The program that wrote it, if detected.
     pub from: Option<SourceFormat>,
-    /// The directory that was worked in.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// What the user said first.
+    /// The first prompt.
     pub words: Option<String>,
 }
 
 impl LogPeek {
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.from.is_some() && self.cwd.is_some() && self.words.is_some()
     }
 
-    fn take(&mut self, line: &Value) {
-        self.from = self.from.or_else(|| told(line));
+    fn read_line(&mut self, line: &Value) {
+        self.from = self.from.or_else(|| detect_line(line));
         let payload = line.get("payload").unwrap_or(line);
         let cwd = text(line, "cwd").or_else(|| text(payload, "cwd"));
         self.cwd = self.cwd.take().or_else(|| cwd.map(str::to_owned));
-        self.words = self.words.take().or_else(|| words(line.get("message").unwrap_or(payload)));
+        self.words = self.words.take().or_else(|| prompt_text(line.get("message").unwrap_or(payload)));
     }
 }
 
-/// Looks at the beginning of a foreign log; what can't be read says nothing.
+/// Reads the first lines of a foreign log; unreadable data is ignored.
 #[must_use]
 pub fn glance(path: &Path) -> LogPeek {
-    let (mut glance, mut lines) = (LogPeek::default(), 0);
-    if let Ok(source) = Source::open(path) {
-        // A log that can't be read to the end of its beginning says as much as was read.
+    let (mut peek, mut lines) = (LogPeek::default(), 0);
+    if let Ok(source) = SourceLog::open(path) {
+        // After a read error the data so far is returned.
         let _ = source.scan(|line| {
             lines += 1;
             if let Some((value, _)) = line.bytes().and_then(|bytes| parse(bytes).ok()) {
-                glance.take(&value);
+                peek.read_line(&value);
             }
-            !glance.is_whole() && lines < LOOKED_AT
+            !peek.is_complete() && lines < MAX_LINES
         });
     }
-    glance
+    peek
 }
 
-/// What a user's message says, unless a program said it in the user's name.
-fn words(message: &Value) -> Option<String> {
+/// The text of a user message, unless the program injected it.
+fn prompt_text(message: &Value) -> Option<String> {
     if text(message, "role") != Some("user") {
         return None;
     }
     let content = message.get("content")?;
     let blocks = content.as_array().into_iter().flatten();
     let said = content.as_str().or_else(|| blocks.filter_map(|block| text(block, "text")).next())?;
-    let is_a_programs = said.trim_start().starts_with(['<', '#']);
-    (!is_a_programs && !said.trim().is_empty()).then(|| said.trim().chars().take(WORDS).collect())
+    let is_injected = said.trim_start().starts_with(['<', '#']);
+    (!is_injected && !said.trim().is_empty()).then(|| said.trim().chars().take(MAX_PROMPT_CHARS).collect())
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_beginning_of_every_programs_log_says_whose_it_is_and_what_was_asked() {
+    fn peek_reads_format_cwd_and_first_prompt() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign");
         let cases = [
             (

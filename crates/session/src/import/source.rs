@@ -1,8 +1,6 @@
-//! A foreign log's bytes: its lines one at a time, each read again by position, and their JSON with what can be mended
-//! mended.
+//! Access to a foreign log: scanning its lines, reading one again by position, and parsing JSON with repairs.
 //!
-//! The file is opened for reading and nothing else. A line that is longer than any log should have is passed over without
-//! being read into memory.
+//! The file is opened read-only. A line longer than any real log has is skipped without being read into memory.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,126 +15,126 @@ use super::warning::ImportWarnings;
 use crate::error::SessionError;
 use crate::log::io_error;
 
-/// Longest line that is read, in bytes: a few dozen large images in one message.
-const LONGEST_LINE: usize = 256 << 20;
+/// Maximum length of a line, in bytes: a few dozen large images in one message.
+const MAX_LINE: usize = 256 << 20;
 
 /// A foreign log, open for reading.
 #[derive(Debug)]
-pub(super) struct Source {
-    /// Absolute, where that can be told.
+pub(super) struct SourceLog {
+    /// Canonical, if that can be determined.
     pub(super) path: PathBuf,
     file: File,
 }
 
-/// Where a line lies.
+/// Position of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    /// From 1.
+pub(super) struct LineSpan {
+    /// Counted from 1.
     pub(super) number: u64,
     offset: u64,
     length: usize,
 }
 
 #[cfg(test)]
-impl Span {
-    /// A line of that number, of which nothing else matters.
+impl LineSpan {
+    /// A span with only a line number.
     pub(super) fn at(number: u64) -> Self {
         Self { number, offset: 0, length: 0 }
     }
 }
 
-/// A line that is passing by.
-pub(super) struct Line<'a> {
-    pub(super) span: Span,
+/// A line during a scan.
+pub(super) struct SourceLine<'a> {
+    pub(super) span: LineSpan,
     /// Without its newline.
     bytes: &'a [u8],
     too_long: bool,
 }
 
-impl<'a> Line<'a> {
-    /// Its bytes without space around them, unless it is too long to be looked at.
+impl<'a> SourceLine<'a> {
+    /// The trimmed bytes; `None` if the line is too long.
     pub(super) fn bytes(&self) -> Option<&'a [u8]> {
         (!self.too_long).then(|| self.bytes.trim_ascii())
     }
 }
 
-impl Source {
+impl SourceLog {
     pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
         let file = files::open(path).map_err(io_error(path, "be opened"))?;
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, file })
     }
 
-    /// Visits every line that isn't blank, from the first on, until the visitor has had enough.
-    pub(super) fn scan(&self, mut visit: impl FnMut(&Line<'_>) -> bool) -> Result<(), SessionError> {
-        let reader = Positioned { file: &self.file, at: 0 };
-        scan_lines(&mut BufReader::with_capacity(1 << 18, reader), LONGEST_LINE, &mut visit)
+    /// Visits every line that isn't blank until the visitor returns false.
+    pub(super) fn scan(&self, mut visit: impl FnMut(&SourceLine<'_>) -> bool) -> Result<(), SessionError> {
+        let reader = FileCursor { file: &self.file, at: 0 };
+        scan_lines(&mut BufReader::with_capacity(1 << 18, reader), MAX_LINE, &mut visit)
             .map_err(io_error(&self.path, "be read"))
     }
 
-    /// Visits every line that is a JSON object; the others are noted.
+    /// Visits every line, with its JSON object; a line without one adds a warning.
     pub(super) fn objects(
         &self,
-        notes: &mut ImportWarnings,
-        mut visit: impl FnMut(Span, Option<Value>, &mut ImportWarnings) -> Result<(), SessionError>,
+        warnings: &mut ImportWarnings,
+        mut visit: impl FnMut(LineSpan, Option<Value>, &mut ImportWarnings) -> Result<(), SessionError>,
     ) -> Result<(), SessionError> {
         let mut failed = Ok(());
         self.scan(|line| {
-            failed = visit(line.span, object(line, notes), notes);
+            failed = visit(line.span, parse_object(line, warnings), warnings);
             failed.is_ok()
         })?;
         failed
     }
 
     /// Reads a line again.
-    pub(super) fn value(&self, span: Span) -> Result<Value, SessionError> {
+    pub(super) fn value(&self, span: LineSpan) -> Result<Value, SessionError> {
         let mut bytes = vec![0; span.length];
         self.file.read_exact_at(&mut bytes, span.offset).map_err(io_error(&self.path, "be read again"))?;
-        // It was readable before; when another program rewrote it meanwhile, it says nothing.
+        // It was readable before; if another program rewrote it meanwhile, it is ignored.
         Ok(parse(bytes.trim_ascii()).map_or(Value::Null, |(value, _)| value))
     }
 }
 
-/// The line's object; a line that has none is noted.
-fn object(line: &Line<'_>, notes: &mut ImportWarnings) -> Option<Value> {
+/// Parses a line's object; adds a warning if there is none.
+fn parse_object(line: &SourceLine<'_>, warnings: &mut ImportWarnings) -> Option<Value> {
     let number = line.span.number;
     let Some(bytes) = line.bytes() else {
-        notes.add(number, "lines left out, too long to be read");
+        warnings.add(number, "lines left out, too long to be read");
         return None;
     };
     match parse(bytes) {
         Ok((value @ Value::Object(_), mended)) => {
             if mended {
-                notes.add(number, "lines with broken characters, read with a replacement character");
+                warnings.add(number, "lines with broken characters, read with a replacement character");
             }
             Some(value)
         }
         Ok(_) | Err(_) => {
-            notes.add(number, "lines left out, not readable");
+            warnings.add(number, "lines left out, not readable");
             None
         }
     }
 }
 
-/// Reads JSON. Invalid UTF-8 and halves of surrogate pairs become U+FFFD; whether there were any is told.
+/// Parses JSON. Invalid UTF-8 and lone surrogates become U+FFFD; the flag is true if there were any.
 pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<(Value, bool)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match serde_json::from_slice(bytes) {
         Ok(value) => Ok((value, false)),
         Err(error) if error.is_eof() => Err(error),
-        Err(_) => serde_json::from_str(&mended(bytes)).map(|value| (value, true)),
+        Err(_) => serde_json::from_str(&repair_escapes(bytes)).map(|value| (value, true)),
     }
 }
 
-/// The text with U+FFFD for what is no Unicode.
-fn mended(bytes: &[u8]) -> String {
+/// Replaces invalid UTF-8 and lone surrogate escapes by U+FFFD.
+fn repair_escapes(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut mended = String::with_capacity(text.len());
     let mut rest: &str = &text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         mended.push_str(before);
-        let (kept, length) = escaped(escape);
+        let (kept, length) = repair_escape(escape);
         mended.push_str(&kept);
         rest = &escape[length..];
     }
@@ -144,8 +142,8 @@ fn mended(bytes: &[u8]) -> String {
     mended
 }
 
-/// The escape at the beginning of `text`, mended, and how many bytes it took.
-fn escaped(text: &str) -> (Cow<'_, str>, usize) {
+/// Repairs the escape at the start of `text`; returns it with its length in bytes.
+fn repair_escape(text: &str) -> (Cow<'_, str>, usize) {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(digits, 16).ok()
@@ -154,29 +152,29 @@ fn escaped(text: &str) -> (Cow<'_, str>, usize) {
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (Cow::Borrowed(&text[..12]), 12),
         (Some(0xd800..=0xdfff), _) => (Cow::Borrowed("\\ufffd"), 6),
         _ => {
-            // A backslash and what it escapes: `\\u` is no escape of a character.
+            // A backslash and the escaped character: `\\u` is not a Unicode escape.
             let length = text.chars().take(2).map(char::len_utf8).sum();
             (Cow::Borrowed(&text[..length]), length)
         }
     }
 }
 
-/// A text of an object, unless it is something else.
+/// The string under a key; `None` for another type.
 pub(super) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The items of an object's array; of anything else none.
+/// The array under a key; empty for another type.
 pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether an object's flag is set.
+/// Returns true if the value under a key is `true`.
 pub(super) fn flag(value: &Value, key: &str) -> bool {
     value.get(key) == Some(&Value::Bool(true))
 }
 
-/// A count in an object; 0 where it is missing or something else.
+/// The count under a key; 0 if it is missing or of another type.
 pub(super) fn count(value: &Value, key: &str) -> u64 {
     value.get(key).and_then(Value::as_u64).unwrap_or(0)
 }
@@ -184,7 +182,7 @@ pub(super) fn count(value: &Value, key: &str) -> u64 {
 fn scan_lines(
     reader: &mut impl BufRead,
     longest: usize,
-    visit: &mut impl FnMut(&Line<'_>) -> bool,
+    visit: &mut impl FnMut(&SourceLine<'_>) -> bool,
 ) -> io::Result<()> {
     let (mut buffer, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
     loop {
@@ -195,16 +193,16 @@ fn scan_lines(
         }
         number += 1;
         let too_long = length > longest;
-        let span = Span { number, offset, length };
+        let span = LineSpan { number, offset, length };
         let blank = !too_long && buffer.trim_ascii().is_empty();
-        if !blank && !visit(&Line { span, bytes: &buffer, too_long }) {
+        if !blank && !visit(&SourceLine { span, bytes: &buffer, too_long }) {
             return Ok(());
         }
         offset += count;
     }
 }
 
-/// Reads a line, as much as `longest` bytes of it; answers with its length, and with the newline's counted.
+/// Reads up to `longest` bytes of a line; returns the line's length without and with its newline.
 fn read_line(reader: &mut impl BufRead, longest: usize, line: &mut Vec<u8>) -> io::Result<(usize, u64)> {
     let mut length = 0;
     loop {
@@ -225,13 +223,13 @@ fn read_line(reader: &mut impl BufRead, longest: usize, line: &mut Vec<u8>) -> i
     }
 }
 
-/// A file read from a position of its own.
-struct Positioned<'a> {
+/// A reader with its own position.
+struct FileCursor<'a> {
     file: &'a File,
     at: u64,
 }
 
-impl io::Read for Positioned<'_> {
+impl io::Read for FileCursor<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(buffer, self.at)?;
         self.at += count as u64;
@@ -244,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_surrogate_pairs_and_broken_bytes_become_replacement_characters() {
+    fn parse_broken_characters_are_replaced() {
         let (value, mended) = parse(br#"{"a":"\ud83d x \ud83e\udd80 \\ud83d \udd80"}"#).unwrap();
         assert_eq!((text(&value, "a"), mended), (Some("\u{fffd} x \u{1f980} \\ud83d \u{fffd}"), true));
         let (value, mended) = parse(b"{\"a\":\"caf\xe9\"}").unwrap();
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_the_next_one_read() {
+    fn scan_lines_too_long_line_is_skipped() {
         let text = b"one\n\n1234567890\r\nlast";
         let mut seen = Vec::new();
         let mut reader = BufReader::with_capacity(3, &text[..]);

@@ -1,53 +1,53 @@
-//! What an import could not carry over as it was: counted by kind, with the first line of each.
+//! Warnings of an import: dropped or changed data, counted by kind.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 
-/// A kind of thing that was left out or changed.
+/// A kind of data that was dropped or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportWarning {
     /// The first line with it, from 1.
     pub line: u64,
-    /// What, in the plural: `web searches as text`.
+    /// The kind, in the plural: `web searches as text`.
     pub what: String,
-    /// How many.
+    /// The number of occurrences.
     pub count: u64,
 }
 
-/// How many kinds are told apart; a log of anything may have as many as it has lines.
-const KINDS: usize = 50;
+/// Maximum number of distinct kinds; an arbitrary file may have as many kinds as lines.
+const MAX_KINDS: usize = 50;
 
-/// The notes of one import in the order in which they came up.
+/// The warnings of one import.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ImportWarnings {
-    notes: Vec<ImportWarning>,
-    /// The place of each kind.
-    by_what: HashMap<String, usize>,
-    /// All of the kinds that came up too late to be told apart.
+    warnings: Vec<ImportWarning>,
+    /// Index of each kind in `warnings`.
+    positions: HashMap<String, usize>,
+    /// The count of all further kinds.
     others: Option<ImportWarning>,
 }
 
 impl ImportWarnings {
-    /// Counts one more of a kind.
+    /// Counts one occurrence of a kind.
     pub(super) fn add(&mut self, line: u64, what: impl Into<String>) {
         let what = what.into();
-        if let Some(&at) = self.by_what.get(&what) {
-            self.notes[at].count += 1;
-        } else if self.notes.len() < KINDS {
-            self.by_what.insert(what.clone(), self.notes.len());
-            self.notes.push(ImportWarning { line, what, count: 1 });
+        if let Some(&at) = self.positions.get(&what) {
+            self.warnings[at].count += 1;
+        } else if self.warnings.len() < MAX_KINDS {
+            self.positions.insert(what.clone(), self.warnings.len());
+            self.warnings.push(ImportWarning { line, what, count: 1 });
         } else {
             let none = || ImportWarning { line, what: "and others".into(), count: 0 };
             self.others.get_or_insert_with(none).count += 1;
         }
     }
 
-    /// In the order of their lines; what was not told apart comes last.
+    /// The warnings in the order of their lines; the count of further kinds comes last.
     pub(super) fn into_vec(mut self) -> Vec<ImportWarning> {
-        self.notes.sort_by_key(|note| note.line);
-        self.notes.extend(self.others);
-        self.notes
+        self.warnings.sort_by_key(|note| note.line);
+        self.warnings.extend(self.others);
+        self.warnings
     }
 }
 
@@ -56,15 +56,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_beyond_those_told_apart_are_counted_together() {
-        let mut notes = ImportWarnings::default();
+    fn warnings_beyond_limit_are_counted_together() {
+        let mut warnings = ImportWarnings::default();
         for line in 1..=60_000 {
-            notes.add(line, format!("kind {line}"));
-            notes.add(line, "kind 1");
+            warnings.add(line, format!("kind {line}"));
+            warnings.add(line, "kind 1");
         }
-        let notes = notes.into_vec();
-        assert_eq!(notes.len(), KINDS + 1);
-        assert_eq!((notes[0].line, notes[0].count), (1, 60_001));
-        assert_eq!(notes[KINDS], ImportWarning { line: 51, what: "and others".into(), count: 60_000 - 50 });
+        let warnings = warnings.into_vec();
+        assert_eq!(warnings.len(), MAX_KINDS + 1);
+        assert_eq!((warnings[0].line, warnings[0].count), (1, 60_001));
+        assert_eq!(
+            warnings[MAX_KINDS],
+            ImportWarning { line: 51, what: "and others".into(), count: 60_000 - 50 }
+        );
     }
 }

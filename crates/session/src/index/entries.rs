@@ -1,47 +1,47 @@
-//! The entries of an index, packed, one after the other.
+//! The entries of an index, packed in one vector.
 //!
-//! Of a long session everything that is kept for each entry counts: nearly all of them take 40 bytes, and none an allocation of its own.
+//! Memory per entry matters in long sessions: nearly all entries take 40 bytes and no allocation of their own.
 
 use std::collections::HashMap;
 
 use tiller_core::id::EntryId;
 
-use super::packed::{Name, Packed};
-use super::{EntryKind, Indexed};
+use super::packed::{PackedEntry, PackedId};
+use super::{EntryKind, IndexEntry};
 use crate::line_scan::LineRole;
 
 /// All entries of a log in the order of their lines.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    packed: Vec<Packed>,
-    /// Those that are not packed, by their positions.
-    apart: HashMap<usize, (EntryId, Indexed)>,
-    /// Where lines stand that are no entries.
-    passed: Vec<Passed>,
+    packed: Vec<PackedEntry>,
+    /// Entries that don't fit into the packed form, by position.
+    unpacked: HashMap<usize, (EntryId, IndexEntry)>,
+    /// Lines that are no entries, in order.
+    skipped: Vec<SkippedLines>,
 }
 
-/// From some entry on so many lines before an entry are no entries.
+/// From the entry `from` on, `lines` lines before an entry are no entries.
 #[derive(Clone, Copy, Debug)]
-struct Passed {
+struct SkippedLines {
     from: usize,
     lines: u64,
 }
 
-/// An id that is looked for.
-pub(super) struct Wanted<'a> {
+/// An id to look up.
+pub(super) struct IdQuery<'a> {
     pub(super) id: &'a str,
-    pub(super) name: Option<Name>,
+    pub(super) packed: Option<PackedId>,
 }
 
-impl<'a> Wanted<'a> {
-    pub(super) fn of(id: &'a str) -> Self {
-        Self { id, name: Name::of(id) }
+impl<'a> IdQuery<'a> {
+    pub(super) fn new(id: &'a str) -> Self {
+        Self { id, packed: PackedId::parse(id) }
     }
 
     pub(super) fn ulid(&self) -> Option<u128> {
-        match self.name? {
-            Name::Ulid(number) => Some(number),
-            Name::Short(_) => None,
+        match self.packed? {
+            PackedId::Ulid(number) => Some(number),
+            PackedId::Short(_) => None,
         }
     }
 }
@@ -52,20 +52,20 @@ impl Entries {
     }
 
     /// The entry at a position.
-    pub(crate) fn at(&self, position: usize) -> Option<Indexed> {
+    pub(crate) fn at(&self, position: usize) -> Option<IndexEntry> {
         let packed = self.packed.get(position)?;
-        if packed.is_apart() {
-            return self.apart.get(&position).map(|(_, entry)| *entry);
+        if packed.is_placeholder() {
+            return self.unpacked.get(&position).map(|(_, entry)| *entry);
         }
-        let passed = self.passed.partition_point(|passed| passed.from <= position);
-        let passed = passed.checked_sub(1).map_or(0, |at| self.passed[at].lines);
-        Some(packed.unpacked(position as u64 + 1 + passed))
+        let skipped = self.skipped.partition_point(|skipped| skipped.from <= position);
+        let skipped = skipped.checked_sub(1).map_or(0, |at| self.skipped[at].lines);
+        Some(packed.unpack(position as u64 + 1 + skipped))
     }
 
-    /// What kind of entry is at a position, and who speaks.
-    pub(crate) fn speaker(&self, position: usize) -> (EntryKind, Option<LineRole>) {
+    /// Kind and role of the entry at a position.
+    pub(crate) fn kind_and_role(&self, position: usize) -> (EntryKind, Option<LineRole>) {
         match self.packed.get(position) {
-            Some(packed) if !packed.is_apart() => packed.speaker(),
+            Some(packed) if !packed.is_placeholder() => packed.kind_and_role(),
             _ => self.at(position).map_or((EntryKind::Unknown, None), |entry| (entry.kind, entry.role)),
         }
     }
@@ -73,32 +73,32 @@ impl Entries {
     /// The id of the entry at a position.
     pub(crate) fn id(&self, position: usize) -> Option<EntryId> {
         let packed = self.packed.get(position)?;
-        if packed.is_apart() {
-            return self.apart.get(&position).map(|(id, _)| id.clone());
+        if packed.is_placeholder() {
+            return self.unpacked.get(&position).map(|(id, _)| id.clone());
         }
-        Some(packed.name().id())
+        Some(packed.packed_id().to_id())
     }
 
-    /// The name of the id at a position, if it has one.
-    pub(super) fn name(&self, position: usize) -> Option<Name> {
+    /// The packed id of the entry at a position, if it can be packed.
+    pub(super) fn packed_id(&self, position: usize) -> Option<PackedId> {
         match self.packed.get(position)? {
-            packed if packed.is_apart() => Name::of(self.apart.get(&position)?.0.as_str()),
-            packed => Some(packed.name()),
+            packed if packed.is_placeholder() => PackedId::parse(self.unpacked.get(&position)?.0.as_str()),
+            packed => Some(packed.packed_id()),
         }
     }
 
-    /// Position of the entry that the one at a position follows.
+    /// Position of the parent of the entry at a position.
     pub(crate) fn parent(&self, position: usize) -> Option<usize> {
         let packed = self.packed.get(position)?;
-        let parent = if packed.is_apart() { self.at(position)?.parent } else { packed.parent() };
+        let parent = if packed.is_placeholder() { self.at(position)?.parent } else { packed.parent() };
         parent.map(|parent| parent as usize)
     }
 
-    pub(crate) fn last(&self) -> Option<Indexed> {
+    pub(crate) fn last(&self) -> Option<IndexEntry> {
         self.at(self.len().checked_sub(1)?)
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Indexed> + ExactSizeIterator {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = IndexEntry> + ExactSizeIterator {
         (0..self.len()).map(|position| self.at(position).expect("positions are without gaps"))
     }
 
@@ -108,11 +108,11 @@ impl Entries {
 
     /// The ULIDs among the ids, in no order.
     pub(super) fn ulids(&self) -> impl Iterator<Item = u128> {
-        let apart = self.apart.values().filter_map(|(id, _)| match Name::of(id.as_str())? {
-            Name::Ulid(number) => Some(number),
-            Name::Short(_) => None,
+        let unpacked = self.unpacked.values().filter_map(|(id, _)| match PackedId::parse(id.as_str())? {
+            PackedId::Ulid(number) => Some(number),
+            PackedId::Short(_) => None,
         });
-        self.packed.iter().filter_map(Packed::ulid).chain(apart)
+        self.packed.iter().filter_map(PackedEntry::ulid).chain(unpacked)
     }
 
     /// The id at a position, if it is a ULID and packed.
@@ -125,34 +125,34 @@ impl Entries {
         self.packed[..count].binary_search_by(|entry| entry.ulid().cmp(&Some(ulid))).ok()
     }
 
-    /// Whether the entry at a position has this id.
-    pub(super) fn is(&self, position: usize, wanted: &Wanted<'_>) -> bool {
+    /// Returns true if the entry at a position has this id.
+    pub(super) fn has_id(&self, position: usize, query: &IdQuery<'_>) -> bool {
         match self.packed.get(position) {
-            Some(packed) if !packed.is_apart() => wanted.name == Some(packed.name()),
-            Some(_) => self.apart.get(&position).is_some_and(|(id, _)| id.as_str() == wanted.id),
+            Some(packed) if !packed.is_placeholder() => query.packed == Some(packed.packed_id()),
+            Some(_) => self.unpacked.get(&position).is_some_and(|(id, _)| id.as_str() == query.id),
             None => false,
         }
     }
 
-    pub(super) fn push(&mut self, id: &str, entry: Indexed) {
+    pub(super) fn push(&mut self, id: &str, entry: IndexEntry) {
         let position = self.len();
-        let passed = entry.line.saturating_sub(position as u64 + 1);
-        if self.passed.last().map_or(0, |passed| passed.lines) != passed {
-            self.passed.push(Passed { from: position, lines: passed });
+        let skipped = entry.line.saturating_sub(position as u64 + 1);
+        if self.skipped.last().map_or(0, |skipped| skipped.lines) != skipped {
+            self.skipped.push(SkippedLines { from: position, lines: skipped });
         }
-        let packed = Name::of(id).and_then(|name| Packed::of(name, &entry));
+        let packed = PackedId::parse(id).and_then(|name| PackedEntry::pack(name, &entry));
         if packed.is_none() {
-            self.apart.insert(position, (EntryId::new(id), entry));
+            self.unpacked.insert(position, (EntryId::new(id), entry));
         }
-        self.packed.push(packed.unwrap_or(Packed::APART));
+        self.packed.push(packed.unwrap_or(PackedEntry::UNPACKED));
     }
 }
 
 #[cfg(test)]
 impl Entries {
-    /// How many are kept, and how many of them apart or behind lines that are none.
-    pub(super) fn kept(&self) -> (usize, usize) {
-        (self.packed.len(), self.apart.len() + self.passed.len().saturating_sub(1))
+    /// The number of entries, and of records outside the packed vector.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.packed.len(), self.unpacked.len() + self.skipped.len().saturating_sub(1))
     }
 }
 
@@ -162,8 +162,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(line: u64, length: usize) -> Indexed {
-        Indexed {
+    fn entry(line: u64, length: usize) -> IndexEntry {
+        IndexEntry {
             parent: None,
             kind: EntryKind::Custom,
             role: None,
@@ -176,15 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_what_they_were_whether_they_are_packed_or_not() {
+    fn entries_packed_and_unpacked_round_trip() {
         let uuid = "0193b3a4-7f6e-7b1c-9a55-3c1f0e2d4b6a";
         let taken = [
             ("7303e144", entry(2, 10)),
             (uuid, entry(3, 10)),
             ("01JD6X9Q00000000000000000A", entry(9, 20)),
-            ("long", Indexed { parent: Some(2), ..entry(10, 6 << 32) }),
-            ("elsewhere", Indexed { parent: Some(3), stored: 1, ..entry(17, 4) }),
-            ("last", Indexed { parent: Some(4), ..entry(18, 4) }),
+            ("long", IndexEntry { parent: Some(2), ..entry(10, 6 << 32) }),
+            ("elsewhere", IndexEntry { parent: Some(3), stored: 1, ..entry(17, 4) }),
+            ("last", IndexEntry { parent: Some(4), ..entry(18, 4) }),
         ];
         let mut entries = Entries::default();
         taken.iter().for_each(|(id, entry)| entries.push(id, *entry));
@@ -193,10 +193,10 @@ mod tests {
         let parents: Vec<_> = (0..entries.len()).map(|at| entries.parent(at)).collect();
         assert_eq!(parents, [None, None, None, Some(2), Some(3), Some(4)]);
         for (at, (id, _)) in taken.iter().enumerate() {
-            let is = |(other, _): &(&str, Indexed)| entries.is(at, &Wanted::of(other));
+            let is = |(other, _): &(&str, IndexEntry)| entries.has_id(at, &IdQuery::new(other));
             assert_eq!(taken.iter().filter(|one| is(one)).map(|one| one.0).collect::<Vec<_>>(), [*id]);
         }
-        assert_eq!(entries.apart.len(), 3);
+        assert_eq!(entries.unpacked.len(), 3);
         assert_eq!((entries.at(6), entries.id(6), entries.parent(6)), (None, None, None));
     }
 }

@@ -1,48 +1,48 @@
-//! What the index knows of one entry in 40 bytes, as far as it fits. What doesn't is kept whole, beside: see [`super::entries`].
+//! An index entry packed into 40 bytes. Entries that don't fit are stored unpacked: see [`super::entries`].
 
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 use ulid::{ULID_LEN, Ulid};
 
-use super::{EntryKind, Indexed};
+use super::{EntryKind, IndexEntry};
 use crate::line_scan::LineRole;
 
-/// Bytes of an id that is no ULID and yet is packed: eight hex digits are the usual.
-const SHORT: usize = 15;
+/// Maximum bytes of a packed id that is no ULID; eight hex digits are usual.
+const MAX_SHORT_ID: usize = 15;
 
-/// Bits beside the moment; 56 are left for that, which is a million years either way.
-const MARKS: u32 = 8;
+/// Bits for flags; 56 are left for the timestamp, a million years either way.
+const FLAG_BITS: u32 = 8;
 
 /// The parent of an entry that has none.
 const NO_PARENT: u32 = u32::MAX;
 
-/// The length of an entry that isn't packed.
-const APART: u32 = u32::MAX;
+/// Length that marks the placeholder of an entry that isn't packed.
+const UNPACKED: u32 = u32::MAX;
 
 /// An id in 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Name {
+pub(super) enum PackedId {
     /// A ULID as tiller writes them.
     Ulid(u128),
-    /// Another text of up to 15 bytes, with its length before it.
-    Short([u8; SHORT + 1]),
+    /// Another text of up to 15 bytes, after its length.
+    Short([u8; MAX_SHORT_ID + 1]),
 }
 
-impl Name {
-    /// The id's name, if it has one: every id has at most one, and no two have the same.
-    pub(super) fn of(id: &str) -> Option<Self> {
-        let mut bytes = [0; SHORT + 1];
+impl PackedId {
+    /// Packs an id if it fits. The mapping is one to one.
+    pub(super) fn parse(id: &str) -> Option<Self> {
+        let mut bytes = [0; MAX_SHORT_ID + 1];
         if let (Some(room), Ok(length)) = (bytes[1..].get_mut(..id.len()), u8::try_from(id.len())) {
             room.copy_from_slice(id.as_bytes());
             bytes[0] = length;
             return Some(Self::Short(bytes));
         }
         let ulid = Ulid::from_string(id).ok()?;
-        // Small letters, and some that look like digits, are read too.
+        // The parser accepts lower case and look-alikes of digits, which would not round-trip.
         (ulid.array_to_str(&mut [0; ULID_LEN]) == id).then_some(Self::Ulid(ulid.0))
     }
 
-    pub(super) fn id(self) -> EntryId {
+    pub(super) fn to_id(self) -> EntryId {
         match self {
             Self::Ulid(number) => EntryId::new(Ulid(number).array_to_str(&mut [0; ULID_LEN])),
             Self::Short([length, text @ ..]) => {
@@ -53,54 +53,54 @@ impl Name {
     }
 }
 
-/// An entry whose log was written by tiller, or in its way.
+/// A packed entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packed {
-    /// The halves of the name: a `u128` would be aligned to 16 bytes.
-    name: [u64; 2],
+pub(super) struct PackedEntry {
+    /// The halves of the id: a `u128` would be aligned to 16 bytes.
+    id_halves: [u64; 2],
     offset: u64,
-    /// Milliseconds, and in the last bits what kind of entry, who speaks, and what kind of name.
-    moment: i64,
+    /// Milliseconds, and in the low bits the kind of entry, the role, and the kind of id.
+    timestamp_and_flags: i64,
     parent: u32,
     length: u32,
 }
 
-impl Packed {
-    /// Stands where an entry is that didn't fit.
-    pub(super) const APART: Self =
-        Self { name: [0; 2], offset: 0, moment: 0, parent: NO_PARENT, length: APART };
+impl PackedEntry {
+    /// The placeholder of an entry that doesn't fit.
+    pub(super) const UNPACKED: Self =
+        Self { id_halves: [0; 2], offset: 0, timestamp_and_flags: 0, parent: NO_PARENT, length: UNPACKED };
 
-    /// Packs an entry; `None` if it doesn't fit. Its line is not in it.
-    pub(super) fn of(name: Name, entry: &Indexed) -> Option<Self> {
-        let moment = entry.timestamp.0 << MARKS;
-        let fits = moment >> MARKS == entry.timestamp.0 && entry.stored == entry.offset;
-        let length = u32::try_from(entry.length).ok().filter(|length| fits && *length != APART)?;
+    /// Packs an entry without its line number; `None` if it doesn't fit.
+    pub(super) fn pack(name: PackedId, entry: &IndexEntry) -> Option<Self> {
+        let timestamp = entry.timestamp.0 << FLAG_BITS;
+        let fits = timestamp >> FLAG_BITS == entry.timestamp.0 && entry.stored == entry.offset;
+        let length = u32::try_from(entry.length).ok().filter(|length| fits && *length != UNPACKED)?;
         let (number, is_ulid) = match name {
-            Name::Ulid(number) => (number, 1),
-            Name::Short(bytes) => (u128::from_be_bytes(bytes), 0),
+            PackedId::Ulid(number) => (number, 1),
+            PackedId::Short(bytes) => (u128::from_be_bytes(bytes), 0),
         };
         let role = entry.role.map_or(0, |role| role as i64 + 1);
         Some(Self {
-            name: [(number >> 64) as u64, number as u64],
+            id_halves: [(number >> 64) as u64, number as u64],
             offset: entry.offset,
-            moment: moment | (entry.kind as i64) << 4 | role << 1 | is_ulid,
+            timestamp_and_flags: timestamp | (entry.kind as i64) << 4 | role << 1 | is_ulid,
             parent: entry.parent.unwrap_or(NO_PARENT),
             length,
         })
     }
 
-    pub(super) fn is_apart(&self) -> bool {
-        self.length == APART
+    pub(super) fn is_placeholder(&self) -> bool {
+        self.length == UNPACKED
     }
 
-    /// The entry, whose line is `line`.
-    pub(super) fn unpacked(&self, line: u64) -> Indexed {
-        let (kind, role) = self.speaker();
-        Indexed {
+    /// Unpacks the entry, with its line number.
+    pub(super) fn unpack(&self, line: u64) -> IndexEntry {
+        let (kind, role) = self.kind_and_role();
+        IndexEntry {
             parent: self.parent(),
             kind,
             role,
-            timestamp: UnixMs(self.moment >> MARKS),
+            timestamp: UnixMs(self.timestamp_and_flags >> FLAG_BITS),
             line,
             offset: self.offset,
             stored: self.offset,
@@ -108,28 +108,28 @@ impl Packed {
         }
     }
 
-    /// What kind of entry, and who speaks.
-    pub(super) fn speaker(&self) -> (EntryKind, Option<LineRole>) {
-        let role = (self.moment >> 1 & 0x7) as usize;
+    /// The entry's kind and role.
+    pub(super) fn kind_and_role(&self) -> (EntryKind, Option<LineRole>) {
+        let role = (self.timestamp_and_flags >> 1 & 0x7) as usize;
         let role = role.checked_sub(1).and_then(|role| LineRole::ALL.get(role)).copied();
-        (EntryKind::ALL[(self.moment >> 4 & 0xf) as usize], role)
+        (EntryKind::ALL[(self.timestamp_and_flags >> 4 & 0xf) as usize], role)
     }
 
     pub(super) fn parent(&self) -> Option<u32> {
         (self.parent != NO_PARENT).then_some(self.parent)
     }
 
-    pub(super) fn name(&self) -> Name {
-        self.ulid().map_or_else(|| Name::Short(self.number().to_be_bytes()), Name::Ulid)
+    pub(super) fn packed_id(&self) -> PackedId {
+        self.ulid().map_or_else(|| PackedId::Short(self.number().to_be_bytes()), PackedId::Ulid)
     }
 
     /// The id, if it is a ULID.
     pub(super) fn ulid(&self) -> Option<u128> {
-        (self.moment & 1 == 1).then(|| self.number())
+        (self.timestamp_and_flags & 1 == 1).then(|| self.number())
     }
 
     fn number(&self) -> u128 {
-        u128::from(self.name[0]) << 64 | u128::from(self.name[1])
+        u128::from(self.id_halves[0]) << 64 | u128::from(self.id_halves[1])
     }
 }
 
@@ -137,8 +137,8 @@ impl Packed {
 mod tests {
     use super::*;
 
-    fn entry() -> Indexed {
-        Indexed {
+    fn entry() -> IndexEntry {
+        IndexEntry {
             parent: None,
             kind: EntryKind::Message,
             role: Some(LineRole::User),
@@ -150,42 +150,41 @@ mod tests {
         }
     }
 
-    fn again(entry: &Indexed) -> Option<Indexed> {
-        Some(Packed::of(Name::of("7303e144")?, entry)?.unpacked(entry.line))
+    fn again(entry: &IndexEntry) -> Option<IndexEntry> {
+        Some(PackedEntry::pack(PackedId::parse("7303e144")?, entry)?.unpack(entry.line))
     }
 
     #[test]
-    fn an_entry_is_the_same_when_it_was_packed() {
+    fn packed_entry_round_trips() {
         let roles = LineRole::ALL.into_iter().map(Some).chain([None]);
         for (kind, role) in
             EntryKind::ALL.into_iter().flat_map(|kind| roles.clone().map(move |role| (kind, role)))
         {
-            let entry = Indexed { kind, role, ..entry() };
+            let entry = IndexEntry { kind, role, ..entry() };
             assert_eq!(again(&entry), Some(entry));
         }
         for parent in [0, 1, u32::MAX - 1] {
-            let entry = Indexed { parent: Some(parent), ..entry() };
+            let entry = IndexEntry { parent: Some(parent), ..entry() };
             assert_eq!(again(&entry), Some(entry));
         }
-        for moment in ["-009999-01-02T01:59:59.999Z", "1969-12-31T23:59:59.999Z", "9999-12-30T22:00:00.999Z"]
-        {
-            let timestamp = UnixMs::from_iso(moment).unwrap();
-            let entry = Indexed { timestamp, ..entry() };
-            assert_eq!(again(&entry), Some(entry), "{moment}");
+        for text in ["-009999-01-02T01:59:59.999Z", "1969-12-31T23:59:59.999Z", "9999-12-30T22:00:00.999Z"] {
+            let timestamp = UnixMs::from_iso(text).unwrap();
+            let entry = IndexEntry { timestamp, ..entry() };
+            assert_eq!(again(&entry), Some(entry), "{text}");
         }
-        assert_eq!(size_of::<Packed>(), 40);
+        assert_eq!(size_of::<PackedEntry>(), 40);
     }
 
     #[test]
-    fn what_does_not_fit_is_not_packed() {
+    fn packed_entry_values_out_of_range_are_rejected() {
         let longest = u32::MAX as usize - 1;
-        assert!(again(&Indexed { length: longest, ..entry() }).is_some());
+        assert!(again(&IndexEntry { length: longest, ..entry() }).is_some());
         let odd = [
-            Indexed { length: longest + 1, ..entry() },
-            Indexed { length: 5 << 32, ..entry() },
-            Indexed { stored: 3, ..entry() },
-            Indexed { timestamp: UnixMs(i64::MAX), ..entry() },
-            Indexed { timestamp: UnixMs(i64::MIN), ..entry() },
+            IndexEntry { length: longest + 1, ..entry() },
+            IndexEntry { length: 5 << 32, ..entry() },
+            IndexEntry { stored: 3, ..entry() },
+            IndexEntry { timestamp: UnixMs(i64::MAX), ..entry() },
+            IndexEntry { timestamp: UnixMs(i64::MIN), ..entry() },
         ];
         for entry in odd {
             assert_eq!(again(&entry), None);
@@ -193,23 +192,23 @@ mod tests {
     }
 
     #[test]
-    fn an_id_has_one_name_or_none() {
+    fn packed_id_round_trips_or_is_none() {
         let ulids = ["01JD6X9QWERTY0000000000000".replace(['W', 'Y'], "7"), "7".to_owned() + &"Z".repeat(25)];
         for id in ulids.iter().map(String::as_str) {
-            let name = Name::of(id).unwrap();
-            assert!(matches!(name, Name::Ulid(_)), "{id}");
-            assert_eq!(name.id().as_str(), id);
+            let name = PackedId::parse(id).unwrap();
+            assert!(matches!(name, PackedId::Ulid(_)), "{id}");
+            assert_eq!(name.to_id().as_str(), id);
         }
         for id in ["", "a", "7303e144", "fünfzehn bytes"] {
-            let name = Name::of(id).unwrap();
-            assert!(matches!(name, Name::Short(_)), "{id}");
-            assert_eq!(name.id().as_str(), id);
+            let name = PackedId::parse(id).unwrap();
+            assert!(matches!(name, PackedId::Short(_)), "{id}");
+            assert_eq!(name.to_id().as_str(), id);
         }
         let others =
             ["8".to_owned() + &"Z".repeat(25), ulids[0].to_lowercase(), "sixteen bytes it".to_owned()];
         for id in others {
-            assert_eq!(Name::of(&id), None, "{id}");
+            assert_eq!(PackedId::parse(&id), None, "{id}");
         }
-        assert_ne!(Name::of("a"), Name::of("a\0"));
+        assert_ne!(PackedId::parse("a"), PackedId::parse("a\0"));
     }
 }

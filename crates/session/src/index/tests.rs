@@ -1,21 +1,23 @@
+//! Tests of the index: ids, order and memory per entry.
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Takes entries with these ids, each after the one before it; those that are `elsewhere` as from a log that was migrated.
-fn index(ids: &[String], elsewhere: impl Fn(usize) -> bool) -> Index {
+/// Indexes entries with these ids, each the child of the one before; `is_moved` ones as in a migrated log.
+fn index(ids: &[String], is_moved: impl Fn(usize) -> bool) -> Index {
     let mut index = Index::default();
-    index.pass_header();
+    index.count_header();
     let (mut offset, mut parent) = (100, "null".to_owned());
     for (at, id) in ids.iter().enumerate() {
         let line = format!(
             r#"{{"type":"label","id":"{id}","parentId":{parent},"timestamp":"2026-11-21T03:16:58.249Z"}}"#
         );
-        let stored = if elsewhere(at) { offset + 1 } else { offset };
+        let stored = if is_moved(at) { offset + 1 } else { offset };
         let number = at as u64 + 2;
-        index.take(&Line { bytes: line.as_bytes(), number, offset, stored, closed: true }, |_| true);
+        index.add_line(&LogLine { bytes: line.as_bytes(), number, offset, stored, closed: true }, |_| true);
         offset += line.len() as u64 + 1;
         parent = format!("\"{id}\"");
     }
@@ -27,11 +29,11 @@ fn ulid(number: u128) -> String {
 }
 
 #[test]
-fn an_entry_of_tillers_own_takes_forty_bytes_and_nothing_beside() {
+fn index_ulid_entries_take_forty_bytes_each() {
     let ids: Vec<String> = (0..1_000).map(ulid).collect();
     let index = index(&ids, |_| false);
-    assert_eq!(index.entries.kept(), (1_000, 0));
-    assert!(index.names.is_in_order());
+    assert_eq!(index.entries.counts(), (1_000, 0));
+    assert!(index.id_map.is_in_order());
     assert_eq!(
         ids.iter().map(|id| index.position(id)).collect::<Vec<_>>(),
         (0..1_000).map(Some).collect::<Vec<_>>()
@@ -44,17 +46,17 @@ fn an_entry_of_tillers_own_takes_forty_bytes_and_nothing_beside() {
 }
 
 #[test]
-fn the_greatest_id_is_a_ulid_with_time_after_it() {
+fn greatest_id_ignores_ids_without_successor() {
     let end_of_time = "7".to_owned() + &"Z".repeat(25);
     let ids = [ulid(5), ulid(3), ulid(4).to_lowercase(), end_of_time, "zzzz".into()];
-    let apart: [fn(usize) -> bool; 3] = [|_| false, |_| true, |position| position == 0];
-    for is_apart in apart {
-        assert_eq!(index(&ids, is_apart).greatest_id(), Some(EntryId::new(ulid(5))));
-        assert_eq!(index(&["7303e144".into()], is_apart).greatest_id(), None);
+    let unpacked: [fn(usize) -> bool; 3] = [|_| false, |_| true, |position| position == 0];
+    for is_unpacked in unpacked {
+        assert_eq!(index(&ids, is_unpacked).greatest_id(), Some(EntryId::new(ulid(5))));
+        assert_eq!(index(&["7303e144".into()], is_unpacked).greatest_id(), None);
     }
 }
 
-/// Ids of every form, from so few that they come again.
+/// Ids of every form, from a small set so that duplicates occur.
 fn any_id() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => (0_u128..40).prop_map(ulid),
@@ -67,7 +69,7 @@ fn any_id() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn an_id_means_the_last_entry_that_has_it(
+    fn position_duplicate_id_finds_last_entry(
         ascending in 0_u128..9,
         others in prop::collection::vec(any_id(), 0..60),
         rarely in 2_usize..40,

@@ -1,16 +1,16 @@
-//! A path piece by piece, for those who must not hold all of its ids.
+//! Paths in sections, for callers that must not hold all ids of a path.
 
 use tiller_core::id::EntryId;
 
 use super::Reader;
 use crate::error::SessionError;
 
-/// A stretch of a path, by where it ends.
+/// A section of a path, by its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its last entry.
+    /// The last entry.
     pub last: EntryId,
-    /// How many entries it has; at least 1.
+    /// The number of entries; at least 1.
     pub count: usize,
 }
 
@@ -37,10 +37,10 @@ impl Reader {
         Ok(sections)
     }
 
-    /// Ids of a section, oldest first.
+    /// The ids of a section, oldest first.
     ///
     /// # Errors
-    /// When its last entry is no longer there.
+    /// When its last entry no longer exists.
     pub fn ids(&self, section: &Section) -> Result<Vec<EntryId>, SessionError> {
         let index = self.shared.index();
         let last = index.position_of(&section.last)?;

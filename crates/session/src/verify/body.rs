@@ -1,4 +1,4 @@
-//! What one line says, read as carefully as can be.
+//! Strict checks of a line's body.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::entry::{self, EntryBody};
 use crate::line_scan::LineHead;
-use crate::lossy::repaired;
+use crate::lossy::repair_text;
 
-/// Counts that a usage may have.
+/// Token counts of a usage.
 const COUNTS: [&str; 5] = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"];
 
-/// The JSON type that an optional key has.
+/// The JSON type of an optional key.
 #[derive(Clone, Copy)]
-enum Shape {
+enum ValueType {
     Text,
     Number,
     Flag,
@@ -23,8 +23,8 @@ enum Shape {
     List,
 }
 
-impl Shape {
-    /// Whether JSON text is null or of this type.
+impl ValueType {
+    /// Returns true if JSON text is null or of this type.
     fn fits(self, json: &str) -> bool {
         let first = json.bytes().next();
         match self {
@@ -38,114 +38,115 @@ impl Shape {
     }
 }
 
-/// Optional keys of the header, whose wrong types are read as absent. Its timestamp is checked as a moment.
-const HEADER_KEYS: [(&str, Shape); 2] = [("cwd", Shape::Text), ("parentSession", Shape::Text)];
+/// Optional keys of the header; values of other types are ignored. Its timestamp is checked separately.
+const HEADER_KEYS: [(&str, ValueType); 2] = [("cwd", ValueType::Text), ("parentSession", ValueType::Text)];
 
-/// The same of entries.
-const ENTRY_KEYS: [(&str, Shape); 4] = [
-    ("tillerQueueId", Shape::Text),
-    ("tillerReceipt", Shape::Object),
-    ("tokensBefore", Shape::Number),
-    ("display", Shape::Flag),
+/// Optional keys of entries.
+const ENTRY_KEYS: [(&str, ValueType); 4] = [
+    ("tillerQueueId", ValueType::Text),
+    ("tillerReceipt", ValueType::Object),
+    ("tokensBefore", ValueType::Number),
+    ("display", ValueType::Flag),
 ];
 
-/// The same of messages, under an entry's `message`.
-const MESSAGE_KEYS: [(&str, Shape); 12] = [
-    ("timestamp", Shape::Number),
-    ("tillerTyped", Shape::Text),
-    ("api", Shape::Text),
-    ("provider", Shape::Text),
-    ("model", Shape::Text),
-    ("errorMessage", Shape::Text),
-    ("toolName", Shape::Text),
-    ("isError", Shape::Flag),
-    ("exitCode", Shape::Number),
-    ("cancelled", Shape::Flag),
-    ("truncated", Shape::Flag),
-    ("fullOutputPath", Shape::Text),
+/// Optional keys of messages, under an entry's `message`.
+const MESSAGE_KEYS: [(&str, ValueType); 12] = [
+    ("timestamp", ValueType::Number),
+    ("tillerTyped", ValueType::Text),
+    ("api", ValueType::Text),
+    ("provider", ValueType::Text),
+    ("model", ValueType::Text),
+    ("errorMessage", ValueType::Text),
+    ("toolName", ValueType::Text),
+    ("isError", ValueType::Flag),
+    ("exitCode", ValueType::Number),
+    ("cancelled", ValueType::Flag),
+    ("truncated", ValueType::Flag),
+    ("fullOutputPath", ValueType::Text),
 ];
 
-/// The same of a change of the queue, under an entry's `data`.
-const QUEUE_KEYS: [(&str, Shape); 3] =
-    [("typed", Shape::Text), ("images", Shape::List), ("order", Shape::Number)];
+/// Optional keys of a queue change, under an entry's `data`.
+const QUEUE_KEYS: [(&str, ValueType); 3] =
+    [("typed", ValueType::Text), ("images", ValueType::List), ("order", ValueType::Number)];
 
-/// An optional key of the header with a value of the wrong type.
-pub(super) fn header_misfit(line: &[u8]) -> Option<String> {
-    misfit(std::str::from_utf8(line).ok()?, &HEADER_KEYS)
+/// Describes an optional key of the header with a value of the wrong type.
+pub(super) fn header_type_error(line: &[u8]) -> Option<String> {
+    type_error(std::str::from_utf8(line).ok()?, &HEADER_KEYS)
 }
 
-/// An optional key of an entry with a value of the wrong type.
-pub(super) fn entry_misfit(line: &[u8]) -> Option<String> {
+/// Describes an optional key of an entry with a value of the wrong type.
+pub(super) fn entry_type_error(line: &[u8]) -> Option<String> {
     let line = std::str::from_utf8(line).ok()?;
     let keys: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(line).ok()?;
-    let below = |name: &str, expected| keys.get(name).and_then(|value| misfit(value.get(), expected));
+    let below = |name: &str, expected| keys.get(name).and_then(|value| type_error(value.get(), expected));
     let is_queue = keys.get("customType").is_some_and(|name| name.get() == "\"tiller.queue\"");
-    misfit(line, &ENTRY_KEYS)
+    type_error(line, &ENTRY_KEYS)
         .or_else(|| below("message", &MESSAGE_KEYS))
         .or_else(|| if is_queue { below("data", &QUEUE_KEYS) } else { None })
 }
 
-fn misfit(object: &str, expected: &[(&str, Shape)]) -> Option<String> {
+fn type_error(object: &str, expected: &[(&str, ValueType)]) -> Option<String> {
     let keys: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
     expected.iter().find_map(|(name, shape)| {
         let value = keys.get(*name).filter(|value| !shape.fits(value.get()))?;
-        Some(format!("its optional key `{name}` is {}", value.get().chars().take(80).collect::<String>()))
+        Some(format!("optional key `{name}` is {}", value.get().chars().take(80).collect::<String>()))
     })
 }
 
-/// A body, and what is odd about it.
-pub(super) struct Read {
+/// A body and its problems.
+pub(super) struct BodyCheck {
     pub(super) body: serde_json::Result<EntryBody>,
     pub(super) lone_surrogates: bool,
-    /// Where it stops being UTF-8, if it does.
-    pub(super) no_utf_8: Option<String>,
-    /// What of its usage is no number.
-    pub(super) usage: Option<String>,
+    /// The position of the first byte that is not UTF-8, as text.
+    pub(super) invalid_utf8: Option<String>,
+    /// The invalid part of its usage, as text.
+    pub(super) invalid_usage: Option<String>,
 }
 
-/// Reads the body of a line whose head can be read.
-pub(super) fn read(head: &LineHead<'_>, line: &[u8]) -> Read {
+/// Checks the body of a line with a readable head.
+pub(super) fn check(head: &LineHead<'_>, line: &[u8]) -> BodyCheck {
     let parse = |line: &[u8]| entry::parse_body(head.kind, head.role, line);
-    let (no_utf_8, repaired) = (no_utf_8(line), repaired(line));
+    let (no_utf_8, repaired) = (invalid_utf8(line), repair_text(line));
     let lone_surrogates = no_utf_8.is_none() && repaired.is_some();
-    let mut read = Read { body: parse(line), lone_surrogates, no_utf_8, usage: None };
+    let mut read =
+        BodyCheck { body: parse(line), lone_surrogates, invalid_utf8: no_utf_8, invalid_usage: None };
     if memchr::memmem::find(line, b"\"usage\"").is_some()
         && let Some(mut value) = value(line)
         && let Some(usage) = usage(&mut value)
-        && let Some(odd) = odd_count(usage)
+        && let Some(invalid) = invalid_count(usage)
     {
-        read.usage = Some(odd);
+        read.invalid_usage = Some(invalid);
         *usage = Value::Object(serde_json::Map::new());
         read.body = parse(value.to_string().as_bytes());
     }
     read
 }
 
-/// What a line says under a key.
-pub(super) fn key(line: &[u8], name: &str) -> Option<Value> {
+/// The value of a key of a line.
+pub(super) fn key_value(line: &[u8], name: &str) -> Option<Value> {
     value(line)?.as_object_mut()?.remove(name)
 }
 
 fn value(line: &[u8]) -> Option<Value> {
-    serde_json::from_slice(line).ok().or_else(|| serde_json::from_str(&repaired(line)?).ok())
+    serde_json::from_slice(line).ok().or_else(|| serde_json::from_str(&repair_text(line)?).ok())
 }
 
-/// Where a line stops being UTF-8, if it does.
-pub(super) fn no_utf_8(line: &[u8]) -> Option<String> {
+/// Describes the first byte of a line that is not UTF-8.
+pub(super) fn invalid_utf8(line: &[u8]) -> Option<String> {
     let error = std::str::from_utf8(line).err()?;
     Some(format!("not UTF-8 from byte {} of the line on", error.valid_up_to()))
 }
 
 fn usage(value: &mut Value) -> Option<&mut Value> {
-    let says_it_itself = value.get("usage").is_some();
-    if says_it_itself { value.get_mut("usage") } else { value.get_mut("message")?.get_mut("usage") }
+    let is_on_entry = value.get("usage").is_some();
+    if is_on_entry { value.get_mut("usage") } else { value.get_mut("message")?.get_mut("usage") }
 }
 
-fn odd_count(usage: &Value) -> Option<String> {
+fn invalid_count(usage: &Value) -> Option<String> {
     let Some(counts) = usage.as_object() else { return Some(format!("it is {usage}")) };
     let count = |name: &&str| counts.get(*name).filter(|count| !count.is_u64());
-    let odd = COUNTS.iter().find_map(|name| Some(format!("`{name}` is {}", count(name)?)));
-    odd.or_else(|| {
+    let invalid = COUNTS.iter().find_map(|name| Some(format!("`{name}` is {}", count(name)?)));
+    invalid.or_else(|| {
         let costs = counts.get("cost")?.as_object()?;
         let (name, cost) = costs.iter().find(|(_, cost)| !cost.is_number())?;
         Some(format!("`cost.{name}` is {cost}"))
@@ -157,21 +158,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misfit_key_of_the_wrong_type_is_named() {
-        let of_header = |keys: &str| header_misfit(format!(r#"{{"type":"session",{keys}}}"#).as_bytes());
+    fn type_error_wrong_type_is_named() {
+        let of_header = |keys: &str| header_type_error(format!(r#"{{"type":"session",{keys}}}"#).as_bytes());
         assert_eq!(of_header(r#""cwd":"/x","parentSession":null,"more":7"#), None);
-        assert_eq!(
-            of_header(r#""parentSession":7"#).as_deref(),
-            Some("its optional key `parentSession` is 7")
-        );
-        let of_entry = |keys: &str| entry_misfit(format!(r#"{{"type":"x",{keys}}}"#).as_bytes());
-        for fine in [
+        assert_eq!(of_header(r#""parentSession":7"#).as_deref(), Some("optional key `parentSession` is 7"));
+        let of_entry = |keys: &str| entry_type_error(format!(r#"{{"type":"x",{keys}}}"#).as_bytes());
+        for valid in [
             r#""message":{"timestamp":-7,"isError":false,"errorMessage":"no"},"display":true"#,
             r#""customType":"tiller.queue","data":{"images":[],"order":1,"typed":null}"#,
             r#""customType":"other","data":{"images":7}"#,
             r#""message":7"#,
         ] {
-            assert_eq!(of_entry(fine), None, "{fine}");
+            assert_eq!(of_entry(valid), None, "{valid}");
         }
         for (keys, name) in [
             (r#""message":{"timestamp":"now"}"#, "timestamp"),
@@ -179,17 +177,17 @@ mod tests {
             (r#""tillerReceipt":[]"#, "tillerReceipt"),
             (r#""customType":"tiller.queue","data":{"images":7}"#, "images"),
         ] {
-            assert!(of_entry(keys).is_some_and(|told| told.contains(&format!("`{name}`"))), "{keys}");
+            assert!(of_entry(keys).is_some_and(|text| text.contains(&format!("`{name}`"))), "{keys}");
         }
     }
 
     #[test]
-    fn a_count_that_is_no_number_is_named() {
-        let odd = |text: &str| odd_count(&serde_json::from_str(text).unwrap());
-        assert_eq!(odd(r#"{"input":1,"output":2,"cost":{"total":0.5},"reasoning":"much"}"#), None);
-        assert_eq!(odd(r#"{"input":"1"}"#).as_deref(), Some("`input` is \"1\""));
-        assert_eq!(odd(r#"{"output":-1}"#).as_deref(), Some("`output` is -1"));
-        assert_eq!(odd(r#"{"cost":{"total":null}}"#).as_deref(), Some("`cost.total` is null"));
-        assert_eq!(odd("7").as_deref(), Some("it is 7"));
+    fn invalid_count_non_number_is_named() {
+        let invalid = |text: &str| invalid_count(&serde_json::from_str(text).unwrap());
+        assert_eq!(invalid(r#"{"input":1,"output":2,"cost":{"total":0.5},"reasoning":"much"}"#), None);
+        assert_eq!(invalid(r#"{"input":"1"}"#).as_deref(), Some("`input` is \"1\""));
+        assert_eq!(invalid(r#"{"output":-1}"#).as_deref(), Some("`output` is -1"));
+        assert_eq!(invalid(r#"{"cost":{"total":null}}"#).as_deref(), Some("`cost.total` is null"));
+        assert_eq!(invalid("7").as_deref(), Some("it is 7"));
     }
 }

@@ -1,66 +1,67 @@
-//! One walk over the tree: calls and results, what compactions keep, and parents that come too late.
+//! The walk over the tree: pairs calls with results, and checks compactions and parents.
 
 use std::collections::HashMap;
 
 use tiller_core::id::CallId;
 
-use super::{Check, Found, Known, Says};
+use super::{CheckedEntry, Checker, EntryRelation, Findings};
 
-/// When the walk came to an entry and when it left what lies beneath it: who lies beneath whom can be told from it.
-pub(super) struct Times(Vec<(usize, usize)>);
+/// Times when the walk entered each entry and left its subtree; they determine who is whose descendant.
+pub(super) struct VisitTimes(Vec<(usize, usize)>);
 
-impl Times {
-    fn is_beneath(&self, entry: usize, above: usize) -> bool {
-        let ((begun, _), (from, to)) = (self.0[entry], self.0[above]);
-        from <= begun && begun < to
+impl VisitTimes {
+    fn is_descendant(&self, entry: usize, above: usize) -> bool {
+        let ((entered, _), (from, to)) = (self.0[entry], self.0[above]);
+        from <= entered && entered < to
     }
 
-    /// Tells of entries whose parent is not on an earlier line.
-    pub(super) fn tell_orphans(self, check: &Check) -> Vec<(usize, String)> {
-        let tell = |(position, parent): &(usize, tiller_core::id::EntryId)| {
+    /// Findings for entries whose parent is not on an earlier line.
+    pub(super) fn report_orphans(self, check: &Checker) -> Vec<(usize, String)> {
+        let report = |(position, parent): &(usize, tiller_core::id::EntryId)| {
             let what = match check.by_id.get(parent).map(|positions| positions.first) {
-                None => format!("its parent {parent} is nowhere in the file; it is taken for a root"),
-                Some(at) if at == *position => {
-                    "it names itself as its parent; it is taken for a root".to_owned()
-                }
+                None => format!("its parent {parent} is not in the file; the entry becomes a root"),
+                Some(at) if at == *position => "the entry is its own parent; it becomes a root".to_owned(),
                 Some(at) => {
-                    let line = check.entries[at].place.line;
-                    let circle = if self.is_beneath(at, *position) { " and follows it in turn" } else { "" };
-                    format!("its parent {parent} comes later, on line {line}{circle}; it is taken for a root")
+                    let line = check.entries[at].location.line;
+                    let circle =
+                        if self.is_descendant(at, *position) { ", and is its descendant" } else { "" };
+                    format!(
+                        "its parent {parent} comes later, on line {line}{circle}; the entry becomes a root"
+                    )
                 }
             };
             (*position, what)
         };
-        check.orphans.iter().map(tell).collect()
+        check.orphans.iter().map(report).collect()
     }
 }
 
-/// A call on the way from the root to where the walk is.
-struct Open {
-    /// Which of all calls.
+/// A call on the path from the root to the current entry.
+struct OpenCall {
+    /// Index in `TreeWalk::calls`.
     call: usize,
-    /// The position of the first result on the way.
+    /// Position of its first result on the path.
     result: Option<usize>,
 }
 
-/// A call of the whole file.
-struct Made<'a> {
+/// A call of the file.
+struct IssuedCall<'a> {
     by: usize,
     id: &'a CallId,
-    wanted: bool,
+    needs_result: bool,
     answered: bool,
 }
 
 #[derive(Default)]
-struct Walk<'a> {
-    /// How often each id stands on the way.
+struct TreeWalk<'a> {
+    /// Number of occurrences of each id on the path.
     on_path: Vec<usize>,
-    open: HashMap<&'a CallId, Vec<Open>>,
-    made: Vec<Made<'a>>,
+    open_calls: HashMap<&'a CallId, Vec<OpenCall>>,
+    calls: Vec<IssuedCall<'a>>,
 }
 
-/// Walks over all entries, and tells what it finds.
-pub(super) fn walk(entries: &[Known], found: &mut Found) -> Times {
+/// Walks over all entries and collects findings.
+pub(super) fn walk(entries: &[CheckedEntry], findings: &mut Findings) -> VisitTimes {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); entries.len()];
     let mut stack: Vec<Step> = Vec::new();
     for (at, entry) in entries.iter().enumerate().rev() {
@@ -69,26 +70,26 @@ pub(super) fn walk(entries: &[Known], found: &mut Found) -> Times {
             None => stack.push(Step::Enter(at)),
         }
     }
-    let mut walk = Walk { on_path: vec![0; entries.len()], ..Walk::default() };
-    let (mut times, mut now) = (vec![(0, 0); entries.len()], 0);
+    let mut walk = TreeWalk { on_path: vec![0; entries.len()], ..TreeWalk::default() };
+    let (mut visits, mut now) = (vec![(0, 0); entries.len()], 0);
     // A stack instead of recursion: a session of 100,000 entries is one long branch.
     while let Some(step) = stack.pop() {
         match step {
             Step::Enter(at) => {
-                times[at].0 = now;
+                visits[at].0 = now;
                 now += 1;
-                walk.enter(at, &entries[at], entries, found);
+                walk.enter(at, &entries[at], entries, findings);
                 stack.push(Step::Leave(at));
                 stack.extend(children[at].iter().map(|child| Step::Enter(*child)));
             }
             Step::Leave(at) => {
-                times[at].1 = now;
+                visits[at].1 = now;
                 walk.leave(at, &entries[at]);
             }
         }
     }
-    walk.tell_unanswered(entries, found);
-    Times(times)
+    walk.report_unanswered(entries, findings);
+    VisitTimes(visits)
 }
 
 enum Step {
@@ -96,68 +97,82 @@ enum Step {
     Leave(usize),
 }
 
-impl<'a> Walk<'a> {
-    fn enter(&mut self, at: usize, entry: &'a Known, entries: &[Known], found: &mut Found) {
-        self.on_path[entry.name] += 1;
-        match &entry.says {
-            Says::Nothing => {}
-            Says::Calls { ids, wanted } => {
+impl<'a> TreeWalk<'a> {
+    fn enter(
+        &mut self,
+        at: usize,
+        entry: &'a CheckedEntry,
+        entries: &[CheckedEntry],
+        findings: &mut Findings,
+    ) {
+        self.on_path[entry.first_with_id] += 1;
+        match &entry.relation {
+            EntryRelation::None => {}
+            EntryRelation::Calls { ids, needs_results } => {
                 for id in ids {
-                    self.open.entry(id).or_default().push(Open { call: self.made.len(), result: None });
-                    self.made.push(Made { by: at, id, wanted: *wanted, answered: false });
+                    self.open_calls
+                        .entry(id)
+                        .or_default()
+                        .push(OpenCall { call: self.calls.len(), result: None });
+                    self.calls.push(IssuedCall { by: at, id, needs_result: *needs_results, answered: false });
                 }
             }
-            Says::Result(id) => match self.open.get_mut(id).and_then(|open| open.last_mut()) {
-                None => found.error(
-                    entry.place,
-                    format!("the result of a call {id} that nobody made on its branch; no model gets it"),
-                ),
-                Some(Open { result: Some(first), .. }) => {
-                    let line = entries[*first].place.line;
-                    found.error(
-                        entry.place,
-                        format!("the call {id} has a result on line {line} already; a model gets only one"),
-                    );
+            EntryRelation::Result(id) => {
+                match self.open_calls.get_mut(id).and_then(|open_calls| open_calls.last_mut()) {
+                    None => findings.error(
+                        entry.location,
+                        format!("result of call {id}, which is not on its branch; it is not sent to models"),
+                    ),
+                    Some(OpenCall { result: Some(first), .. }) => {
+                        let line = entries[*first].location.line;
+                        findings.error(
+                            entry.location,
+                            format!(
+                                "call {id} already has a result on line {line}; models get only the first"
+                            ),
+                        );
+                    }
+                    Some(open_calls) => {
+                        open_calls.result = Some(at);
+                        self.calls[open_calls.call].answered = true;
+                    }
                 }
-                Some(open) => {
-                    open.result = Some(at);
-                    self.made[open.call].answered = true;
-                }
-            },
-            Says::Keeps(kept, id) => {
+            }
+            EntryRelation::Compaction(kept, id) => {
                 if kept.is_none_or(|kept| self.on_path[kept] == 0) {
                     let what = format!(
-                        "keeps the entries from {id} on, which is not on its branch; nothing is kept"
+                        "keeps the entries from {id} on, which is not on its branch; no entries are kept"
                     );
-                    found.error(entry.place, what);
+                    findings.error(entry.location, what);
                 }
             }
         }
     }
 
-    fn leave(&mut self, at: usize, entry: &'a Known) {
-        self.on_path[entry.name] -= 1;
-        match &entry.says {
-            Says::Calls { ids, .. } => {
+    fn leave(&mut self, at: usize, entry: &'a CheckedEntry) {
+        self.on_path[entry.first_with_id] -= 1;
+        match &entry.relation {
+            EntryRelation::Calls { ids, .. } => {
                 for id in ids {
-                    self.open.get_mut(id).and_then(Vec::pop);
+                    self.open_calls.get_mut(id).and_then(Vec::pop);
                 }
             }
-            Says::Result(id) => {
-                if let Some(open) = self.open.get_mut(id).and_then(|open| open.last_mut())
-                    && open.result == Some(at)
+            EntryRelation::Result(id) => {
+                if let Some(open_calls) =
+                    self.open_calls.get_mut(id).and_then(|open_calls| open_calls.last_mut())
+                    && open_calls.result == Some(at)
                 {
-                    open.result = None;
+                    open_calls.result = None;
                 }
             }
-            Says::Nothing | Says::Keeps(..) => {}
+            EntryRelation::None | EntryRelation::Compaction(..) => {}
         }
     }
 
-    fn tell_unanswered(&self, entries: &[Known], found: &mut Found) {
-        for call in self.made.iter().filter(|call| call.wanted && !call.answered) {
-            let what = format!("its call {} has no result; a model is told that it was interrupted", call.id);
-            found.note(entries[call.by].place, what);
+    fn report_unanswered(&self, entries: &[CheckedEntry], findings: &mut Findings) {
+        for call in self.calls.iter().filter(|call| call.needs_result && !call.answered) {
+            let what = format!("call {} has no result; models are told that it was interrupted", call.id);
+            findings.note(entries[call.by].location, what);
         }
     }
 }

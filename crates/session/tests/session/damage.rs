@@ -1,16 +1,16 @@
-//! Lines that are torn, damaged, orphaned or doubled: each costs itself alone.
+//! Tests of torn, damaged, orphaned and duplicate lines: each affects only itself.
 
 use tiller_session::SessionError;
 
 use super::*;
 
 #[test]
-fn a_last_line_torn_at_any_byte_costs_only_itself() {
-    let place = Place::new();
+fn reader_torn_last_line_costs_only_itself() {
+    let sandbox = Sandbox::new();
     let kept = format!("{HEADER}\n{}\n", line("a", None, "one"));
     let last = line("b", Some("a"), "twö");
     for cut in 1..last.len() {
-        let path = place.file([kept.as_bytes(), &last.as_bytes()[..cut]].concat());
+        let path = sandbox.file([kept.as_bytes(), &last.as_bytes()[..cut]].concat());
         let before = fs::read(&path).unwrap();
         let reader = Reader::open(&path).unwrap();
         assert_eq!(texts(&reader), ["one"], "cut at {cut}");
@@ -29,9 +29,9 @@ fn a_last_line_torn_at_any_byte_costs_only_itself() {
 }
 
 #[test]
-fn a_last_line_that_lacks_only_its_newline_is_whole() {
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{}", line("a", None, "one")));
+fn reader_last_line_without_newline_is_whole() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file(format!("{HEADER}\n{}", line("a", None, "one")));
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["one"]);
     let mut writer = Writer::open(&path).unwrap();
     say(&mut writer, "two");
@@ -40,9 +40,9 @@ fn a_last_line_that_lacks_only_its_newline_is_whole() {
 }
 
 #[test]
-fn a_header_without_its_newline_can_be_gone_on_with() {
-    let place = Place::new();
-    let path = place.file(HEADER);
+fn writer_header_without_newline_is_closed() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file(HEADER);
     let mut writer = Writer::open(&path).unwrap();
     say(&mut writer, "one");
     let reader = Reader::open(&path).unwrap();
@@ -50,81 +50,81 @@ fn a_header_without_its_newline_can_be_gone_on_with() {
 }
 
 #[test]
-fn a_damaged_line_in_the_middle_is_named_and_its_child_goes_on_from_the_line_before() {
-    let place = Place::new();
+fn reader_damaged_line_is_bridged() {
+    let sandbox = Sandbox::new();
     let (one, three) = (line("a", None, "one"), line("c", Some("b"), "three"));
-    let path = place.log(&[&one, r#"{"type":"message","id":"b","#, &three]);
+    let path = sandbox.log(&[&one, r#"{"type":"message","id":"b","#, &three]);
     let reader = Reader::open(&path).unwrap();
     let second = (HEADER.len() + one.len() + 2) as u64;
     let third = second + r#"{"type":"message","id":"b","#.len() as u64 + 1;
     assert_eq!(places(&reader.findings()), [(3, second), (4, third)]);
     assert_eq!(
         reader.findings()[1].what,
-        "its parent b is lost with the unreadable lines before it; it follows a instead"
+        "its parent b is lost with the unreadable lines before it; its parent is now a"
     );
     assert_eq!(texts(&reader), ["one", "three"]);
 }
 
 #[test]
-fn bytes_that_are_no_utf_8_and_lines_that_are_no_objects_are_named_too() {
-    let place = Place::new();
-    let mut bytes = place.log(&[&line("a", None, "one")]);
+fn reader_invalid_utf8_and_non_objects_are_reported() {
+    let sandbox = Sandbox::new();
+    let mut bytes = sandbox.log(&[&line("a", None, "one")]);
     let mut text = fs::read(&bytes).unwrap();
     let start = text.len() as u64;
     text.extend(b"\xff\xfe\n[1]\nnull\n\n   \n");
     text.extend(line("b", Some("a"), "two").as_bytes());
     text.push(b'\n');
-    bytes = place.file(text);
+    bytes = sandbox.file(text);
     let reader = Reader::open(&bytes).unwrap();
     assert_eq!(places(&reader.findings()), [(3, start), (4, start + 3), (5, start + 7)]);
     assert_eq!(texts(&reader), ["one", "two"]);
 }
 
 #[test]
-fn an_unknown_parent_makes_a_root_with_a_warning() {
-    let place = Place::new();
-    let path = place.log(&[&line("a", None, "one"), &line("b", Some("lost"), "two")]);
+fn reader_unknown_parent_makes_root() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("a", None, "one"), &line("b", Some("lost"), "two")]);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(texts(&reader), ["two"]);
     assert_eq!(
         reader.findings()[0].what,
-        "its parent lost is not in the lines before it; it is taken for a root"
+        "its parent lost is not on an earlier line; the entry becomes a root"
     );
     assert_eq!(reader.tree().nodes().iter().map(|node| node.parent).collect::<Vec<_>>(), [None, None]);
 }
 
 #[test]
-fn an_unknown_parent_makes_a_root_also_behind_a_line_that_an_older_version_spelled_otherwise() {
-    let place = Place::new();
+fn reader_unknown_parent_after_migrated_line_makes_root() {
+    let sandbox = Sandbox::new();
     let header = HEADER.replace(r#""version":3"#, r#""version":2"#);
     let hook =
         line("a", None, "one").replace(r#""role":"user""#, r#""role":"hookMessage","customType":"lint""#);
     let orphan = line("b", Some("lost"), "two");
     assert!(header != HEADER && hook.contains("hookMessage"));
     let found = |hook: &str| {
-        let reader = Reader::open(&place.file(format!("{header}\n{hook}\n{orphan}\n"))).unwrap();
+        let reader = Reader::open(&sandbox.file(format!("{header}\n{hook}\n{orphan}\n"))).unwrap();
         reader.findings().into_iter().map(|finding| finding.what).collect::<Vec<_>>()
     };
-    assert_eq!(found(&hook), ["its parent lost is not in the lines before it; it is taken for a root"]);
-    // What was to stand behind a line that is broken in its middle may be lost with it.
+    assert_eq!(found(&hook), ["its parent lost is not on an earlier line; the entry becomes a root"]);
+    // The parent may be lost with the end of a line that is broken in its middle.
     assert_eq!(
         found(&line("a", None, "one").replace(r#"one""#, "one")),
-        ["its parent lost is lost with the unreadable lines before it; it follows a instead"]
+        ["its parent lost is lost with the unreadable lines before it; its parent is now a"]
     );
 }
 
 #[test]
-fn a_parent_that_comes_later_or_is_the_entry_itself_is_unknown() {
-    let place = Place::new();
-    let path = place.log(&[&line("a", Some("b"), "one"), &line("b", Some("b"), "two")]);
+fn reader_later_or_own_parent_is_unknown() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("a", Some("b"), "one"), &line("b", Some("b"), "two")]);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(texts(&reader), ["two"]);
     assert_eq!(reader.findings().len(), 2);
 }
 
 #[test]
-fn of_doubled_ids_the_nearest_earlier_one_is_meant() {
-    let place = Place::new();
+fn reader_duplicate_id_means_nearest_earlier() {
+    let sandbox = Sandbox::new();
     let lines = [
         line("a", None, "one"),
         line("b", Some("a"), "old"),
@@ -132,7 +132,7 @@ fn of_doubled_ids_the_nearest_earlier_one_is_meant() {
         line("b", Some("a"), "new"),
         line("d", Some("b"), "on new"),
     ];
-    let path = place.log(&lines.each_ref().map(String::as_str));
+    let path = sandbox.log(&lines.each_ref().map(String::as_str));
     let reader = Reader::open(&path).unwrap();
     assert_eq!(texts(&reader), ["one", "new", "on new"]);
     let on_old = context::project(&reader.branch(&"c".into()).unwrap().0);
@@ -145,17 +145,17 @@ fn of_doubled_ids_the_nearest_earlier_one_is_meant() {
 }
 
 #[test]
-fn a_part_of_a_doubled_id_names_it() {
-    let place = Place::new();
-    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa1111", None, "two")]);
+fn find_part_of_duplicate_id_matches() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("aaaa1111", None, "one"), &line("aaaa1111", None, "two")]);
     assert_eq!(Reader::open(&path).unwrap().find("1111").unwrap().as_str(), "aaaa1111");
 }
 
 #[test]
-fn an_entry_whose_body_is_damaged_keeps_its_place_and_is_reported_when_touched() {
-    let place = Place::new();
+fn reader_damaged_body_keeps_its_place() {
+    let sandbox = Sandbox::new();
     let damaged = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"oracle"}}"#;
-    let path = place.log(&[&line("a", None, "one"), damaged, &line("c", Some("b"), "three")]);
+    let path = sandbox.log(&[&line("a", None, "one"), damaged, &line("c", Some("b"), "three")]);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.findings(), []);
     let (entries, findings) = reader.branch(&"c".into()).unwrap();
@@ -166,11 +166,11 @@ fn an_entry_whose_body_is_damaged_keeps_its_place_and_is_reported_when_touched()
 }
 
 #[test]
-fn a_file_without_a_readable_header_is_no_session() {
-    let place = Place::new();
+fn reader_bad_header_is_error() {
+    let sandbox = Sandbox::new();
     let entry = line("a", None, "one");
     for text in ["", "\n", "not json\n", "[]\n", entry.as_str(), r#"{"type":"session","version":3}"#] {
-        let path = place.file(text);
+        let path = sandbox.file(text);
         let refused = Reader::open(&path).unwrap_err();
         assert!(matches!(refused, SessionError::Header { .. }), "{text:?}: {refused}");
         assert!(matches!(Writer::open(&path).unwrap_err(), SessionError::Header { .. }), "{text:?}");

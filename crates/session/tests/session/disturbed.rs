@@ -1,4 +1,4 @@
-//! What other programs do to a log that is open for writing.
+//! Tests of changes by other programs to a log that is open for writing.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,31 +8,31 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// A log of two messages that is open for writing.
-fn begun(place: &Place) -> (Writer, PathBuf) {
-    let mut writer = place.create();
+/// Creates a log of two messages, open for writing.
+fn open_log(sandbox: &Sandbox) -> (Writer, PathBuf) {
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     say(&mut writer, "two");
     let path = writer.reader().path().unwrap().to_owned();
     (writer, path)
 }
 
-/// Appends as a program would that asks for no lock.
-fn intrude(path: &Path, text: &str) {
+/// Appends to a log without its lock, like another program.
+fn append_foreign(path: &Path, text: &str) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Memory and file say the same, and this.
+/// Asserts that memory and file agree, and contain these texts.
 #[track_caller]
-fn assert_says(writer: &Writer, wanted: &[&str]) {
+fn assert_texts(writer: &Writer, expected: &[&str]) {
     let fresh = Reader::open(writer.reader().path().unwrap()).unwrap();
-    assert_eq!(texts(&fresh), wanted);
+    assert_eq!(texts(&fresh), expected);
     assert_eq!(all(&writer.reader()), all(&fresh));
     assert_eq!(places(&writer.reader().findings()), places(&fresh.findings()));
 }
 
-/// The files beside a log whose names begin with its name.
-fn beside(path: &Path) -> Vec<PathBuf> {
+/// Other files in the folder whose names start with the log's name.
+fn siblings(path: &Path) -> Vec<PathBuf> {
     let is_beside = |other: &PathBuf| {
         other != path && other.display().to_string().starts_with(&path.display().to_string())
     };
@@ -41,116 +41,116 @@ fn beside(path: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_another_program_appended_is_read_before_the_next_entry_follows_it() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
+fn writer_foreign_append_is_read_first() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
     let two = writer.reader().leaf().unwrap();
-    intrude(
+    append_foreign(
         &path,
         &format!("{}\n{}\n", line("x", Some(two.as_str()), "three"), line("y", Some("x"), "four")),
     );
     say(&mut writer, "five");
     assert_eq!(writer.take_disturbances(), [ExternalChange::Grown { path, entries: 2 }]);
-    assert_says(&writer, &["one", "two", "three", "four", "five"]);
+    assert_texts(&writer, &["one", "two", "three", "four", "five"]);
     say(&mut writer, "six");
     assert_eq!(writer.take_disturbances(), []);
 }
 
 #[test]
-fn a_move_to_an_entry_that_another_program_appended_finds_it() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
-    intrude(&path, &(line("x", None, "another beginning") + "\n"));
-    intrude(&path, &(line("y", Some("x"), "and more") + "\n"));
+fn writer_branch_to_foreign_entry_works() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
+    append_foreign(&path, &(line("x", None, "another beginning") + "\n"));
+    append_foreign(&path, &(line("y", Some("x"), "and more") + "\n"));
     writer.branch(Some(&"x".into()), NOW).unwrap();
     say(&mut writer, "on from there");
-    assert_says(&writer, &["another beginning", "on from there"]);
+    assert_texts(&writer, &["another beginning", "on from there"]);
 }
 
 #[test]
-fn a_line_that_another_program_left_torn_is_closed_first() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
+fn writer_foreign_torn_line_is_closed() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
     let two = writer.reader().leaf().unwrap();
     let three = line("x", Some(two.as_str()), "three");
-    intrude(&path, &format!("{three}\n{}", &three[..40]));
+    append_foreign(&path, &format!("{three}\n{}", &three[..40]));
     say(&mut writer, "four");
-    assert_says(&writer, &["one", "two", "three", "four"]);
+    assert_texts(&writer, &["one", "two", "three", "four"]);
     assert_eq!(places(&writer.reader().findings()).len(), 1, "the torn line is named");
 }
 
 #[test]
-fn what_another_program_appends_to_a_torn_line_of_ours_is_read_for_what_it_is() {
-    let place = Place::new();
+fn writer_foreign_append_to_own_torn_line_is_read() {
+    let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = place.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
     let one = say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     disk.fail_write_after(0, Fault::Short(30));
     writer.append(user("lost"), NOW).unwrap_err();
-    intrude(&path, &format!("spoilt\n{}\n", line("x", Some(one.as_str()), "two")));
+    append_foreign(&path, &format!("spoilt\n{}\n", line("x", Some(one.as_str()), "two")));
     say(&mut writer, "three");
-    assert_says(&writer, &["one", "two", "three"]);
+    assert_texts(&writer, &["one", "two", "three"]);
 }
 
 #[test]
-fn another_program_that_appends_at_the_same_moment_is_noticed_at_the_next_entry() {
-    let place = Place::new();
+fn writer_simultaneous_append_is_noticed_next_time() {
+    let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = place.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
     let one = say(&mut writer, "one");
     disk.fail_write_after(0, Fault::Overtaken(line("x", Some(one.as_str()), "aside") + "\n"));
     say(&mut writer, "two");
     say(&mut writer, "three");
     assert_eq!(writer.take_disturbances().len(), 1);
-    assert_says(&writer, &["one", "two", "three"]);
+    assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(writer.reader().entry_count(), 4);
 }
 
 #[test]
-fn a_log_that_was_removed_is_written_anew_with_everything_in_it() {
+fn writer_removed_log_is_rewritten() {
     use std::os::unix::fs::PermissionsExt;
     for whole_folder in [false, true] {
-        let place = Place::new();
-        let (mut writer, path) = begun(&place);
+        let sandbox = Sandbox::new();
+        let (mut writer, path) = open_log(&sandbox);
         let before = fs::read(&path).unwrap();
         if whole_folder {
-            fs::remove_dir_all(place.sessions()).unwrap();
+            fs::remove_dir_all(sandbox.sessions()).unwrap();
         } else {
             fs::remove_file(&path).unwrap();
         }
         let reader = writer.reader();
         say(&mut writer, "three");
-        let disturbances = writer.take_disturbances();
-        assert_eq!(disturbances, [ExternalChange::Gone { path: path.clone() }]);
-        assert!(disturbances[0].to_string().contains(&path.display().to_string()));
+        let changes = writer.take_disturbances();
+        assert_eq!(changes, [ExternalChange::Gone { path: path.clone() }]);
+        assert!(changes[0].to_string().contains(&path.display().to_string()));
         assert!(fs::read(&path).unwrap().starts_with(&before));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_says(&writer, &["one", "two", "three"]);
+        assert_texts(&writer, &["one", "two", "three"]);
         assert_eq!(texts(&reader), ["one", "two", "three"], "those who read it go on too");
         assert!(matches!(Writer::open(&path), Err(SessionError::Held { .. })), "it is locked");
         say(&mut writer, "four");
         assert_eq!(writer.take_disturbances(), []);
-        assert_says(&writer, &["one", "two", "three", "four"]);
+        assert_texts(&writer, &["one", "two", "three", "four"]);
     }
 }
 
 #[test]
-fn a_log_that_was_moved_is_free_where_it_is_and_goes_on_at_its_own_path() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
-    let moved = place.root.path().join("moved.jsonl");
+fn writer_moved_log_is_rewritten_at_its_path() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
+    let moved = sandbox.root.path().join("moved.jsonl");
     fs::rename(&path, &moved).unwrap();
     say(&mut writer, "three");
-    assert_says(&writer, &["one", "two", "three"]);
+    assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(texts(&Writer::open(&moved).unwrap().reader()), ["one", "two"]);
 }
 
 #[test]
-fn a_log_that_could_not_be_written_anew_is_tried_again() {
-    let place = Place::new();
+fn writer_failed_rewrite_is_retried() {
+    let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = place.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     fs::remove_file(&path).unwrap();
@@ -159,87 +159,88 @@ fn a_log_that_could_not_be_written_anew_is_tried_again() {
     assert!(matches!(error, SessionError::Append { .. }), "{error}");
     assert!(!path.exists(), "no part of a log is left");
     say(&mut writer, "two");
-    assert_says(&writer, &["one", "two"]);
+    assert_texts(&writer, &["one", "two"]);
     assert_eq!(writer.take_disturbances(), [ExternalChange::Gone { path }]);
 }
 
 #[test]
-fn a_file_in_the_logs_place_is_moved_aside_whole() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
-    let edited = place.root.path().join("edited");
+fn writer_replacing_file_is_moved_aside() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
+    let edited = sandbox.root.path().join("edited");
     fs::write(&edited, "somebody's work\n").unwrap();
     fs::rename(&edited, &path).unwrap();
     say(&mut writer, "three");
-    let aside = beside(&path);
+    let aside = siblings(&path);
     assert_eq!(aside.len(), 1);
     assert_eq!(fs::read_to_string(&aside[0]).unwrap(), "somebody's work\n");
     assert!(!aside[0].display().to_string().ends_with(".jsonl"));
-    let disturbances = writer.take_disturbances();
-    assert_eq!(disturbances, [ExternalChange::Replaced { path: path.clone(), aside: aside[0].clone() }]);
-    let told = disturbances[0].to_string();
-    assert!(told.contains(&format!("{}:", path.display())) && told.contains(&aside[0].display().to_string()));
-    assert_says(&writer, &["one", "two", "three"]);
+    let changes = writer.take_disturbances();
+    assert_eq!(changes, [ExternalChange::Replaced { path: path.clone(), aside: aside[0].clone() }]);
+    let text = changes[0].to_string();
+    assert!(text.contains(&format!("{}:", path.display())) && text.contains(&aside[0].display().to_string()));
+    assert_texts(&writer, &["one", "two", "three"]);
 
-    // The same millisecond once more: the first one keeps its name.
+    // The same millisecond again: the first file keeps its name.
     fs::write(&edited, "more work\n").unwrap();
     fs::rename(&edited, &path).unwrap();
     say(&mut writer, "four");
-    let mut works: Vec<String> = beside(&path).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-    works.sort();
-    assert_eq!(works, ["more work\n", "somebody's work\n"]);
+    let mut contents: Vec<String> =
+        siblings(&path).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    contents.sort();
+    assert_eq!(contents, ["more work\n", "somebody's work\n"]);
 }
 
 #[test]
-fn a_file_in_the_logs_place_that_another_tiller_writes_to_is_left_to_it() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
-    fs::rename(&path, place.root.path().join("elsewhere")).unwrap();
+fn writer_replacing_file_in_use_is_left_alone() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
+    fs::rename(&path, sandbox.root.path().join("elsewhere")).unwrap();
     fs::write(&path, format!("{HEADER}\n{}\n", line("a", None, "theirs"))).unwrap();
     let mut theirs = Writer::open(&path).unwrap();
     let refused = writer.append(user("three"), NOW).unwrap_err();
     assert!(matches!(refused, SessionError::Held { holder: Some(_), .. }), "{refused}");
     say(&mut theirs, "on");
-    assert_says(&theirs, &["theirs", "on"]);
+    assert_texts(&theirs, &["theirs", "on"]);
     assert_eq!(theirs.take_disturbances(), []);
     drop(theirs);
     say(&mut writer, "three");
-    assert_says(&writer, &["one", "two", "three"]);
-    assert_eq!(beside(&path).len(), 1);
+    assert_texts(&writer, &["one", "two", "three"]);
+    assert_eq!(siblings(&path).len(), 1);
 }
 
 #[test]
-fn a_log_cut_short_is_an_error_that_counts_what_is_lost_and_the_next_entry_follows_what_is_left() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
+fn writer_truncated_log_is_error_counting_losses() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
     let length = fs::metadata(&path).unwrap().len();
     say(&mut writer, "three");
-    // In the middle of a line: what is left of it is one more torn line.
+    // Truncated in the middle of a line, which leaves a torn line.
     OpenOptions::new().write(true).open(&path).unwrap().set_len(length - 10).unwrap();
     let error = writer.append(user("four"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
     assert!(error.to_string().contains(&path.display().to_string()) && error.hint().is_some(), "{error}");
-    assert_says(&writer, &["one"]);
+    assert_texts(&writer, &["one"]);
     say(&mut writer, "four");
-    assert_says(&writer, &["one", "four"]);
+    assert_texts(&writer, &["one", "four"]);
 }
 
 #[test]
-fn a_log_written_over_with_something_longer_is_an_error_too() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
-    let others = line("x", None, &"long".repeat(1_000));
-    fs::write(&path, format!("{HEADER}\n{others}\n")).unwrap();
+fn writer_overwritten_log_is_error() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
+    let other_line = line("x", None, &"long".repeat(1_000));
+    fs::write(&path, format!("{HEADER}\n{other_line}\n")).unwrap();
     let error = writer.append(user("three"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
     say(&mut writer, "three");
-    assert_says(&writer, &[&"long".repeat(1_000), "three"]);
+    assert_texts(&writer, &[&"long".repeat(1_000), "three"]);
 }
 
 #[test]
-fn a_log_written_over_with_other_entries_of_the_same_length_and_more_is_an_error_too() {
-    let place = Place::new();
-    let (mut writer, path) = begun(&place);
+fn writer_overwritten_entries_of_same_length_are_error() {
+    let sandbox = Sandbox::new();
+    let (mut writer, path) = open_log(&sandbox);
     let two = writer.reader().leaf().unwrap();
     let theirs = "x".repeat(two.as_str().len());
     let text = fs::read_to_string(&path).unwrap().replace(two.as_str(), &theirs);
@@ -247,14 +248,14 @@ fn a_log_written_over_with_other_entries_of_the_same_length_and_more_is_an_error
     let error = writer.append(user("four"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 1, aside: None, .. }), "{error}");
     say(&mut writer, "four");
-    assert_says(&writer, &["one", "two", "their three", "four"]);
+    assert_texts(&writer, &["one", "two", "their three", "four"]);
 }
 
 #[test]
-fn a_log_whose_header_is_lost_makes_way_and_begins_anew() {
+fn writer_lost_header_moves_file_aside() {
     for left in [0, 10] {
-        let place = Place::new();
-        let (mut writer, path) = begun(&place);
+        let sandbox = Sandbox::new();
+        let (mut writer, path) = open_log(&sandbox);
         let id = writer.reader().id().clone();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
         let error = writer.append(user("three"), NOW).unwrap_err();
@@ -263,7 +264,7 @@ fn a_log_whose_header_is_lost_makes_way_and_begins_anew() {
         assert!(error.to_string().contains(&aside.display().to_string()), "{error}");
         assert_eq!((writer.reader().leaf(), writer.reader().exists()), (None, false));
         say(&mut writer, "three");
-        assert_says(&writer, &["three"]);
+        assert_texts(&writer, &["three"]);
         assert_eq!((writer.reader().path(), writer.reader().id()), (Some(&*path), &id));
         assert!(matches!(Writer::open(&path), Err(SessionError::Held { .. })));
     }

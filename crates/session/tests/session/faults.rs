@@ -1,14 +1,14 @@
-//! What a disk that fails leaves behind: at every write of a session's life, in every way.
+//! Tests of disk failures at every write of a session.
 
 use tiller_session::{Appended, SessionError};
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// How many writes [`act`] makes of a session's life.
+/// Number of writes of [`act`].
 const LIFE: usize = 6;
 
-/// One write of a session's life: it is made, talked to, branched and labelled.
+/// Makes one of the writes: messages, a branch, a label.
 fn act(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
     let first = writer.reader().tree().nodes().first().map(|node| node.id.clone());
     match step {
@@ -22,17 +22,17 @@ fn act(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> 
     }
 }
 
-fn faulty(place: &Place) -> (FaultyDisk, SessionManager) {
+fn faulty(sandbox: &Sandbox) -> (FaultyDisk, SessionManager) {
     let disk = FaultyDisk::default();
-    (disk.clone(), place.manager.clone().on_disk(Arc::new(disk)))
+    (disk.clone(), sandbox.manager.clone().on_disk(Arc::new(disk)))
 }
 
-/// What the memory of a log holds, for holding it against what its file says.
+/// The state of a log in memory, to compare with its file.
 fn known(reader: &Reader) -> (Vec<Entry>, Option<EntryId>, Vec<(u64, u64)>) {
     (all(reader), reader.leaf(), places(&reader.findings()))
 }
 
-/// Memory is what a fresh reader of the file sees, no more and no less.
+/// Asserts that memory and a fresh reader of the file agree.
 #[track_caller]
 fn assert_true_to_file(writer: &Writer) {
     let reader = writer.reader();
@@ -46,12 +46,11 @@ fn bytes(writer: &Writer) -> Vec<u8> {
     fs::read(writer.reader().path().unwrap()).unwrap_or_default()
 }
 
-/// Lives a session's life with one write failing, and sees that it costs nothing else. Answers with how much of that
-/// write there was to write.
+/// Makes all writes with one of them failing, and asserts that nothing else is lost.
 #[track_caller]
 fn live_through(fault: &Fault, failing: usize) {
-    let place = Place::new();
-    let (disk, manager) = faulty(&place);
+    let sandbox = Sandbox::new();
+    let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
     for step in 0..LIFE {
         let (before, known_before) = (bytes(&writer), writer.reader().entry_count());
@@ -80,7 +79,7 @@ fn live_through(fault: &Fault, failing: usize) {
 }
 
 #[test]
-fn a_full_or_broken_disk_costs_the_entry_alone_at_every_write() {
+fn writer_disk_error_costs_only_the_entry() {
     for failing in 0..LIFE {
         live_through(&Fault::Full, failing);
         live_through(&Fault::Broken, failing);
@@ -88,11 +87,11 @@ fn a_full_or_broken_disk_costs_the_entry_alone_at_every_write() {
 }
 
 #[test]
-fn a_line_written_in_part_costs_itself_alone_wherever_it_ends() {
-    /// Where braces stand close together.
+fn writer_short_write_costs_only_the_line() {
+    /// Lengths around closing braces.
     const END: usize = 16;
     for failing in 0..LIFE {
-        // All but the newline; without that alone the line is whole, which is a test of its own.
+        // A line that lacks only its newline is complete, which another test covers.
         let most = line_length(failing) - 1;
         let lengths = (0..most).filter(|length| length % 7 == 0 || length + END > most);
         for length in lengths {
@@ -102,10 +101,10 @@ fn a_line_written_in_part_costs_itself_alone_wherever_it_ends() {
     }
 }
 
-/// How long what a step of that life writes is, with its newline.
+/// Length of the line that a step writes, with its newline.
 fn line_length(step: usize) -> usize {
-    let place = Place::new();
-    let mut writer = place.manager.create(NOW);
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.manager.create(NOW);
     (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
     let before = if step == 0 { 0 } else { bytes(&writer).len() };
     act(&mut writer, step).unwrap();
@@ -113,10 +112,10 @@ fn line_length(step: usize) -> usize {
 }
 
 #[test]
-fn a_line_that_lacks_only_its_newline_is_in_the_file_and_so_in_the_tree() {
+fn writer_line_missing_newline_is_kept() {
     for step in 1..LIFE {
-        let place = Place::new();
-        let (disk, manager) = faulty(&place);
+        let sandbox = Sandbox::new();
+        let (disk, manager) = faulty(&sandbox);
         let mut writer = manager.create(NOW);
         (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
         disk.fail_write_after(0, Fault::Short(line_length(step) - 1));
@@ -130,9 +129,9 @@ fn a_line_that_lacks_only_its_newline_is_in_the_file_and_so_in_the_tree() {
 }
 
 #[test]
-fn failing_again_and_again_loses_nothing() {
-    let place = Place::new();
-    let (disk, manager) = faulty(&place);
+fn writer_repeated_failures_lose_nothing() {
+    let sandbox = Sandbox::new();
+    let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
     say(&mut writer, "one");
     for length in [40, 0, 1, 7, 3] {
@@ -148,9 +147,9 @@ fn failing_again_and_again_loses_nothing() {
 }
 
 #[test]
-fn a_log_whose_folder_cannot_be_synced_is_not_made_and_can_be_tried_again() {
-    let place = Place::new();
-    let (disk, manager) = faulty(&place);
+fn writer_unsynced_folder_is_retried() {
+    let sandbox = Sandbox::new();
+    let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
     disk.fail_folder_syncs(true);
     let error = writer.append(user("one"), NOW).unwrap_err();
@@ -164,9 +163,9 @@ fn a_log_whose_folder_cannot_be_synced_is_not_made_and_can_be_tried_again() {
 }
 
 #[test]
-fn a_sync_that_fails_says_so_and_the_next_append_works() {
-    let place = Place::new();
-    let (disk, manager) = faulty(&place);
+fn sync_failure_is_reported() {
+    let sandbox = Sandbox::new();
+    let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
     say(&mut writer, "one");
     disk.fail_syncs(true);
@@ -179,9 +178,9 @@ fn a_sync_that_fails_says_so_and_the_next_append_works() {
 }
 
 #[test]
-fn every_entry_is_one_write_and_so_are_header_and_first_entries() {
-    let place = Place::new();
-    let (disk, manager) = faulty(&place);
+fn writer_entry_is_one_write() {
+    let sandbox = Sandbox::new();
+    let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
     writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap();
     assert_eq!(disk.writes(), 0);

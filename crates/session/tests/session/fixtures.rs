@@ -1,25 +1,31 @@
-//! Every log in `sessions-fixtures`, read: entries, leaf, context, model, thinking and findings.
+//! Tests of reading every log in `sessions-fixtures`: entries, leaf, context, model, thinking level and findings.
 
 use tiller_core::message::Usage;
 
 use super::*;
 
-/// What a log amounts to.
+/// The expected properties of a log.
 #[derive(Debug, PartialEq)]
-struct Read {
+struct LogProperties {
     name: String,
     entries: usize,
     leaf: Option<String>,
     context_messages: usize,
     model: Option<String>,
     thinking: &'static str,
-    /// Line and byte of each finding, those of bodies after those of heads.
+    /// Line and byte of each finding; those of heads come before those of bodies.
     findings: Vec<(u64, u64)>,
 }
 
 /// A row of the table: entries, leaf, messages of the context, findings. The model and level are those of `linear`.
-fn row(name: &str, entries: usize, leaf: &str, context_messages: usize, findings: &[(u64, u64)]) -> Read {
-    Read {
+fn row(
+    name: &str,
+    entries: usize,
+    leaf: &str,
+    context_messages: usize,
+    findings: &[(u64, u64)],
+) -> LogProperties {
+    LogProperties {
         name: name.into(),
         entries,
         leaf: (!leaf.is_empty()).then(|| leaf.into()),
@@ -30,18 +36,24 @@ fn row(name: &str, entries: usize, leaf: &str, context_messages: usize, findings
     }
 }
 
-/// The same for a log that says nothing of a model.
-fn plain(name: &str, entries: usize, leaf: &str, context_messages: usize, findings: &[(u64, u64)]) -> Read {
-    Read { model: None, thinking: "off", ..row(name, entries, leaf, context_messages, findings) }
+/// The same for a log without a model.
+fn plain(
+    name: &str,
+    entries: usize,
+    leaf: &str,
+    context_messages: usize,
+    findings: &[(u64, u64)],
+) -> LogProperties {
+    LogProperties { model: None, thinking: "off", ..row(name, entries, leaf, context_messages, findings) }
 }
 
 /// The same for a log of another program.
-fn foreign(name: &str, entries: usize, leaf: &str, context_messages: usize) -> Read {
+fn foreign(name: &str, entries: usize, leaf: &str, context_messages: usize) -> LogProperties {
     let model = Some("local/small-2".into());
-    Read { model, thinking: "low", ..row(name, entries, leaf, context_messages, &[]) }
+    LogProperties { model, thinking: "low", ..row(name, entries, leaf, context_messages, &[]) }
 }
 
-/// Where they are.
+/// The folder of the fixtures.
 pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures")
 }
@@ -50,13 +62,13 @@ pub(super) fn fixture(name: &str) -> Reader {
     Reader::open(&folder().join(format!("{name}.jsonl"))).unwrap()
 }
 
-fn read(name: &str) -> Result<Read, String> {
+fn read(name: &str) -> Result<LogProperties, String> {
     let path = folder().join(format!("{name}.jsonl"));
     let reader = Reader::open(&path)
         .map_err(|error| error.to_string().replace(&path.display().to_string(), "PATH"))?;
     let (_, damaged) = reader.entries().unwrap();
     let projection = projection(&reader);
-    Ok(Read {
+    Ok(LogProperties {
         name: name.into(),
         entries: reader.entry_count(),
         leaf: reader.leaf().map(|leaf| leaf.to_string()),
@@ -67,16 +79,15 @@ fn read(name: &str) -> Result<Read, String> {
     })
 }
 
-/// The table.
-fn expected() -> Vec<Read> {
+fn expected() -> Vec<LogProperties> {
     logs().into_iter().chain(foreign_logs()).collect()
 }
 
-/// Logs as other programs write them.
-fn foreign_logs() -> Vec<Read> {
+/// Logs in the form of other programs.
+fn foreign_logs() -> Vec<LogProperties> {
     vec![
         foreign("foreign-aborted-tools", 10, "5eed0031", 7),
-        Read {
+        LogProperties {
             model: Some("local/large-2".into()),
             thinking: "high",
             ..foreign("foreign-bash", 16, "5eed0062", 6)
@@ -87,7 +98,7 @@ fn foreign_logs() -> Vec<Read> {
     ]
 }
 
-fn logs() -> Vec<Read> {
+fn logs() -> Vec<LogProperties> {
     vec![
         row("aborted-answer", 7, "b3", 5, &[]),
         plain(
@@ -100,12 +111,12 @@ fn logs() -> Vec<Read> {
         plain("half-pair-in-header", 1, "w1", 1, &[]),
         plain("kept-id-twice", 7, "t7", 4, &[(7, 985)]),
         plain("torn-and-written-on", 4, "g5", 3, &[(5, 783), (4, 477)]),
-        Read { thinking: "off", ..row("usage-elsewhere", 4, "e4", 4, &[]) },
+        LogProperties { thinking: "off", ..row("usage-elsewhere", 4, "e4", 4, &[]) },
         plain("custom-role", 2, "c2", 2, &[]),
-        Read { thinking: "off", ..row("keys-in-another-order", 4, "k\\4", 3, &[]) },
+        LogProperties { thinking: "off", ..row("keys-in-another-order", 4, "k\\4", 3, &[]) },
         plain("lone-surrogates", 3, "l\u{fffd}", 3, &[]),
-        Read { thinking: "high", ..row("version-1-compacted", 9, "ddcaa2c3baafdca4", 4, &[]) },
-        Read { thinking: "off", ..row("version-2-hook-message", 3, "h3", 3, &[]) },
+        LogProperties { thinking: "high", ..row("version-1-compacted", 9, "ddcaa2c3baafdca4", 4, &[]) },
+        LogProperties { thinking: "off", ..row("version-2-hook-message", 3, "h3", 3, &[]) },
         plain("version-1", 1, "edf518e1824e1d35", 1, &[]),
         row("version-2", 3, "a3", 1, &[]),
         plain("bash-commands", 3, "x3", 3, &[]),
@@ -127,7 +138,7 @@ fn logs() -> Vec<Read> {
         plain("forked", 6, "m6", 1, &[]),
         plain("half-surrogate-pair", 3, "m3", 3, &[]),
         plain("header-only", 0, "", 0, &[]),
-        Read { thinking: "off", ..row("hidden-branch", 8, "m8", 3, &[]) },
+        LogProperties { thinking: "off", ..row("hidden-branch", 8, "m8", 3, &[]) },
         row("interrupted-call", 5, "a5", 3, &[]),
         row("left-leaf", 7, "b1", 0, &[]),
         row("linear", 6, "a6", 4, &[]),
@@ -143,27 +154,27 @@ fn logs() -> Vec<Read> {
         plain("two-roots", 3, "r3", 2, &[]),
         row("unknown-types", 7, "b3", 3, &[]),
         plain("unreadable-times", 3, "m3", 3, &[]),
-        Read { thinking: "off", ..row("usage-not-numbers", 3, "m3", 3, &[]) },
+        LogProperties { thinking: "off", ..row("usage-not-numbers", 3, "m3", 3, &[]) },
         row("version-4", 3, "a3", 1, &[]),
     ]
 }
 
-/// Logs that can't be opened, and why.
+/// Logs that can't be opened, with the error.
 const REFUSED: [(&str, &str); 3] = [
-    ("damaged-header", "session file PATH, line 1: not the header of a session"),
+    ("damaged-header", "session file PATH, line 1: not a session header"),
     ("empty", "session file PATH, line 1: the file is empty"),
-    ("no-header", "session file PATH, line 1: not the header of a session"),
+    ("no-header", "session file PATH, line 1: not a session header"),
 ];
 
 #[test]
-fn every_log_reads_as_the_table_says() {
+fn reader_fixtures_match_table() {
     for expected in expected() {
         assert_eq!(read(&expected.name).as_ref(), Ok(&expected));
     }
 }
 
 #[test]
-fn logs_that_cannot_be_opened_say_why() {
+fn reader_bad_fixtures_name_the_reason() {
     for (name, reason) in REFUSED {
         let refused = read(name).unwrap_err();
         assert!(refused.starts_with(reason), "{refused}");
@@ -171,7 +182,7 @@ fn logs_that_cannot_be_opened_say_why() {
 }
 
 #[test]
-fn every_log_in_the_folder_is_in_the_table() {
+fn reader_table_has_every_fixture() {
     let mut known: Vec<String> = expected().into_iter().map(|row| row.name).collect();
     known.extend(REFUSED.map(|(name, _)| name.to_owned()));
     known.sort();
@@ -183,11 +194,11 @@ fn every_log_in_the_folder_is_in_the_table() {
 }
 
 #[test]
-fn every_log_that_can_be_opened_can_be_gone_on_with_without_losing_a_byte() {
-    let place = Place::new();
+fn writer_fixtures_are_extended_without_loss() {
+    let sandbox = Sandbox::new();
     for row in expected().iter().filter(|row| row.name != "version-4") {
         let before = fs::read(folder().join(format!("{}.jsonl", row.name))).unwrap();
-        let path = place.file(&before);
+        let path = sandbox.file(&before);
         let mut writer = Writer::open(&path).unwrap();
         say(&mut writer, "on");
         let went_on = writer.reader().path().unwrap().to_owned();
@@ -203,7 +214,7 @@ fn every_log_that_can_be_opened_can_be_gone_on_with_without_losing_a_byte() {
 }
 
 #[test]
-fn a_call_cut_off_is_answered_in_what_is_sent() {
+fn sendable_interrupted_fixture_gets_result() {
     let projection = projection(&fixture("interrupted-call"));
     let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
     let results: Vec<(&str, bool)> = sent
@@ -220,7 +231,7 @@ fn a_call_cut_off_is_answered_in_what_is_sent() {
 }
 
 #[test]
-fn an_edit_and_a_compaction_read_as_the_format_says() {
+fn project_fixture_edits_and_compaction() {
     let edited = projection(&fixture("context-edited"));
     let results: Vec<String> = edited
         .messages
@@ -238,9 +249,9 @@ fn an_edit_and_a_compaction_read_as_the_format_says() {
 }
 
 #[test]
-fn a_log_of_version_1_reads_as_a_tree_and_goes_on_in_a_file_of_version_3() {
-    let place = Place::new();
-    let path = place.file(fs::read(folder().join("version-1-compacted.jsonl")).unwrap());
+fn writer_version_1_continues_in_version_3_file() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file(fs::read(folder().join("version-1-compacted.jsonl")).unwrap());
     let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
     let (old, before) = (Reader::open(&path).unwrap(), files());
     assert_eq!((old.header().version, old.id().as_str()), (1, "version-1-compacted"));
@@ -266,10 +277,10 @@ fn a_log_of_version_1_reads_as_a_tree_and_goes_on_in_a_file_of_version_3() {
 }
 
 #[test]
-fn a_version_1_log_that_is_torn_goes_on_behind_its_last_whole_line() {
-    let place = Place::new();
+fn writer_torn_version_1_continues_after_last_line() {
+    let sandbox = Sandbox::new();
     let whole = fs::read_to_string(folder().join("version-1-compacted.jsonl")).unwrap();
-    let path = place.file(&whole[..whole.len() - 9]);
+    let path = sandbox.file(&whole[..whole.len() - 9]);
     assert_eq!(places(&Reader::open(&path).unwrap().findings()).len(), 1);
     let mut writer = Writer::open(&path).unwrap();
     say(&mut writer, "on");
@@ -280,7 +291,7 @@ fn a_version_1_log_that_is_torn_goes_on_behind_its_last_whole_line() {
 }
 
 #[test]
-fn what_is_derived_from_parts_of_a_log_is_what_all_of_it_says() {
+fn reader_partial_reads_agree_with_full_read() {
     for row in expected() {
         let reader = fixture(&row.name);
         for node in reader.tree().nodes() {
@@ -306,13 +317,13 @@ fn what_is_derived_from_parts_of_a_log_is_what_all_of_it_says() {
 }
 
 #[test]
-fn what_an_answer_cost_is_its_own_usage_wherever_else_the_word_stands() {
+fn reader_usage_is_that_of_the_answer() {
     assert_eq!(fixture("usage-elsewhere").usage().total(), tiller_core::unit::Tokens(45));
 }
 
 #[test]
-fn what_is_done_to_a_log_of_an_older_version_makes_its_new_file() {
-    let place = Place::new();
+fn writer_older_version_operations_make_new_file() {
+    let sandbox = Sandbox::new();
     let bytes = fs::read(folder().join("version-1-compacted.jsonl")).unwrap();
     let done: [fn(&mut Writer, &EntryId); 3] = [
         |writer, _| drop(writer.name(Some("new"), NOW).unwrap()),
@@ -320,7 +331,7 @@ fn what_is_done_to_a_log_of_an_older_version_makes_its_new_file() {
         |writer, first| drop(writer.branch(Some(first), NOW).unwrap()),
     ];
     for act in done {
-        let path = place.file(&bytes);
+        let path = sandbox.file(&bytes);
         let mut writer = Writer::open(&path).unwrap();
         let first = writer.reader().tree().nodes()[0].id.clone();
         act(&mut writer, &first);
@@ -331,12 +342,12 @@ fn what_is_done_to_a_log_of_an_older_version_makes_its_new_file() {
 }
 
 #[test]
-fn a_file_of_nothing_but_garbage_has_few_findings() {
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{}", "{nonsense\n".repeat(100_000)));
+fn reader_garbage_file_has_few_findings() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file(format!("{HEADER}\n{}", "{nonsense\n".repeat(100_000)));
     let findings = Reader::open(&path).unwrap().findings();
     assert_eq!(findings.len(), 100);
     assert!(findings.last().unwrap().what.ends_with("; so are the 99900 lines after it"), "{findings:?}");
-    let refused = Reader::open(&place.file("{\n".repeat(100_000))).unwrap_err();
+    let refused = Reader::open(&sandbox.file("{\n".repeat(100_000))).unwrap_err();
     assert!(matches!(refused, tiller_session::SessionError::Header { .. }), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! The folder of sessions: listing and finding.
+//! Tests of the session folder: listing and finding.
 
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -10,7 +10,7 @@ use tiller_session::{SessionList, SessionScope};
 
 use super::*;
 
-/// A session with one message, last written to at `second`.
+/// Creates a session with one message and this modification time in seconds.
 fn session(manager: &SessionManager, text: &str, second: u64) -> PathBuf {
     let mut writer = manager.create(NOW);
     say(&mut writer, text);
@@ -29,38 +29,38 @@ fn prompts(listing: &SessionList) -> Vec<&str> {
 }
 
 #[test]
-fn the_session_written_to_last_comes_first() {
-    let place = Place::new();
-    session(&place.manager, "middle", 200);
-    session(&place.manager, "oldest", 100);
-    let newest = session(&place.manager, "newest", 300);
+fn list_is_sorted_by_modification_time() {
+    let sandbox = Sandbox::new();
+    session(&sandbox.manager, "middle", 200);
+    session(&sandbox.manager, "oldest", 100);
+    let newest = session(&sandbox.manager, "newest", 300);
     assert_eq!(
-        prompts(&place.manager.list(SessionScope::ThisDirectory).unwrap()),
+        prompts(&sandbox.manager.list(SessionScope::ThisDirectory).unwrap()),
         ["newest", "middle", "oldest"]
     );
-    assert_eq!(place.manager.most_recent().unwrap().as_ref(), Some(&newest));
-    let summary = place.manager.list(SessionScope::ThisDirectory).unwrap().sessions.remove(0);
+    assert_eq!(sandbox.manager.most_recent().unwrap().as_ref(), Some(&newest));
+    let summary = sandbox.manager.list(SessionScope::ThisDirectory).unwrap().sessions.remove(0);
     assert_eq!((&summary.path, summary.entries, summary.modified), (&newest, 1, UnixMs(300_000)));
     assert_eq!((summary.name.as_deref(), summary.cwd.as_str()), (None, CWD));
 }
 
 #[test]
-fn an_empty_folder_and_none_at_all_have_no_sessions() {
-    let place = Place::new();
-    assert_eq!(place.manager.list(SessionScope::Everywhere).unwrap().sessions, []);
-    assert_eq!(place.manager.most_recent().unwrap(), None);
-    fs::create_dir(place.sessions()).unwrap();
-    assert_eq!(place.manager.most_recent().unwrap(), None);
+fn list_empty_or_missing_folder_is_empty() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.manager.list(SessionScope::Everywhere).unwrap().sessions, []);
+    assert_eq!(sandbox.manager.most_recent().unwrap(), None);
+    fs::create_dir(sandbox.sessions()).unwrap();
+    assert_eq!(sandbox.manager.most_recent().unwrap(), None);
 }
 
 #[test]
-fn look_ups_go_by_the_headers_directory_not_by_the_folders_name() {
-    let place = Place::new();
+fn list_goes_by_header_directory() {
+    let sandbox = Sandbox::new();
     // Both directories' folders have the same name.
-    let (dash, slash) = (place.manager_of("/home/dev-project"), place.manager_of(CWD));
+    let (dash, slash) = (sandbox.manager_of("/home/dev-project"), sandbox.manager_of(CWD));
     session(&dash, "dash", 200);
     let path = session(&slash, "slash", 100);
-    assert_eq!(fs::read_dir(place.sessions()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(sandbox.sessions()).unwrap().count(), 1);
     assert_eq!(prompts(&dash.list(SessionScope::ThisDirectory).unwrap()), ["dash"]);
     assert_eq!(prompts(&slash.list(SessionScope::ThisDirectory).unwrap()), ["slash"]);
     assert_eq!(prompts(&slash.list(SessionScope::Everywhere).unwrap()), ["dash", "slash"]);
@@ -68,7 +68,7 @@ fn look_ups_go_by_the_headers_directory_not_by_the_folders_name() {
 }
 
 #[test]
-fn a_flat_folder_holds_the_sessions_of_all_directories() {
+fn list_flat_folder_holds_all_directories() {
     let root = TempDir::new().unwrap();
     let flat = |cwd: &str| SessionManager::new(Placement::Flat(root.path().into()), cwd.into());
     let path = session(&flat("/a"), "in a", 100);
@@ -79,7 +79,7 @@ fn a_flat_folder_holds_the_sessions_of_all_directories() {
 }
 
 #[test]
-fn a_directory_whose_name_is_no_unicode_finds_its_sessions_again() {
+fn list_non_unicode_directory_is_found() {
     let root = TempDir::new().unwrap();
     let cwd = PathBuf::from(OsStr::from_bytes(b"/home/caf\xe9"));
     let manager = SessionManager::new(Placement::ByDirectory(root.path().into()), cwd);
@@ -88,14 +88,14 @@ fn a_directory_whose_name_is_no_unicode_finds_its_sessions_again() {
 }
 
 #[test]
-fn files_without_a_readable_header_are_passed_over_and_reported() {
-    let place = Place::new();
-    let good = session(&place.manager, "good", 100);
+fn list_unreadable_headers_are_reported() {
+    let sandbox = Sandbox::new();
+    let good = session(&sandbox.manager, "good", 100);
     let folder = good.parent().unwrap();
     fs::write(folder.join("torn.jsonl"), r#"{"type":"sess"#).unwrap();
     fs::write(folder.join("notes.txt"), "no log at all").unwrap();
     fs::create_dir(folder.join("folder.jsonl")).unwrap();
-    let listing = place.manager.list(SessionScope::ThisDirectory).unwrap();
+    let listing = sandbox.manager.list(SessionScope::ThisDirectory).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     let mut reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
     reported.sort();
@@ -107,51 +107,51 @@ fn files_without_a_readable_header_are_passed_over_and_reported() {
 }
 
 #[test]
-fn a_session_is_found_by_path_id_beginning_or_end() {
-    let place = Place::new();
-    let path = session(&place.manager, "one", 100);
+fn find_accepts_path_id_prefix_and_suffix() {
+    let sandbox = Sandbox::new();
+    let path = session(&sandbox.manager, "one", 100);
     let id = Reader::open(&path).unwrap().id().to_string();
-    for words in [path.to_str().unwrap(), &id, &id[..id.len() - 1], &id[id.len() - 6..], &id.to_lowercase()] {
-        assert_eq!(place.manager.find(words).unwrap(), path, "{words}");
+    for query in [path.to_str().unwrap(), &id, &id[..id.len() - 1], &id[id.len() - 6..], &id.to_lowercase()] {
+        assert_eq!(sandbox.manager.find(query).unwrap(), path, "{query}");
     }
     // A session of another directory is found as well.
-    assert_eq!(place.manager_of("/elsewhere").find(&id).unwrap(), path);
+    assert_eq!(sandbox.manager_of("/elsewhere").find(&id).unwrap(), path);
 }
 
 #[test]
-fn words_that_name_no_session_or_several_say_so() {
-    let place = Place::new();
-    let folder = place.sessions().join("--x--");
+fn find_no_match_or_several_is_error() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.sessions().join("--x--");
     fs::create_dir_all(&folder).unwrap();
     for id in ["abcd1", "abcd12", "abcd3"] {
         let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
         fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
     }
-    let refused = |words: &str| place.manager.find(words).unwrap_err().to_string();
-    assert_eq!(refused("abcd"), "`abcd` names 3 sessions; give more of the id");
+    let refused = |query: &str| sandbox.manager.find(query).unwrap_err().to_string();
+    assert_eq!(refused("abcd"), "`abcd` matches 3 sessions; give more of the id");
     assert_eq!(refused("nope"), "no session's id begins or ends with `nope`");
-    assert_eq!(refused("abc"), "`abc` is too short for a part of an id; give 4 characters or more");
+    assert_eq!(refused("abc"), "`abc` is too short; give at least 4 characters of the id");
     assert_eq!(refused("gone.jsonl"), "there is no session file gone.jsonl");
-    // The whole id of one is the beginning of another's.
-    assert_eq!(place.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
+    // One session's id is a prefix of another's.
+    assert_eq!(sandbox.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_costs_itself_alone() {
-    let place = Place::new();
-    let path = session(&place.manager, "good", 100);
+fn list_unreadable_folder_is_reported() {
+    let sandbox = Sandbox::new();
+    let path = session(&sandbox.manager, "good", 100);
     let id = Reader::open(&path).unwrap().id().to_string();
-    let closed = place.sessions().join("--closed--");
+    let closed = sandbox.sessions().join("--closed--");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
-    let listing = place.manager.list(SessionScope::Everywhere).unwrap();
+    let listing = sandbox.manager.list(SessionScope::Everywhere).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     if fs::read_dir(&closed).is_ok() {
-        // Nothing is closed to root.
+        // Root ignores permissions.
         return;
     }
     let reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
     assert!(reported.len() == 1 && reported[0].contains("--closed--: can't be listed"), "{reported:?}");
-    assert_eq!(place.manager.most_recent().unwrap().as_ref(), Some(&path));
-    assert_eq!(place.manager.find(&id).unwrap(), path);
+    assert_eq!(sandbox.manager.most_recent().unwrap().as_ref(), Some(&path));
+    assert_eq!(sandbox.manager.find(&id).unwrap(), path);
 }

@@ -1,4 +1,4 @@
-//! Logs of other programs as sessions. The sources below `tests/foreign` are made up, in the shapes that the programs write.
+//! Tests of imports. The sources below `tests/foreign` are invented, in the formats that the programs write.
 
 mod again;
 mod claude;
@@ -18,7 +18,7 @@ fn foreign(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign").join(name)
 }
 
-impl Place {
+impl Sandbox {
     fn importer(&self, mode: ImportMode) -> Importer<'_> {
         Importer { manager: &self.manager, only: None, mode, now: NOW }
     }
@@ -27,7 +27,7 @@ impl Place {
         self.importer(ImportMode::Write).file(source)
     }
 
-    /// A source that may be changed.
+    /// Copies a source, to change it.
     fn copy(&self, name: &str) -> PathBuf {
         let source = foreign(name);
         let copy = self.root.path().join(source.file_name().unwrap());
@@ -35,7 +35,7 @@ impl Place {
         copy
     }
 
-    /// A source of these lines.
+    /// Writes a source of these lines.
     fn source(&self, name: &str, lines: &[impl AsRef<str>]) -> PathBuf {
         let path = self.root.path().join(name);
         let text: String = lines.iter().map(|line| format!("{}\n", line.as_ref())).collect();
@@ -44,9 +44,9 @@ impl Place {
     }
 }
 
-/// Imports a source and opens what it has become, which has nothing wrong with it.
-fn imported(place: &Place, source: &Path) -> (Imported, Reader) {
-    let imported = place.import(source);
+/// Imports a source, asserts that the session has no findings, and opens it.
+fn imported(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
+    let imported = sandbox.import(source);
     let path = imported.path.as_ref().unwrap_or_else(|| panic!("{imported:?}"));
     let reader = Reader::open(path).unwrap();
     assert_eq!(reader.findings(), []);
@@ -54,13 +54,13 @@ fn imported(place: &Place, source: &Path) -> (Imported, Reader) {
     (imported, reader)
 }
 
-/// The notes in short: line, count, what.
+/// The warnings in short: line, count, kind.
 fn notes(imported: &Imported) -> Vec<(u64, u64, &str)> {
     imported.notes.iter().map(|note| (note.line, note.count, note.what.as_str())).collect()
 }
 
-/// All that is told of a message, in a line.
-fn told(message: &Message) -> String {
+/// A message as one line of text.
+fn describe(message: &Message) -> String {
     match message {
         Message::User(user) => format!("user: {}", blocks(&user.content.to_blocks())),
         Message::Assistant(answer) => {
@@ -103,21 +103,21 @@ fn part(part: &AssistantBlock) -> String {
     }
 }
 
-/// What a model would be sent from the current leaf on.
+/// The request messages at the current leaf.
 fn sent(reader: &Reader) -> Vec<String> {
     let projection = projection(reader);
     let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
-    sent.iter().map(|message| told(message)).collect()
+    sent.iter().map(|message| describe(message)).collect()
 }
 
-/// Every message of the file in its order.
+/// Every message in file order.
 fn messages(reader: &Reader) -> Vec<String> {
     let entries = all(reader);
-    entries.iter().filter_map(|entry| entry.body.as_message()).map(|message| told(message)).collect()
+    entries.iter().filter_map(|entry| entry.body.as_message()).map(|message| describe(message)).collect()
 }
 
-/// What all answers cost.
-fn spent(reader: &Reader) -> [u64; 5] {
+/// Total usage of all answers.
+fn total_usage(reader: &Reader) -> [u64; 5] {
     let mut sum = Usage::default();
     for entry in all(reader) {
         if let Some(Message::Assistant(AssistantMessage { usage, .. })) =
@@ -137,14 +137,14 @@ fn kinds(reader: &Reader) -> Vec<EntryKind> {
 }
 
 #[test]
-fn what_commands_printed_is_imported_as_the_text_that_a_terminal_shows_and_its_colours() {
+fn import_command_output_keeps_text_and_colors() {
     for (source, said) in
         [("codex/sessions/rollout-mill.jsonl", "\"Wednesday\""), ("claude/orchard.jsonl", "\"apple\\npear\"")]
     {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let log = fs::read_to_string(foreign(source)).unwrap();
         let log = log.replacen(said, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
-        let (_, reader) = imported(&place, &place.source("rollout-printed.jsonl", &[log.trim_end()]));
+        let (_, reader) = imported(&sandbox, &sandbox.source("rollout-printed.jsonl", &[log.trim_end()]));
         let results = all(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
             Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),
             _ => None,

@@ -1,4 +1,4 @@
-//! One writer a log.
+//! Tests of the lock: one writer per log.
 
 use serde_json::{Value, json};
 use tiller_session::{ExternalChange, LockHolder, SessionError, SessionScope};
@@ -6,7 +6,7 @@ use tiller_test_support::faulty_disk::FaultyDisk;
 
 use super::*;
 
-/// The note beside a log.
+/// The note next to a log.
 fn note(path: &Path) -> PathBuf {
     PathBuf::from(format!("{}.lock", path.display()))
 }
@@ -19,9 +19,9 @@ fn holder(path: &Path) -> Option<LockHolder> {
 }
 
 #[test]
-fn a_session_that_is_written_to_cannot_be_opened_for_writing_again() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn lock_second_writer_is_refused() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let refused = Writer::open(&path).unwrap_err();
@@ -34,11 +34,11 @@ fn a_session_that_is_written_to_cannot_be_opened_for_writing_again() {
 }
 
 #[test]
-fn a_held_session_with_a_torn_line_is_left_alone() {
-    let place = Place::new();
-    let path = place.log(&[&line("a", None, "one")]);
+fn lock_refused_writer_does_not_close_torn_line() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("a", None, "one")]);
     let writer = Writer::open(&path).unwrap();
-    // What the holder has written so far of its next line.
+    // A partly written line of the holder.
     let mut text = fs::read(&path).unwrap();
     text.extend(br#"{"type":"#);
     fs::write(&path, &text).unwrap();
@@ -48,9 +48,9 @@ fn a_held_session_with_a_torn_line_is_left_alone() {
 }
 
 #[test]
-fn a_session_is_free_once_its_writer_is_gone_even_if_somebody_still_reads_it() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn lock_ends_with_writer_not_with_reader() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     let reader = writer.reader();
     drop(writer);
@@ -60,18 +60,18 @@ fn a_session_is_free_once_its_writer_is_gone_even_if_somebody_still_reads_it() {
 }
 
 #[test]
-fn a_fork_is_held_like_any_other_session() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn lock_covers_forks() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
-    let fork = place.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
+    let fork = sandbox.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
     assert!(matches!(Writer::open(fork.reader().path().unwrap()), Err(SessionError::Held { .. })));
 }
 
 #[test]
-fn a_note_says_who_has_a_session_open_and_goes_with_the_lock() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn lock_note_names_holder_and_goes_with_lock() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let text: Value = serde_json::from_slice(&fs::read(note(&path)).unwrap()).unwrap();
@@ -91,9 +91,9 @@ fn a_note_says_who_has_a_session_open_and_goes_with_the_lock() {
 }
 
 #[test]
-fn a_note_that_a_kill_left_behind_holds_nothing_and_is_written_over() {
-    let place = Place::new();
-    let path = place.log(&[&line("a", None, "one")]);
+fn lock_note_left_by_kill_is_overwritten() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("a", None, "one")]);
     fs::write(note(&path), r#"{"pid":1,"host":"elsewhere","since":"2020-01-01T00:00:00.000Z"}"#).unwrap();
     let writer = Writer::open(&path).unwrap();
     assert_eq!(holder(&path).unwrap().pid, i32::try_from(std::process::id()).unwrap());
@@ -101,9 +101,9 @@ fn a_note_that_a_kill_left_behind_holds_nothing_and_is_written_over() {
 }
 
 #[test]
-fn a_note_of_a_process_that_is_over_is_not_believed_even_while_somebody_has_the_lock() {
-    let place = Place::new();
-    let path = place.log(&[&line("a", None, "one")]);
+fn lock_note_of_dead_process_is_ignored() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("a", None, "one")]);
     let writer = Writer::open(&path).unwrap();
     let mut over = std::process::Command::new("true").spawn().unwrap();
     over.wait().unwrap();
@@ -117,27 +117,27 @@ fn a_note_of_a_process_that_is_over_is_not_believed_even_while_somebody_has_the_
 }
 
 #[test]
-fn a_note_is_no_session() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn lock_note_is_not_listed() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     assert!(note(writer.reader().path().unwrap()).exists());
-    let listing = place.manager.list(SessionScope::Everywhere).unwrap();
+    let listing = sandbox.manager.list(SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (1, 0));
 }
 
 #[test]
-fn on_a_file_system_without_locks_the_user_is_told_once() {
-    let place = Place::new();
+fn lock_unsupported_is_reported_once() {
+    let sandbox = Sandbox::new();
     let disk = FaultyDisk::default().without_locks();
-    let manager = place.manager.clone().on_disk(Arc::new(disk));
+    let manager = sandbox.manager.clone().on_disk(Arc::new(disk));
     let mut writer = manager.create(NOW);
     assert_eq!(writer.take_disturbances(), []);
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
-    let told = writer.take_disturbances();
-    assert_eq!(told, [ExternalChange::NoLocks { path: path.clone() }]);
-    assert!(told[0].to_string().contains("no locks") && !told[0].hint().is_empty());
+    let changes = writer.take_disturbances();
+    assert_eq!(changes, [ExternalChange::NoLocks { path: path.clone() }]);
+    assert!(changes[0].to_string().contains("no locks") && !changes[0].hint().is_empty());
     say(&mut writer, "two");
     assert_eq!(writer.take_disturbances(), []);
     assert!(!note(&path).exists(), "without a lock nobody would believe it");

@@ -1,4 +1,4 @@
-//! The session log through its public face.
+//! Tests of the session log through its public API.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod catalog;
@@ -31,26 +31,26 @@ use tiller_session::{Entry, EntryBody, Finding, Placement, Reader, SessionManage
 /// 2026-11-21T03:16:58.249Z
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
 
-/// The working directory of the sessions; it need not exist.
+/// The working directory of the sessions; it doesn't need to exist.
 const CWD: &str = "/home/dev/project";
 
-/// The header of a log made by hand.
+/// The header of a handwritten log.
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/home/dev/project"}"#;
 
-/// A folder of sessions that goes away with the test.
-struct Place {
+/// A temporary session folder.
+struct Sandbox {
     root: TempDir,
     manager: SessionManager,
 }
 
-impl Place {
+impl Sandbox {
     fn new() -> Self {
         let root = TempDir::new().unwrap();
         let manager = SessionManager::new(Placement::ByDirectory(root.path().join("sessions")), CWD.into());
         Self { root, manager }
     }
 
-    /// Another working directory's view of the same folder.
+    /// A manager of another working directory for the same folder.
     fn manager_of(&self, cwd: &str) -> SessionManager {
         SessionManager::new(Placement::ByDirectory(self.sessions()), cwd.into())
     }
@@ -63,7 +63,7 @@ impl Place {
         self.manager.create(NOW)
     }
 
-    /// A log made by hand: the header and these lines.
+    /// Writes a log: the header and these lines.
     fn log(&self, lines: &[&str]) -> PathBuf {
         let lines: Vec<&str> = [HEADER].iter().chain(lines).copied().collect();
         self.file(&(lines.join("\n") + "\n"))
@@ -89,12 +89,12 @@ fn user(text: &str) -> EntryBody {
     EntryBody::message(Arc::new(Message::User(message)))
 }
 
-/// Appends a user message and gives its id.
+/// Appends a user message and returns its id.
 fn say(writer: &mut Writer, text: &str) -> EntryId {
     writer.append(user(text), NOW).unwrap().pop().unwrap().id
 }
 
-/// Text of a user message, or nothing.
+/// Text of a user message; empty for other messages.
 fn text_of(message: &Message) -> String {
     match message {
         Message::User(user) => user.content.joined_text(),
@@ -113,17 +113,17 @@ fn projection(reader: &Reader) -> Projection {
     context::project(&path.unwrap_or_default())
 }
 
-/// What the model would read, as texts.
+/// Texts of the user messages in the context.
 fn texts(reader: &Reader) -> Vec<String> {
     projection(reader).messages.iter().map(|projected| text_of(&projected.message)).collect()
 }
 
-/// Where the findings are, without their words.
+/// Lines and bytes of the findings.
 fn places(findings: &[Finding]) -> Vec<(u64, u64)> {
     findings.iter().map(|finding| (finding.line, finding.byte)).collect()
 }
 
-/// The only file beneath a folder but for notes of who writes to it.
+/// The only file in a folder, except lock notes.
 fn only_file(folder: &Path) -> PathBuf {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

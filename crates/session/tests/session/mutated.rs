@@ -1,4 +1,4 @@
-//! Logs that anything may have happened to: whatever the bytes, reading and going on cost neither a panic nor a byte.
+//! Property tests of mutated logs: reading and appending never panic and never lose a byte.
 
 use std::time::{Duration, Instant};
 
@@ -11,29 +11,29 @@ use super::fixtures::folder;
 use super::random::pairs_up;
 use super::*;
 
-/// Logs harmed; `PROPTEST_CASES` says otherwise.
+/// Default number of cases; `PROPTEST_CASES` overrides it.
 const CASES: u32 = 400;
 
-/// More than any of these small files may take, on a machine that does other things as well.
+/// Time limit per file, generous for a busy machine.
 const HANGS: Duration = Duration::from_secs(10);
 
-/// Deeper than any parser follows.
+/// Nesting beyond every parser's limit.
 const DEEP: usize = 10_000;
 
-/// Something that happens to a file on a bad day. Numbers choose a place, modulo the length.
+/// A mutation of a file. Numbers select a position, modulo the length.
 #[derive(Clone, Debug)]
-pub(super) enum Harm {
-    /// A byte becomes another one.
+pub(super) enum Mutation {
+    /// Replaces a byte.
     Flip(usize, u8),
     Delete(usize, usize),
     Insert(usize, &'static str),
     Cut(usize),
-    /// A stretch is there twice.
+    /// Duplicates a range.
     Double(usize, usize),
     DoubleLine(usize),
     SwapLines(usize, usize),
     DropLine(usize),
-    /// What stands where a digit was.
+    /// Replaces a digit.
     Number(usize, &'static str),
     Nest(usize, &'static str),
 }
@@ -46,51 +46,55 @@ const NUMBERS: [&str; 6] =
 
 const NESTS: [&str; 3] = ["[", "{\"a\":", "[[{\"message\":"];
 
-pub(super) fn any_harm() -> impl Strategy<Value = Harm> {
+pub(super) fn any_mutation() -> impl Strategy<Value = Mutation> {
     let at = any::<usize>;
     prop_oneof![
-        6 => (at(), any::<u8>()).prop_map(|(at, byte)| Harm::Flip(at, byte)),
-        3 => (at(), 0..200_usize).prop_map(|(at, length)| Harm::Delete(at, length)),
-        4 => (at(), prop::sample::select(INSERTED.to_vec())).prop_map(|(at, text)| Harm::Insert(at, text)),
-        1 => at().prop_map(Harm::Cut),
-        2 => (at(), 0..400_usize).prop_map(|(at, length)| Harm::Double(at, length)),
-        2 => at().prop_map(Harm::DoubleLine),
-        2 => (at(), at()).prop_map(|(one, other)| Harm::SwapLines(one, other)),
-        2 => at().prop_map(Harm::DropLine),
-        2 => (at(), prop::sample::select(NUMBERS.to_vec())).prop_map(|(at, text)| Harm::Number(at, text)),
-        1 => (at(), prop::sample::select(NESTS.to_vec())).prop_map(|(at, text)| Harm::Nest(at, text)),
+        6 => (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Flip(at, byte)),
+        3 => (at(), 0..200_usize).prop_map(|(at, length)| Mutation::Delete(at, length)),
+        4 => (at(), prop::sample::select(INSERTED.to_vec())).prop_map(|(at, text)| Mutation::Insert(at, text)),
+        1 => at().prop_map(Mutation::Cut),
+        2 => (at(), 0..400_usize).prop_map(|(at, length)| Mutation::Double(at, length)),
+        2 => at().prop_map(Mutation::DoubleLine),
+        2 => (at(), at()).prop_map(|(one, other)| Mutation::SwapLines(one, other)),
+        2 => at().prop_map(Mutation::DropLine),
+        2 => (at(), prop::sample::select(NUMBERS.to_vec())).prop_map(|(at, text)| Mutation::Number(at, text)),
+        1 => (at(), prop::sample::select(NESTS.to_vec())).prop_map(|(at, text)| Mutation::Nest(at, text)),
     ]
 }
 
-/// What becomes of a file.
-pub(super) fn harmed(mut bytes: Vec<u8>, harms: &[Harm]) -> Vec<u8> {
-    for harm in harms {
+/// Applies mutations to a file.
+pub(super) fn mutated(mut bytes: Vec<u8>, mutations: &[Mutation]) -> Vec<u8> {
+    for mutation in mutations {
         let length = bytes.len().max(1);
         let end = |at: usize, stretch: usize| (at + stretch).min(bytes.len());
-        match *harm {
-            Harm::Flip(at, byte) => {
+        match *mutation {
+            Mutation::Flip(at, byte) => {
                 bytes.iter_mut().skip(at % length).take(1).for_each(|there| *there = byte)
             }
-            Harm::Cut(at) => bytes.truncate(at % length),
-            Harm::Delete(at, stretch) if !bytes.is_empty() => {
+            Mutation::Cut(at) => bytes.truncate(at % length),
+            Mutation::Delete(at, stretch) if !bytes.is_empty() => {
                 let at = at % length;
                 bytes.drain(at..end(at, stretch));
             }
-            Harm::Double(at, stretch) if !bytes.is_empty() => {
+            Mutation::Double(at, stretch) if !bytes.is_empty() => {
                 let at = at % length;
                 let twice = bytes[at..end(at, stretch)].to_vec();
                 bytes.splice(at..at, twice);
             }
-            Harm::Insert(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, text),
-            Harm::Nest(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, &text.repeat(DEEP)),
-            Harm::Number(at, text) => {
+            Mutation::Insert(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, text),
+            Mutation::Nest(at, text) if !bytes.is_empty() => {
+                insert(&mut bytes, at % length, &text.repeat(DEEP))
+            }
+            Mutation::Number(at, text) => {
                 let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
                 if let Some(&digit) = digits.get(at % digits.len().max(1)) {
                     bytes.splice(digit..=digit, text.bytes());
                 }
             }
-            Harm::DoubleLine(_) | Harm::SwapLines(..) | Harm::DropLine(_) => harm_lines(&mut bytes, harm),
-            Harm::Delete(..) | Harm::Double(..) | Harm::Insert(..) | Harm::Nest(..) => {}
+            Mutation::DoubleLine(_) | Mutation::SwapLines(..) | Mutation::DropLine(_) => {
+                mutate_lines(&mut bytes, mutation)
+            }
+            Mutation::Delete(..) | Mutation::Double(..) | Mutation::Insert(..) | Mutation::Nest(..) => {}
         }
     }
     bytes
@@ -100,14 +104,14 @@ fn insert(bytes: &mut Vec<u8>, at: usize, text: &str) {
     bytes.splice(at..at, text.bytes());
 }
 
-fn harm_lines(bytes: &mut Vec<u8>, harm: &Harm) {
+fn mutate_lines(bytes: &mut Vec<u8>, mutation: &Mutation) {
     let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     let count = lines.len().max(1);
-    match *harm {
+    match *mutation {
         _ if lines.is_empty() => {}
-        Harm::DoubleLine(at) => lines.insert(at % count, lines[at % count].clone()),
-        Harm::SwapLines(one, other) => lines.swap(one % count, other % count),
-        Harm::DropLine(at) => drop(lines.remove(at % count)),
+        Mutation::DoubleLine(at) => lines.insert(at % count, lines[at % count].clone()),
+        Mutation::SwapLines(one, other) => lines.swap(one % count, other % count),
+        Mutation::DropLine(at) => drop(lines.remove(at % count)),
         _ => {}
     }
     *bytes = lines.concat();
@@ -117,8 +121,8 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES)
 }
 
-/// Reads all that can be read of a log, which is left as it is.
-fn read_through(reader: &Reader) {
+/// Reads everything of a log, without changing it.
+fn read_everything(reader: &Reader) {
     let (entries, damaged) = reader.entries().unwrap();
     assert_eq!(entries.len() + damaged.len(), reader.entry_count());
     let tree = reader.tree();
@@ -133,7 +137,7 @@ fn read_through(reader: &Reader) {
         assert_eq!(reader.find(node.id.as_str()).unwrap(), node.id);
         let (projection, _) = reader.projection(&node.id).unwrap();
         let (branch, damaged) = reader.branch(&node.id).unwrap();
-        // Of a compaction whose first kept entry is damaged the reader keeps what follows that one.
+        // If a compaction's first kept entry is damaged, the reader keeps the entries after it.
         if damaged.is_empty() {
             assert_eq!(projection, context::project(&branch), "to {}", node.id);
         }
@@ -142,8 +146,8 @@ fn read_through(reader: &Reader) {
     }
 }
 
-/// Goes on with the log, which loses nothing by it.
-fn go_on(path: &Path, version: u64) {
+/// Appends to the log, and asserts that nothing is lost.
+fn append_entries(path: &Path, version: u64) {
     let before = fs::read(path).unwrap();
     let mut writer = match Writer::open(path) {
         Ok(writer) => writer,
@@ -165,21 +169,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_to_a_file_reading_and_going_on_survive_it(
-        which in any::<usize>(), harms in prop::collection::vec(any_harm(), 1..6)
+    fn session_mutated_log_can_be_read_and_extended(
+        which in any::<usize>(), mutations in prop::collection::vec(any_mutation(), 1..6)
     ) {
         let mut fixtures: Vec<PathBuf> =
             fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
         fixtures.sort();
-        let bytes = harmed(fs::read(&fixtures[which % fixtures.len()]).unwrap(), &harms);
-        let place = Place::new();
-        let path = place.file(&bytes);
+        let bytes = mutated(fs::read(&fixtures[which % fixtures.len()]).unwrap(), &mutations);
+        let sandbox = Sandbox::new();
+        let path = sandbox.file(&bytes);
         let began = Instant::now();
         match Reader::open(&path) {
             Ok(reader) => {
-                read_through(&reader);
+                read_everything(&reader);
                 prop_assert_eq!(&fs::read(&path).unwrap(), &bytes, "looking at it changed it");
-                go_on(&path, reader.header().version);
+                append_entries(&path, reader.header().version);
             }
             Err(error) => {
                 prop_assert!(error.hint().is_some(), "{} doesn't say what to do", error);

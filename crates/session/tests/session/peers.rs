@@ -1,4 +1,4 @@
-//! Other programs' logs, read as they mean them; and tiller's own, which any of them can read.
+//! Tests of compatibility: reading other programs' logs, and writing logs that they can read.
 
 use serde_json::{Value, json};
 use tiller_core::message::ThinkingLevel;
@@ -10,24 +10,24 @@ use tiller_test_support::format_check;
 use super::fixtures::fixture;
 use super::*;
 
-/// What another program's log amounts to.
+/// The expected properties of another program's log.
 #[derive(Debug, PartialEq)]
-struct Amount {
+struct Expected {
     leaf: &'static str,
     context: &'static [&'static str],
-    /// What a provider would get: `user`, `answer`, and results by their calls, `!` for those of failed ones.
+    /// The request messages: `user`, `answer`, and results by their calls, with `!` for failed ones.
     sent: &'static [&'static str],
     model: &'static str,
     level: ThinkingLevel,
     tokens: u64,
-    /// Tokens in all, and thousandths of a dollar.
+    /// Total tokens, and cost in thousandths of a dollar.
     spent: (u64, u64),
 }
 
-/// Model and level of all these logs but one.
+/// Model and thinking level of all these logs except one.
 const SMALL: (&str, ThinkingLevel) = ("local/small-2", ThinkingLevel::Low);
 
-fn assert_amounts(name: &str, expected: &Amount) {
+fn assert_log(name: &str, expected: &Expected) {
     let reader = fixture(name);
     let (projection, damaged) = reader.projection(&reader.leaf().unwrap()).unwrap();
     assert_eq!((reader.findings(), damaged), (vec![], vec![]), "{name}");
@@ -62,11 +62,11 @@ fn role(message: &Message) -> String {
 }
 
 #[test]
-fn a_run_that_was_steered_and_followed_up_reads_in_the_order_it_was_said() {
+fn reader_foreign_steered_run_is_in_order() {
     let (model, level) = SMALL;
-    assert_amounts(
+    assert_log(
         "foreign-steered",
-        &Amount {
+        &Expected {
             leaf: "5eed0035",
             context: &[
                 "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
@@ -82,11 +82,11 @@ fn a_run_that_was_steered_and_followed_up_reads_in_the_order_it_was_said() {
 }
 
 #[test]
-fn an_answer_that_failed_and_was_tried_again_is_left_out() {
+fn sendable_foreign_failed_answer_is_dropped() {
     let (model, level) = SMALL;
-    assert_amounts(
+    assert_log(
         "foreign-retried",
-        &Amount {
+        &Expected {
             leaf: "5eed0013",
             context: &["5eed0003", "5eed0010", "5eed0013"],
             sent: &["user", "answer"],
@@ -99,11 +99,11 @@ fn an_answer_that_failed_and_was_tried_again_is_left_out() {
 }
 
 #[test]
-fn calls_that_were_stopped_keep_the_results_that_say_so() {
+fn sendable_foreign_stopped_calls_keep_results() {
     let (model, level) = SMALL;
-    assert_amounts(
+    assert_log(
         "foreign-aborted-tools",
-        &Amount {
+        &Expected {
             leaf: "5eed0031",
             context: &[
                 "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
@@ -120,11 +120,11 @@ fn calls_that_were_stopped_keep_the_results_that_say_so() {
 }
 
 #[test]
-fn calls_that_a_kill_left_without_results_get_one_before_what_was_said_next() {
+fn sendable_foreign_killed_calls_get_results() {
     let (model, level) = SMALL;
-    assert_amounts(
+    assert_log(
         "foreign-killed-tools",
-        &Amount {
+        &Expected {
             leaf: "5eed0013",
             context: &["5eed0003", "5eed0010", "5eed0011", "5eed0012", "5eed0013"],
             sent: &["user", "answer", "k1!", "k2!", "k3!", "user", "answer"],
@@ -137,10 +137,10 @@ fn calls_that_a_kill_left_without_results_get_one_before_what_was_said_next() {
 }
 
 #[test]
-fn commands_of_the_user_and_marks_read_as_the_other_program_means_them() {
-    assert_amounts(
+fn reader_foreign_commands_and_labels() {
+    assert_log(
         "foreign-bash",
-        &Amount {
+        &Expected {
             leaf: "5eed0062",
             context: &["5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0012", "5eed0050", "5eed0051"],
             sent: &["user", "answer", "k1", "answer", "$ git branch"],
@@ -164,7 +164,7 @@ fn line_of(entry: Value) -> String {
     format!("{HEADER}\n{entry}\n")
 }
 
-/// An entry that any reader takes, with these keys instead of its own; null takes one away.
+/// A valid entry with these keys replaced; null removes one.
 fn entry_with(changes: Value) -> Value {
     let mut entry = json!({"type": "message", "id": "a", "parentId": null, "timestamp": "2026-11-21T03:16:58.249Z",
         "message": {"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": 1}});
@@ -178,7 +178,7 @@ fn entry_with(changes: Value) -> Value {
 }
 
 #[test]
-fn the_strict_reader_is_strict() {
+fn format_check_rejects_wrong_entries() {
     assert_eq!(format_check::check(&line_of(entry_with(json!({})))), Ok(()));
     assert_eq!(format_check::check(&line_of(entry_with(json!({"tillerQueueId": "q"})))), Ok(()));
     for (changes, why) in [
@@ -206,9 +206,9 @@ fn the_strict_reader_is_strict() {
 }
 
 #[test]
-fn whatever_is_done_to_a_session_any_reader_takes_its_log() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn writer_log_passes_format_check() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let second = say(&mut writer, "two");
     writer.label(&second, Some("left"), NOW).unwrap();
@@ -217,7 +217,7 @@ fn whatever_is_done_to_a_session_any_reader_takes_its_log() {
     writer.branch(Some(&first), NOW).unwrap();
     writer.hide(&second, Visibility::Hidden, NOW).unwrap();
     writer.branch_with_summary(None, "numbers were said", NOW).unwrap();
-    let fork = place.manager.fork(&writer.reader(), Some(&second), NOW).unwrap();
+    let fork = sandbox.manager.fork(&writer.reader(), Some(&second), NOW).unwrap();
     writer.name(None, NOW).unwrap();
     for reader in [writer.reader(), fork.reader()] {
         let log = fs::read_to_string(reader.path().unwrap()).unwrap();

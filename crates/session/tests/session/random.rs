@@ -1,4 +1,4 @@
-//! Whatever is done to a session in whatever order, the log is what a simple model says.
+//! Property test: after any sequence of operations, the log agrees with a simple model.
 
 mod model;
 
@@ -31,7 +31,7 @@ use model::{Name, Says, Session};
 
 const NAMES: [&str; 2] = ["parser", "lexer"];
 
-/// Something that happens to a session. Numbers choose among what is there, modulo how many there are.
+/// An operation on a session. Numbers select among the existing items, modulo their count.
 #[derive(Clone, Debug)]
 enum Step {
     Prompt(String),
@@ -48,13 +48,13 @@ enum Step {
     System(String),
     Model(bool),
     Level(usize),
-    /// As tiller does it by itself: so many messages are kept, and the rest is summed up or left out.
+    /// A compaction by tiller's plan: keeps this many messages.
     CompactByPlan(usize, Strategy),
-    /// Keeps from an entry of the path on.
+    /// A compaction that keeps from an entry of the path on.
     Compact(usize),
-    /// Keeps from any entry on, which may be on another branch.
+    /// A compaction that keeps from any entry on, possibly of another branch.
     CompactAstray(usize),
-    /// As another program writes it: its own id keeps nothing.
+    /// A compaction by another program that keeps none: it names its own id.
     CompactAll,
     Edit(usize, Option<String>),
     Foreign(String),
@@ -118,25 +118,25 @@ fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
     prop_oneof![5 => said, 3 => noted, 2 => moved]
 }
 
-/// A session and what it should be.
+/// A session and its model.
 struct World {
-    place: Place,
-    /// `None` only while the log is closed.
+    sandbox: Sandbox,
+    /// `None` while the log is closed.
     writer: Option<Writer>,
     model: Session,
-    /// What waits for a reason to make a file.
+    /// Entries buffered until the file is created.
     early: Vec<Says>,
-    /// Makes names that were not used before.
+    /// Counter for unused names.
     serial: usize,
-    /// The file as it was after the last step.
+    /// The file's content after the last step.
     before: Vec<u8>,
 }
 
 impl World {
     fn new() -> Self {
-        let place = Place::new();
-        let writer = Some(place.create());
-        Self { place, writer, model: Session::default(), early: Vec::new(), serial: 0, before: Vec::new() }
+        let sandbox = Sandbox::new();
+        let writer = Some(sandbox.create());
+        Self { sandbox, writer, model: Session::default(), early: Vec::new(), serial: 0, before: Vec::new() }
     }
 
     fn writer(&mut self) -> &mut Writer {
@@ -147,7 +147,7 @@ impl World {
         self.writer.as_ref().unwrap().reader()
     }
 
-    /// One of so many, if there is any.
+    /// Selects an entry, if there is any.
     fn pick(&self, number: usize) -> Option<String> {
         let count = self.model.entries.len();
         (count > 0).then(|| self.model.entries[number % count].id.clone())
@@ -158,7 +158,7 @@ impl World {
         self.serial
     }
 
-    /// Appends what says it, and expects it in the log together with what waited.
+    /// Appends an entry, and expects it in the log together with buffered ones.
     fn append(&mut self, says: Says, creates: bool) {
         let appended = self.writer().append(body(&says), NOW).unwrap();
         self.early.push(says);
@@ -175,7 +175,7 @@ impl World {
 
     fn run(&mut self, step: &Step) {
         match step {
-            // What says something creates the file; the rest happens to a session that is there, or waits.
+            // Messages create the file; other entries are appended to it, or buffered.
             Step::Prompt(text) => {
                 self.append(Says::User { text: text.clone(), images: 0, delivers: None }, true)
             }
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// What needs an entry to happen to.
+    /// Runs the steps that need an entry.
     fn run_on_entries(&mut self, step: &Step) {
         let summary = || "Much was done.".to_owned();
         match step {
@@ -232,7 +232,7 @@ impl World {
                 let target = self.pick(*number).unwrap();
                 let is_summary = |says: &Says| matches!(says, Says::Compaction { .. });
                 let entry = self.model.entries.iter().find(|entry| entry.id == target).unwrap();
-                // The format doesn't say what an edit makes of a compaction.
+                // The format doesn't define edits of compactions.
                 if !is_summary(&entry.says) {
                     self.append(Says::Edit { target, replacement: replacement.clone() }, false);
                 }
@@ -254,7 +254,7 @@ impl World {
         }
     }
 
-    /// A result of one of the calls that were made, or of one that nobody made.
+    /// Appends a result of an existing call, or of an unknown one.
     fn result(&mut self, number: usize) {
         let calls = |says: &Says| match says {
             Says::Answer { calls, .. } => calls.clone(),
@@ -294,14 +294,15 @@ impl World {
         self.writer = Some(Writer::open(&path).unwrap());
     }
 
-    /// Whatever the log and wherever the cut, what is kept begins as a provider takes it, and nothing of it is torn apart.
+    /// Compacts by plan, and asserts that the kept messages start validly and that no answer is separated from its
+    /// results.
     fn compact_by_plan(&mut self, keeps: usize, strategy: Strategy) {
         let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
         let (projection, _) = reader.projection(&leaf).unwrap();
         let first_message = reader.first_said(&leaf).unwrap().as_deref().and_then(first_message);
         let noted = reader.branch_details(&leaf).unwrap();
         let material = Material { projection, first_message, noted };
-        // The number of messages is what counts here; the texts are too short for a summary to be shorter.
+        // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
         let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
         let Ok(plan) = Plan::new(&material, keep, &options) else { return };
@@ -335,7 +336,7 @@ impl World {
 
     fn fork(&mut self, leaf: usize) {
         let from = self.reader();
-        let fork = self.place.manager.fork(&from, Some(&EntryId::new(&self.model.entries[leaf].id)), NOW);
+        let fork = self.sandbox.manager.fork(&from, Some(&EntryId::new(&self.model.entries[leaf].id)), NOW);
         self.writer = Some(fork.unwrap());
         assert_eq!(fs::read(from.path().unwrap()).unwrap(), self.before, "a fork changed its parent");
         self.before.clear();
@@ -349,15 +350,15 @@ impl World {
         self.model = model;
     }
 
-    /// The writer's reader, one that opens the file, and the model agree; and nothing that was written changed.
+    /// Asserts that the writer's reader, a fresh one and the model agree, and that no written byte changed.
     fn check(&mut self) {
-        agree(&self.reader(), &self.model);
+        assert_agrees(&self.reader(), &self.model);
         let path = self.reader().path().unwrap().to_owned();
         if !path.exists() {
             assert!(self.model.entries.is_empty());
             return;
         }
-        agree(&Reader::open(&path).unwrap(), &self.model);
+        assert_agrees(&Reader::open(&path).unwrap(), &self.model);
         let now = fs::read(&path).unwrap();
         assert!(now.starts_with(&self.before), "what was written changed");
         self.before = now;
@@ -372,7 +373,7 @@ fn user_block(text: &str) -> UserBlock {
     UserBlock::Text { text: text.into() }
 }
 
-/// The entry that says so.
+/// The entry body for a model entry.
 fn body(says: &Says) -> EntryBody {
     let queued = |change| EntryBody::own(&TillerEntry::Queue(change));
     match says {
@@ -460,7 +461,7 @@ fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str
     let call = |id: &String| {
         AssistantBlock::ToolCall(ToolCall::from_streamed(id.as_str().into(), "look".into(), ""))
     };
-    // Some providers tell no total.
+    // Some providers report no total.
     let usage = Usage { input: Tokens(total / 7 * 5), output: Tokens(total / 7 * 2), ..Usage::default() };
     AssistantMessage {
         content: [text].into_iter().chain(calls.iter().map(call)).collect(),
@@ -472,7 +473,7 @@ fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str
     }
 }
 
-/// Who speaks, and what.
+/// Role and text of a message.
 fn said(projected: &ProjectedMessage) -> (&'static str, String) {
     match &*projected.message {
         Message::User(user) => ("user", user.content.joined_text()),
@@ -483,7 +484,7 @@ fn said(projected: &ProjectedMessage) -> (&'static str, String) {
     }
 }
 
-fn agree(reader: &Reader, model: &Session) {
+fn assert_agrees(reader: &Reader, model: &Session) {
     assert_eq!(reader.findings(), []);
     let tree = reader.tree();
     let parents: Vec<Option<usize>> = tree.nodes().iter().map(|node| node.parent).collect();
@@ -499,11 +500,11 @@ fn agree(reader: &Reader, model: &Session) {
     let queue = Queue::left_over(&reader.own_facts().unwrap().0);
     assert_eq!(queue.items().iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), model.waiting());
     if let Some(leaf) = model.leaf() {
-        agree_on_context(reader, model, leaf);
+        assert_context_agrees(reader, model, leaf);
     }
 }
 
-fn agree_on_context(reader: &Reader, model: &Session, leaf: usize) {
+fn assert_context_agrees(reader: &Reader, model: &Session, leaf: usize) {
     let (projection, damaged) = reader.projection(&EntryId::new(&model.entries[leaf].id)).unwrap();
     assert_eq!(damaged, []);
     let shown = model.shown(Some(leaf));
@@ -522,7 +523,7 @@ fn agree_on_context(reader: &Reader, model: &Session, leaf: usize) {
     assert_eq!(projection.tokens(), Tokens(model.tokens(Some(leaf), &texts)));
 }
 
-/// Every call has one result right behind its answer, in order, and every result its call.
+/// Asserts that every call has one result directly after its answer, in order, and every result its call.
 pub(super) fn pairs_up(sent: &[Arc<Message>]) {
     let mut open: Vec<&CallId> = Vec::new();
     for message in sent {
@@ -549,14 +550,14 @@ pub(super) fn pairs_up(sent: &[Arc<Message>]) {
     assert!(open.is_empty(), "{open:?} have no result");
 }
 
-/// Every provider, at a server that says no to whatever it gets.
-struct Refusal {
+/// Providers with a server that rejects every request.
+struct RejectingServer {
     server: MockServer,
     providers: [Box<dyn Provider>; 2],
     runtime: tokio::runtime::Runtime,
 }
 
-impl Refusal {
+impl RejectingServer {
     fn new() -> Self {
         let server = MockServer::start([]);
         let at = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
@@ -568,7 +569,7 @@ impl Refusal {
         Self { server, providers, runtime }
     }
 
-    /// The messages as each provider sends them.
+    /// The messages as encoded by each provider.
     fn encoded(&self, sent: &[Arc<Message>]) -> [Value; 2] {
         let before = self.server.requests().len();
         for provider in &self.providers {
@@ -599,7 +600,7 @@ fn ids<'a>(blocks: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
     blocks.iter().filter(|block| block["type"] == kind).map(|block| block[key].as_str().unwrap()).collect()
 }
 
-/// Roles alternate, no message and no text is empty, and what follows calls begins with their results.
+/// Asserts that roles alternate, no message or text is empty, and results directly follow their calls.
 fn anthropic_takes(messages: &Value) {
     let mut called = Vec::new();
     let mut last = "";
@@ -618,7 +619,7 @@ fn anthropic_takes(messages: &Value) {
     assert!(called.is_empty(), "{messages}");
 }
 
-/// Right behind each message with calls stand their results, and nowhere else.
+/// Asserts that results are directly after the message with their calls, and nowhere else.
 fn open_ai_takes(messages: &Value) {
     let mut called: Vec<&str> = Vec::new();
     for message in array(messages) {
@@ -633,7 +634,7 @@ fn open_ai_takes(messages: &Value) {
     assert!(called.is_empty(), "{messages}");
 }
 
-/// A projection of the newest messages holds the end of the whole one, and counts what is missing.
+/// Asserts that a projection of the newest messages is the end of the whole one, and counts the missing ones.
 fn is_end_of(newest: &Projection, whole: &Projection) {
     assert_eq!((&newest.model, newest.thinking), (&whole.model, whole.thinking));
     match newest.unloaded {
@@ -651,7 +652,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_done_the_log_is_what_a_simple_model_says(
+    fn session_random_steps_agree_with_model(
         steps in prop::collection::vec(any_step(), 1..40)
     ) {
         let mut world = World::new();
@@ -671,9 +672,9 @@ proptest! {
         if let Some(path) = reader.path().filter(|path| path.exists()) {
             prop_assert_eq!(tiller_test_support::format_check::check(&fs::read_to_string(path).unwrap()), Ok(()));
         }
-        let refusal = Refusal::new();
+        let refusal = RejectingServer::new();
         for tip in world.model.tips() {
-            agree_on_context(&reader, &world.model, tip);
+            assert_context_agrees(&reader, &world.model, tip);
             let (projection, _) = reader.projection(&EntryId::new(&world.model.entries[tip].id)).unwrap();
             let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
             pairs_up(&sent);

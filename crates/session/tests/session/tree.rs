@@ -1,4 +1,4 @@
-//! Leaves and branches, through reopening.
+//! Tests of leaves and branches across reopening.
 
 use tiller_session::annotations::Annotations;
 use tiller_session::tree::TreeRow;
@@ -13,9 +13,9 @@ fn reopened(writer: Writer) -> Writer {
 }
 
 #[test]
-fn reopening_gives_the_same_tree_and_leaf() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn reopen_keeps_tree_and_leaf() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     say(&mut writer, "two");
     writer.branch(Some(&first), NOW).unwrap();
@@ -28,9 +28,9 @@ fn reopening_gives_the_same_tree_and_leaf() {
 }
 
 #[test]
-fn a_branch_goes_on_from_the_entry_it_was_taken_at() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_continues_from_chosen_entry() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     say(&mut writer, "two");
     let moved = writer.branch(Some(&first), NOW).unwrap().remove(0).id;
@@ -42,9 +42,9 @@ fn a_branch_goes_on_from_the_entry_it_was_taken_at() {
 }
 
 #[test]
-fn a_path_comes_in_sections_that_add_up_to_it() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn sections_add_up_to_path() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let said: Vec<EntryId> =
         ["one", "two", "three", "four"].iter().map(|text| say(&mut writer, text)).collect();
     writer.branch(Some(&said[1]), NOW).unwrap();
@@ -67,9 +67,9 @@ fn a_path_comes_in_sections_that_add_up_to_it() {
 }
 
 #[test]
-fn where_the_user_moved_to_survives_reopening_without_a_new_message() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_without_message_survives_reopening() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     say(&mut writer, "two");
     writer.branch(Some(&first), NOW).unwrap();
@@ -80,9 +80,9 @@ fn where_the_user_moved_to_survives_reopening_without_a_new_message() {
 }
 
 #[test]
-fn one_can_go_back_before_the_first_entry() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_before_first_entry_works() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     writer.branch(None, NOW).unwrap();
     assert_eq!(texts(&writer.reader()), Vec::<String>::new());
@@ -94,9 +94,9 @@ fn one_can_go_back_before_the_first_entry() {
 }
 
 #[test]
-fn a_branch_from_nowhere_is_an_error_that_writes_nothing() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_unknown_entry_is_error() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let before = fs::read(&path).unwrap();
@@ -106,26 +106,26 @@ fn a_branch_from_nowhere_is_an_error_that_writes_nothing() {
 }
 
 #[test]
-fn a_reader_sees_what_the_writer_appends_after_it_was_made() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn reader_sees_later_appends() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let reader = writer.reader();
     say(&mut writer, "one");
     assert_eq!(texts(&reader), ["one"]);
 }
 
 #[test]
-fn an_entry_is_found_by_the_beginning_or_end_of_its_id() {
-    let place = Place::new();
-    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa2222", Some("aaaa1111"), "two")]);
+fn find_matches_prefix_and_suffix_of_id() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.log(&[&line("aaaa1111", None, "one"), &line("aaaa2222", Some("aaaa1111"), "two")]);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.find("1111").unwrap().as_str(), "aaaa1111");
     assert_eq!(reader.find("AAAA2").unwrap().as_str(), "aaaa2222");
-    assert_eq!(reader.find("aaaa").unwrap_err().to_string(), "`aaaa` names 2 entries");
+    assert_eq!(reader.find("aaaa").unwrap_err().to_string(), "`aaaa` matches 2 entries");
     assert_eq!(reader.find("bbbb").unwrap_err().to_string(), "no entry `bbbb` in this session");
 }
 
-/// The texts of the drawn tree, in its order; a message's label in brackets.
+/// The texts of the tree view, in order, with labels in brackets.
 fn drawn(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
     let marks = Annotations::of(reader, &tree);
@@ -142,9 +142,9 @@ fn drawn(reader: &Reader) -> Vec<String> {
 }
 
 #[test]
-fn the_last_label_of_an_entry_counts_and_can_be_taken_away() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn label_last_one_wins_and_can_be_removed() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let second = say(&mut writer, "two");
     writer.label(&first, Some(" start "), NOW).unwrap();
@@ -160,9 +160,9 @@ fn the_last_label_of_an_entry_counts_and_can_be_taken_away() {
 }
 
 #[test]
-fn a_hidden_branch_leaves_the_drawn_tree_and_comes_back() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn hide_branch_can_be_undone() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let left = say(&mut writer, "left");
     let leaf = say(&mut writer, "further left");
@@ -178,9 +178,9 @@ fn a_hidden_branch_leaves_the_drawn_tree_and_comes_back() {
 }
 
 #[test]
-fn the_branch_in_use_can_not_be_hidden() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn hide_current_branch_is_error() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     say(&mut writer, "two");
     let before = fs::read(writer.reader().path().unwrap()).unwrap();
@@ -191,9 +191,9 @@ fn the_branch_in_use_can_not_be_hidden() {
 }
 
 #[test]
-fn a_hidden_branch_that_is_gone_on_with_is_drawn_along_its_path() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn hide_continued_branch_is_shown_along_path() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let left = say(&mut writer, "left");
     say(&mut writer, "further left");
@@ -206,9 +206,9 @@ fn a_hidden_branch_that_is_gone_on_with_is_drawn_along_its_path() {
 }
 
 #[test]
-fn a_move_with_a_summary_tells_the_model_of_the_branch_that_was_left() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_with_summary_adds_summary_message() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let second = say(&mut writer, "two");
     writer.branch_with_summary(Some(&first), "two was tried", NOW).unwrap();
@@ -229,9 +229,9 @@ fn a_move_with_a_summary_tells_the_model_of_the_branch_that_was_left() {
 }
 
 #[test]
-fn a_summary_may_stand_before_the_first_entry() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn branch_with_summary_before_first_entry_works() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "one");
     writer.branch_with_summary(None, "one was tried", NOW).unwrap();
     say(&mut writer, "two");
@@ -242,8 +242,8 @@ fn a_summary_may_stand_before_the_first_entry() {
 }
 
 #[test]
-fn of_labels_for_a_doubled_id_each_is_for_the_nearest_entry_before_it() {
-    let place = Place::new();
+fn label_duplicate_id_means_nearest_earlier() {
+    let sandbox = Sandbox::new();
     let label = |id: &str, parent: &str, text: &str| {
         format!(r#"{{"type":"label","id":"{id}","parentId":"{parent}","targetId":"a","label":"{text}"}}"#)
     };
@@ -253,7 +253,7 @@ fn of_labels_for_a_doubled_id_each_is_for_the_nearest_entry_before_it() {
         line("a", Some("l1"), "new"),
         label("l2", "a", "second"),
     ];
-    let path = place.log(&lines.each_ref().map(String::as_str));
+    let path = sandbox.log(&lines.each_ref().map(String::as_str));
     let reader = Reader::open(&path).unwrap();
     let (tree, marks) = (reader.tree(), Annotations::of(&reader, &reader.tree()));
     assert_eq!(tree.nodes().len(), 4);

@@ -1,4 +1,4 @@
-//! Making a log and appending to it.
+//! Tests of creating and appending to a log.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -16,12 +16,12 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn no_file_is_made_before_the_first_user_message() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn writer_no_file_before_first_prompt() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     assert!(writer.append(model_change(), NOW).unwrap().is_empty());
     assert!(writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap().is_empty());
-    assert!(!place.sessions().exists());
+    assert!(!sandbox.sessions().exists());
     assert!(!writer.reader().exists());
     assert_eq!((writer.reader().leaf(), writer.reader().entry_count()), (None, 0));
 
@@ -34,26 +34,26 @@ fn no_file_is_made_before_the_first_user_message() {
 }
 
 #[test]
-fn a_bang_command_makes_the_file_too() {
+fn writer_bang_command_makes_file() {
     use tiller_session::entry::TillerEntry;
-    let mut writer = Place::new().create();
+    let mut writer = Sandbox::new().create();
     let begun = TillerEntry::Bash { command: "ls".into(), exclude: true };
     assert_eq!(writer.append(EntryBody::own(&begun), NOW).unwrap().len(), 1);
     assert!(writer.reader().exists());
 }
 
 #[test]
-fn moving_before_the_first_entry_makes_no_file() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn writer_branch_to_root_makes_no_file() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     writer.append(model_change(), NOW).unwrap();
     assert!(writer.branch(None, NOW).unwrap().is_empty());
-    assert!(!place.sessions().exists());
+    assert!(!sandbox.sessions().exists());
     assert_eq!(writer.append(user("hello"), NOW).unwrap().len(), 2);
     assert_eq!(Reader::open(writer.reader().path().unwrap()).unwrap().entry_count(), 2);
 }
 
-/// How many write calls this thread has made.
+/// Number of write calls of this thread so far.
 #[cfg(target_os = "linux")]
 fn write_calls() -> u64 {
     let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -62,8 +62,8 @@ fn write_calls() -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_entry_is_one_write_call_however_long_it_is() {
-    let mut writer = Place::new().create();
+fn writer_long_entry_is_one_write_call() {
+    let mut writer = Sandbox::new().create();
     say(&mut writer, "hello");
     let before = write_calls();
     say(&mut writer, &"long".repeat(100_000));
@@ -72,8 +72,8 @@ fn an_entry_is_one_write_call_however_long_it_is() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn several_entries_go_in_with_one_write_each_after_the_one_before() {
-    let mut writer = Place::new().create();
+fn writer_append_all_is_one_write() {
+    let mut writer = Sandbox::new().create();
     let first = say(&mut writer, "hello");
     let before = write_calls();
     let appended = writer.append_all(vec![model_change(), user("one"), user("two")], NOW).unwrap();
@@ -84,22 +84,22 @@ fn several_entries_go_in_with_one_write_each_after_the_one_before() {
 }
 
 #[test]
-fn a_fresh_log_is_private_and_named_for_its_time_and_session() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn writer_new_file_is_private_and_named_by_time() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "hello");
-    let folder = only_file(&place.sessions());
+    let folder = only_file(&sandbox.sessions());
     let file = only_file(&folder);
     let id = writer.reader().id().clone();
     assert_eq!(folder.file_name().unwrap(), "--home-dev-project--");
     assert_eq!(file.file_name().unwrap().to_str().unwrap(), format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
     assert_eq!(writer.reader().path(), Some(&*file));
-    assert_eq!((mode(&place.sessions()), mode(&folder), mode(&file)), (0o700, 0o700, 0o600));
+    assert_eq!((mode(&sandbox.sessions()), mode(&folder), mode(&file)), (0o700, 0o700, 0o600));
 }
 
 #[test]
-fn a_header_says_type_version_id_time_and_directory_in_this_order() {
-    let mut writer = Place::new().create();
+fn writer_header_key_order() {
+    let mut writer = Sandbox::new().create();
     let entry = say(&mut writer, "hello");
     let text = fs::read_to_string(writer.reader().path().unwrap()).unwrap();
     let id = writer.reader().id().clone();
@@ -113,11 +113,11 @@ fn a_header_says_type_version_id_time_and_directory_in_this_order() {
 }
 
 #[test]
-fn ids_are_ulids_that_grow_even_when_the_clock_goes_back_and_across_processes() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn writer_ids_grow_across_processes() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     let mut ids = vec![writer.reader().id().to_string()];
-    let path = place.sessions();
+    let path = sandbox.sessions();
     ids.push(say(&mut writer, "one").to_string());
     ids.push(writer.append(user("two"), UnixMs(NOW.0 - 60_000)).unwrap()[0].id.to_string());
     let path = writer.reader().path().map_or(path, Path::to_path_buf);
@@ -129,13 +129,13 @@ fn ids_are_ulids_that_grow_even_when_the_clock_goes_back_and_across_processes() 
 }
 
 #[test]
-fn ids_grow_after_those_in_the_log_whatever_else_has_26_characters() {
-    let place = Place::new();
+fn writer_ids_follow_newest_ulid_in_log() {
+    let sandbox = Sandbox::new();
     // In the year 2039.
     let newest = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
     for stranger in ["zzzzzzzzzzzzzzzzzzzzzzzzzz", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "not-a-ulid-of-26-letters!!"]
     {
-        let path = place.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
+        let path = sandbox.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
         let mut writer = Writer::open(&path).unwrap();
         let (first, second) = (say(&mut writer, "c"), say(&mut writer, "d"));
         assert!(newest < first.as_str() && first < second, "{stranger}: {first} {second}");
@@ -144,8 +144,8 @@ fn ids_grow_after_those_in_the_log_whatever_else_has_26_characters() {
 }
 
 #[test]
-fn an_appended_entry_is_one_line_that_reads_back_as_it_was() {
-    let mut writer = Place::new().create();
+fn writer_entries_round_trip() {
+    let mut writer = Sandbox::new().create();
     let first = say(&mut writer, "line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}");
     let appended = writer.append(model_change(), NOW).unwrap().remove(0);
     let path = writer.reader().path().unwrap().to_owned();
@@ -174,17 +174,17 @@ fn an_appended_entry_is_one_line_that_reads_back_as_it_was() {
 }
 
 #[test]
-fn a_log_of_a_newer_version_can_be_read_and_not_written() {
-    let place = Place::new();
+fn writer_newer_version_is_refused() {
+    let sandbox = Sandbox::new();
     let newer = HEADER.replace(r#""version":3"#, r#""version":4"#);
-    let path = place.file(format!("{newer}\n{}\n", line("a", None, "hello")));
+    let path = sandbox.file(format!("{newer}\n{}\n", line("a", None, "hello")));
     let before = fs::read(&path).unwrap();
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["hello"]);
     let refused = Writer::open(&path).unwrap_err();
     assert_eq!(
         refused.to_string(),
         format!(
-            "session file {}: version 4 of the log can't be written by this tiller, which writes version 3",
+            "session file {}: log version 4 can't be written; this tiller writes version 3",
             path.display()
         )
     );
@@ -192,8 +192,8 @@ fn a_log_of_a_newer_version_can_be_read_and_not_written() {
 }
 
 #[test]
-fn a_session_in_memory_is_a_session_without_a_file() {
-    let place = Place::new();
+fn writer_in_memory_makes_no_file() {
+    let sandbox = Sandbox::new();
     let manager = SessionManager::new(Placement::Memory, CWD.into());
     let mut writer = manager.create(NOW);
     assert!(writer.append(model_change(), NOW).unwrap().is_empty());
@@ -206,5 +206,5 @@ fn a_session_in_memory_is_a_session_without_a_file() {
     assert_eq!(texts(&reader), ["one", "three"]);
     assert_eq!(texts(&manager.fork(&reader, Some(&first), NOW).unwrap().reader()), ["one"]);
     assert_eq!(manager.list(SessionScope::Everywhere).unwrap().sessions, []);
-    assert!(!place.sessions().exists());
+    assert!(!sandbox.sessions().exists());
 }

@@ -1,4 +1,4 @@
-//! Writes units as entries: reads their lines again and turns what they say into messages.
+//! Conversion of groups to entries: reads their lines again and builds messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,192 +11,197 @@ use tiller_core::message::{
 };
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
-use super::super::entry_builder::Draft;
-use super::super::source::{Span, count, flag, items, text};
+use super::super::entry_builder::EntryDraft;
+use super::super::source::{LineSpan, count, flag, items, text};
 use super::super::warning::ImportWarnings;
-use super::super::{Work, blocks};
-use super::grouping::{Unit, UnitKind};
-use super::head::{Head, Kind, first_text};
+use super::super::{ConversionContext, blocks};
+use super::grouping::{GroupKind, MessageGroup};
+use super::head::{ConversationLine, LineKind, first_text};
 use crate::entry::{Compaction, EntryBody};
 use crate::error::SessionError;
 
-/// The protocol that Claude Code speaks.
+/// The API that Claude Code uses.
 const API: &str = "anthropic-messages";
 
 /// The provider's name.
 const PROVIDER: &str = "anthropic";
 
-/// The type of the message that a slash command was expanded to.
+/// The custom type of a slash command's expansion.
 const EXPANSION: &str = "claude.command";
 
-/// A unit that was written.
+/// The entries of a written group.
 #[derive(Clone, Default)]
-struct Place {
+struct WrittenGroup {
     first: Option<EntryId>,
     last: Option<EntryId>,
-    /// The model on the path.
+    /// The current model on the path.
     model: Option<Arc<str>>,
 }
 
-/// Writes all units; answers with the last entry of the one at `leaf`.
-pub(super) fn emit(
-    units: &[Unit],
-    heads: &[Head],
+/// Writes all groups; returns the last entry of the one at `leaf`.
+pub(super) fn write_groups(
+    groups: &[MessageGroup],
+    heads: &[ConversationLine],
     leaf: Option<usize>,
-    work: &mut Work<'_, '_>,
+    context: &mut ConversionContext<'_, '_>,
 ) -> Result<Option<EntryId>, SessionError> {
     let tools = tools(heads);
-    let mut places: Vec<Place> = Vec::with_capacity(units.len());
-    for unit in units {
-        let above = match unit.parent {
-            Some(parent) => places[parent].clone(),
-            None => Place { last: work.root.clone(), ..Place::default() },
+    let mut written: Vec<WrittenGroup> = Vec::with_capacity(groups.len());
+    for group in groups {
+        let above = match group.parent {
+            Some(parent) => written[parent].clone(),
+            None => WrittenGroup { last: context.root.clone(), ..WrittenGroup::default() },
         };
-        let place = Place { first: None, ..above };
-        let mut emitter = Emitter { work, heads, tools: &tools, place, time: UnixMs(0) };
-        emitter.unit(unit, &places)?;
-        places.push(emitter.place);
+        let position = WrittenGroup { first: None, ..above };
+        let mut writer = GroupWriter { context, heads, tools: &tools, position, time: UnixMs(0) };
+        writer.group(group, &written)?;
+        written.push(writer.position);
     }
-    Ok(leaf.map_or_else(|| work.root.clone(), |leaf| places[leaf].last.clone()))
+    Ok(leaf.map_or_else(|| context.root.clone(), |leaf| written[leaf].last.clone()))
 }
 
 /// The tool of each call.
-fn tools(heads: &[Head]) -> HashMap<&str, &str> {
+fn tools(heads: &[ConversationLine]) -> HashMap<&str, &str> {
     let calls = heads.iter().filter_map(|head| match &head.kind {
-        Kind::Answer(part) => Some(&part.calls),
+        LineKind::Answer(part) => Some(&part.calls),
         _ => None,
     });
     calls.flatten().map(|(call, tool)| (call.as_str(), tool.as_str())).collect()
 }
 
-struct Emitter<'e, 'a, 'b> {
-    work: &'e mut Work<'a, 'b>,
-    heads: &'e [Head],
+struct GroupWriter<'e, 'a, 'b> {
+    context: &'e mut ConversionContext<'a, 'b>,
+    heads: &'e [ConversationLine],
     tools: &'e HashMap<&'e str, &'e str>,
-    place: Place,
+    position: WrittenGroup,
     time: UnixMs,
 }
 
-impl Emitter<'_, '_, '_> {
-    fn unit(&mut self, unit: &Unit, places: &[Place]) -> Result<(), SessionError> {
-        let mut lines = Vec::with_capacity(unit.heads.len());
-        for &at in &unit.heads {
+impl GroupWriter<'_, '_, '_> {
+    fn group(&mut self, group: &MessageGroup, written: &[WrittenGroup]) -> Result<(), SessionError> {
+        let mut lines = Vec::with_capacity(group.heads.len());
+        for &at in &group.heads {
             let span = self.heads[at].span;
-            lines.push((span, self.work.source.value(span)?));
+            lines.push((span, self.context.source.value(span)?));
         }
-        let mark = self.mark(unit);
+        let source_key = self.source_key(group);
         let time = lines.iter().find_map(|(_, line)| text(line, "timestamp").and_then(UnixMs::from_iso));
-        // A line without a time is as old as the newest before it.
-        self.time = time.unwrap_or_else(|| self.work.sink.latest());
-        match &unit.kind {
-            UnitKind::Prompt => self.prompt(&mark, &lines),
-            UnitKind::Command => self.command(&mark, &lines),
-            UnitKind::Expansion => self.expansion(&mark, &lines),
-            UnitKind::Results => self.results(&mark, &lines),
-            UnitKind::Answer { aborted } => self.answer(&mark, &lines, *aborted),
-            UnitKind::Compaction { kept, tokens } => {
-                let kept = kept.and_then(|kept| places[kept].first.clone());
-                self.compaction(&mark, &lines, kept, Tokens(*tokens))
+        // A line without a time gets the newest time so far.
+        self.time = time.unwrap_or_else(|| self.context.builder.latest());
+        match &group.kind {
+            GroupKind::Prompt => self.prompt(&source_key, &lines),
+            GroupKind::Command => self.command(&source_key, &lines),
+            GroupKind::Expansion => self.expansion(&source_key, &lines),
+            GroupKind::Results => self.results(&source_key, &lines),
+            GroupKind::Answer { aborted } => self.answer(&source_key, &lines, *aborted),
+            GroupKind::Compaction { kept, tokens } => {
+                let kept = kept.and_then(|kept| written[kept].first.clone());
+                self.compaction(&source_key, &lines, kept, Tokens(*tokens))
             }
-            UnitKind::Bash => self.bash(&mark, &lines),
+            GroupKind::Bash => self.bash(&source_key, &lines),
         }
     }
 
-    /// The unit's lines by their names.
-    fn mark(&self, unit: &Unit) -> String {
+    /// The uuids of the group's lines, for the id.
+    fn source_key(&self, group: &MessageGroup) -> String {
         let name = |&at: &usize| {
             let head = &self.heads[at];
             head.uuid.clone().unwrap_or_else(|| format!("line {}", head.span.number))
         };
-        unit.heads.iter().map(name).collect::<Vec<_>>().join(" ")
+        group.heads.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
-    fn put(&mut self, mark: &str, body: EntryBody) -> Result<(), SessionError> {
-        let draft = Draft::new(self.place.last.clone(), mark, self.time, body);
-        let id = self.work.sink.put(draft)?;
-        self.place.first.get_or_insert_with(|| id.clone());
-        self.place.last = Some(id);
+    fn add_entry(&mut self, source_key: &str, body: EntryBody) -> Result<(), SessionError> {
+        let draft = EntryDraft::new(self.position.last.clone(), source_key, self.time, body);
+        let id = self.context.builder.add(draft)?;
+        self.position.first.get_or_insert_with(|| id.clone());
+        self.position.last = Some(id);
         Ok(())
     }
 
-    fn say(&mut self, mark: &str, message: Message) -> Result<(), SessionError> {
-        self.put(mark, EntryBody::message(Arc::new(message)))
+    fn add_message(&mut self, source_key: &str, message: Message) -> Result<(), SessionError> {
+        self.add_entry(source_key, EntryBody::message(Arc::new(message)))
     }
 
-    fn say_user(&mut self, mark: &str, content: Content) -> Result<(), SessionError> {
+    fn add_user_message(&mut self, source_key: &str, content: Content) -> Result<(), SessionError> {
         let is_empty = matches!(&content, Content::Blocks(blocks) if blocks.is_empty());
         if is_empty {
             return Ok(());
         }
         let timestamp = self.time;
-        self.say(mark, Message::User(UserMessage { content, timestamp, typed: None }))
+        self.add_message(source_key, Message::User(UserMessage { content, timestamp, typed: None }))
     }
 
-    fn prompt(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {
+    fn prompt(&mut self, source_key: &str, lines: &[(LineSpan, Value)]) -> Result<(), SessionError> {
         for (span, line) in lines {
-            let said = match line.get("attachment") {
+            let value = match line.get("attachment") {
                 Some(queued) => queued.get("prompt"),
                 None => line.get("message").and_then(|message| message.get("content")),
             };
-            let content = content(said.unwrap_or(&Value::Null), *span, self.work.notes);
-            self.say_user(mark, content)?;
+            let content = content(value.unwrap_or(&Value::Null), *span, self.context.warnings);
+            self.add_user_message(source_key, content)?;
         }
         Ok(())
     }
 
-    fn command(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {
+    fn command(&mut self, source_key: &str, lines: &[(LineSpan, Value)]) -> Result<(), SessionError> {
         for (_, line) in lines {
-            let said = first_text(line.get("message").unwrap_or(&Value::Null));
-            let name = tagged(said, "command-name").unwrap_or_default();
-            let typed = format!("{name} {}", tagged(said, "command-args").unwrap_or_default());
-            self.say_user(mark, Content::Text(typed.trim().to_owned()))?;
+            let value = first_text(line.get("message").unwrap_or(&Value::Null));
+            let name = tag_content(value, "command-name").unwrap_or_default();
+            let typed = format!("{name} {}", tag_content(value, "command-args").unwrap_or_default());
+            self.add_user_message(source_key, Content::Text(typed.trim().to_owned()))?;
         }
         Ok(())
     }
 
-    fn expansion(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {
+    fn expansion(&mut self, source_key: &str, lines: &[(LineSpan, Value)]) -> Result<(), SessionError> {
         for (span, line) in lines {
-            let said = line.get("message").and_then(|message| message.get("content"));
-            let content = content(said.unwrap_or(&Value::Null), *span, self.work.notes);
+            let value = line.get("message").and_then(|message| message.get("content"));
+            let content = content(value.unwrap_or(&Value::Null), *span, self.context.warnings);
             let custom_type = EXPANSION.to_owned();
-            self.put(mark, EntryBody::CustomMessage { custom_type, content, display: false })?;
+            self.add_entry(source_key, EntryBody::CustomMessage { custom_type, content, display: false })?;
         }
         Ok(())
     }
 
-    fn results(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {
+    fn results(&mut self, source_key: &str, lines: &[(LineSpan, Value)]) -> Result<(), SessionError> {
         for (span, line) in lines {
-            let mut said = Vec::new();
+            let mut value = Vec::new();
             let message = line.get("message").unwrap_or(&Value::Null);
             for (at, block) in items(message, "content").iter().enumerate() {
                 if text(block, "type") != Some("tool_result") {
-                    said.push(block.clone());
+                    value.push(block.clone());
                     continue;
                 }
                 let call = text(block, "tool_use_id").unwrap_or_default();
                 let Some(tool) = self.tools.get(call) else {
-                    self.work.notes.add(span.number, "results without their calls");
+                    self.context.warnings.add(span.number, "results without their calls");
                     continue;
                 };
-                let said = block.get("content").unwrap_or(&Value::Null);
-                let mut content = content(said, *span, self.work.notes).to_blocks();
+                let value = block.get("content").unwrap_or(&Value::Null);
+                let mut content = content(value, *span, self.context.warnings).to_blocks();
                 let result = ToolResultMessage {
                     tool_call_id: call.into(),
                     tool_name: (*tool).to_owned(),
-                    details: blocks::printed(tool, &mut content),
+                    details: blocks::render_output(tool, &mut content),
                     content,
                     is_error: flag(block, "is_error"),
                     timestamp: self.time,
                 };
-                self.say(&format!("{mark} result {at}"), Message::ToolResult(result))?;
+                self.add_message(&format!("{source_key} result {at}"), Message::ToolResult(result))?;
             }
-            let said = content(&Value::Array(said), *span, self.work.notes);
-            self.say_user(mark, said)?;
+            let value = content(&Value::Array(value), *span, self.context.warnings);
+            self.add_user_message(source_key, value)?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, mark: &str, lines: &[(Span, Value)], aborted: bool) -> Result<(), SessionError> {
+    fn answer(
+        &mut self,
+        source_key: &str,
+        lines: &[(LineSpan, Value)],
+        aborted: bool,
+    ) -> Result<(), SessionError> {
         let mut answer = AssistantMessage {
             api: API.to_owned(),
             provider: PROVIDER.to_owned(),
@@ -207,9 +212,9 @@ impl Emitter<'_, '_, '_> {
         for (span, line) in lines {
             let message = line.get("message").unwrap_or(&Value::Null);
             answer.content.extend(
-                items(message, "content").iter().filter_map(|part| block(part, *span, self.work.notes)),
+                items(message, "content").iter().filter_map(|part| block(part, *span, self.context.warnings)),
             );
-            // Every line repeats the usage; the last one has the whole of it.
+            // Every line repeats the usage; the last one is complete.
             answer.usage = usage(message, line);
             answer.model = text(message, "model").unwrap_or_default().to_owned();
             reason = text(message, "stop_reason").map(str::to_owned).or(reason);
@@ -222,7 +227,7 @@ impl Emitter<'_, '_, '_> {
             (false, _) => StopReason::Stop,
         };
         if failed {
-            // What stands there are the program's words, not the model's.
+            // The text is an error message of the program, not an answer.
             answer.error_message = Some(answer.joined_text());
             answer = AssistantMessage {
                 content: Vec::new(),
@@ -232,45 +237,45 @@ impl Emitter<'_, '_, '_> {
                 ..answer
             };
         } else {
-            self.change_model(mark, &answer.model)?;
+            self.add_model_change(source_key, &answer.model)?;
         }
-        self.say(mark, Message::Assistant(answer))
+        self.add_message(source_key, Message::Assistant(answer))
     }
 
-    fn change_model(&mut self, mark: &str, model: &str) -> Result<(), SessionError> {
-        if model.is_empty() || self.place.model.as_deref() == Some(model) {
+    fn add_model_change(&mut self, source_key: &str, model: &str) -> Result<(), SessionError> {
+        if model.is_empty() || self.position.model.as_deref() == Some(model) {
             return Ok(());
         }
-        self.place.model = Some(Arc::from(model));
+        self.position.model = Some(Arc::from(model));
         let body = EntryBody::ModelChange { provider: PROVIDER.to_owned(), model_id: model.to_owned() };
-        // Named for the answer's first line alone, so that an answer that grew on follows the same change.
-        let first = mark.split(' ').next().unwrap_or_default();
-        self.put(&format!("{first} model"), body)
+        // Named by the answer's first line alone, so that the id stays when the answer grows.
+        let first = source_key.split(' ').next().unwrap_or_default();
+        self.add_entry(&format!("{first} model"), body)
     }
 
     fn compaction(
         &mut self,
-        mark: &str,
-        lines: &[(Span, Value)],
+        source_key: &str,
+        lines: &[(LineSpan, Value)],
         kept: Option<EntryId>,
         tokens_before: Tokens,
     ) -> Result<(), SessionError> {
         let summaries = lines.iter().filter(|(_, line)| flag(line, "isCompactSummary"));
         let texts: Vec<String> = summaries
             .map(|(span, line)| {
-                let said = line.get("message").and_then(|message| message.get("content"));
-                content(said.unwrap_or(&Value::Null), *span, self.work.notes).joined_text()
+                let value = line.get("message").and_then(|message| message.get("content"));
+                content(value.unwrap_or(&Value::Null), *span, self.context.warnings).joined_text()
             })
             .collect();
         let summary = texts.join("\n");
         if summary.trim().is_empty() {
             let line = lines.first().map_or(0, |(span, _)| span.number);
-            self.work.notes.add(line, "compactions without a summary left out");
+            self.context.warnings.add(line, "compactions without a summary left out");
             return Ok(());
         }
         let first_kept_entry_id = kept.unwrap_or_else(|| EntryId::new(""));
-        self.put(
-            mark,
+        self.add_entry(
+            source_key,
             EntryBody::Compaction(Compaction {
                 summary,
                 first_kept_entry_id,
@@ -282,57 +287,64 @@ impl Emitter<'_, '_, '_> {
         )
     }
 
-    fn bash(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {
-        let said: Vec<&str> =
+    fn bash(&mut self, source_key: &str, lines: &[(LineSpan, Value)]) -> Result<(), SessionError> {
+        let texts: Vec<&str> =
             lines.iter().map(|(_, line)| first_text(line.get("message").unwrap_or(&Value::Null))).collect();
         let parts = ["bash-stdout", "bash-stderr"];
-        let output: Vec<&str> =
-            said.iter().skip(1).flat_map(|said| parts.map(|part| tagged(said, part).unwrap_or(""))).collect();
+        let output: Vec<&str> = texts
+            .iter()
+            .skip(1)
+            .flat_map(|text| parts.map(|part| tag_content(text, part).unwrap_or("")))
+            .collect();
         let message = BashExecutionMessage {
-            command: said.first().and_then(|said| tagged(said, "bash-input")).unwrap_or_default().to_owned(),
+            command: texts
+                .first()
+                .and_then(|text| tag_content(text, "bash-input"))
+                .unwrap_or_default()
+                .to_owned(),
             output: output.concat(),
-            cancelled: said.len() < 2,
+            cancelled: texts.len() < 2,
             timestamp: self.time,
             ..BashExecutionMessage::default()
         };
-        self.say(mark, Message::BashExecution(message))
+        self.add_message(source_key, Message::BashExecution(message))
     }
 }
 
-/// What stands between `<name>` and `</name>`.
-fn tagged<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+/// The text between `<name>` and `</name>`.
+fn tag_content<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
 }
 
-/// What a user or a tool said: a string, or blocks.
-fn content(said: &Value, span: Span, notes: &mut ImportWarnings) -> Content {
-    match said {
+/// The content of a user message or a tool result: a string or blocks.
+fn content(value: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Content {
+    match value {
         Value::String(text) => Content::Text(text.clone()),
         Value::Array(parts) => {
-            Content::Blocks(parts.iter().filter_map(|part| user_block(part, span, notes)).collect())
+            Content::Blocks(parts.iter().filter_map(|part| user_block(part, span, warnings)).collect())
         }
         _ => Content::Blocks(Vec::new()),
     }
 }
 
-fn user_block(part: &Value, span: Span, notes: &mut ImportWarnings) -> Option<UserBlock> {
+fn user_block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<UserBlock> {
     match text(part, "type").unwrap_or_default() {
         "text" => text(part, "text")
             .filter(|text| !text.is_empty())
             .map(|text| UserBlock::Text { text: text.to_owned() }),
         "image" => {
             let source = part.get("source").unwrap_or(&Value::Null);
-            blocks::image(text(source, "media_type"), text(source, "data"), span, notes)
+            blocks::image(text(source, "media_type"), text(source, "data"), span, warnings)
         }
         kind => {
-            notes.add(span.number, format!("blocks left out ({kind})"));
+            warnings.add(span.number, format!("blocks left out ({kind})"));
             None
         }
     }
 }
 
-fn block(part: &Value, span: Span, notes: &mut ImportWarnings) -> Option<AssistantBlock> {
+fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<AssistantBlock> {
     let of = |key: &str| text(part, key).unwrap_or_default().to_owned();
     match text(part, "type").unwrap_or_default() {
         "text" => Some(AssistantBlock::Text { text: of("text") }).filter(|_| !of("text").is_empty()),
@@ -342,11 +354,11 @@ fn block(part: &Value, span: Span, notes: &mut ImportWarnings) -> Option<Assista
         }),
         "tool_use" => {
             let input = part.get("input").cloned().unwrap_or(Value::Null);
-            blocks::call(text(part, "id"), text(part, "name"), input, span, notes)
+            blocks::tool_call(text(part, "id"), text(part, "name"), input, span, warnings)
                 .map(AssistantBlock::ToolCall)
         }
         "server_tool_use" => {
-            notes.add(span.number, "searches by the provider, as text");
+            warnings.add(span.number, "searches by the provider, as text");
             let name = of("name").replace('_', " ");
             let input = part.get("input").unwrap_or(&Value::Null);
             let call = ToolCall {
@@ -358,15 +370,15 @@ fn block(part: &Value, span: Span, notes: &mut ImportWarnings) -> Option<Assista
             Some(AssistantBlock::Text { text: format!("[{name}: {}]", call.summary()) })
         }
         kind => {
-            notes.add(span.number, format!("blocks left out ({kind})"));
+            warnings.add(span.number, format!("blocks left out ({kind})"));
             None
         }
     }
 }
 
 fn usage(message: &Value, line: &Value) -> Usage {
-    let given = message.get("usage").unwrap_or(&Value::Null);
-    let tokens = |key| Tokens(count(given, key));
+    let usage_value = message.get("usage").unwrap_or(&Value::Null);
+    let tokens = |key| Tokens(count(usage_value, key));
     let mut usage = Usage {
         input: tokens("input_tokens"),
         output: tokens("output_tokens"),
@@ -375,7 +387,7 @@ fn usage(message: &Value, line: &Value) -> Usage {
         ..Usage::default()
     };
     usage.total_tokens = usage.total();
-    // Versions before 1.0.9 wrote what it cost.
+    // Versions before 1.0.9 recorded the cost.
     if let Some(cost) = line.get("costUSD").and_then(Value::as_f64) {
         usage.cost = Cost { total: Usd(cost), ..Cost::default() };
     }

@@ -1,84 +1,88 @@
-//! Puts lines together to units: what becomes one message, and which unit each follows. Pure.
+//! Groups lines into messages, and determines each group's parent. Pure.
 
 use std::collections::{HashMap, HashSet};
 
 use super::super::warning::ImportWarnings;
-use super::head::{Boundary, Head, Kind, Part};
+use super::head::{AnswerPart, Boundary, ConversationLine, LineKind};
 
-/// What becomes one message, or the results of one line.
+/// Lines that become one message, or the results of one line.
 #[derive(Debug)]
-pub(super) struct Unit {
-    pub(super) kind: UnitKind,
-    /// Positions of its lines, in the order of the conversation.
+pub(super) struct MessageGroup {
+    pub(super) kind: GroupKind,
+    /// Indices of its lines, in the order of the conversation.
     pub(super) heads: Vec<usize>,
-    /// The unit it follows, which stands before it.
+    /// The parent, an earlier group.
     pub(super) parent: Option<usize>,
-    /// The answer that it is or whose results it is among.
+    /// The answer: this group itself, or the one whose results it holds.
     answer: Option<usize>,
-    /// With an answer: the last unit with its results.
-    tail: Option<usize>,
+    /// For an answer: the last group with its results.
+    last_result: Option<usize>,
 }
 
-/// What a unit becomes.
+/// The kind of entry that a group becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum UnitKind {
+pub(super) enum GroupKind {
     /// A user message.
     Prompt,
-    /// A user message that a slash command stands for.
+    /// A slash command, as a user message.
     Command,
-    /// The text that a slash command was expanded to.
+    /// The expansion of a slash command.
     Expansion,
-    /// Results, and what the user said with them.
+    /// Tool results, and user text with them.
     Results,
     /// An answer.
     Answer {
-        /// Whether the user stopped it.
+        /// True if the user stopped it.
         aborted: bool,
     },
-    /// A summary for what came before, except what follows the unit that is named.
+    /// A compaction of all earlier messages before the kept group.
     Compaction {
-        /// The first unit that stays.
+        /// The first kept group.
         kept: Option<usize>,
-        /// Size of the context before.
+        /// Size of the context before, in tokens.
         tokens: u64,
     },
     /// A `!` command.
     Bash,
 }
 
-/// The tree.
-pub(super) struct Grown {
-    /// A parent stands before its children.
-    pub(super) units: Vec<Unit>,
-    /// Where the conversation would go on.
+/// The tree of groups.
+pub(super) struct GroupTree {
+    /// Groups; a parent comes before its children.
+    pub(super) groups: Vec<MessageGroup>,
+    /// The group where the conversation would continue.
     pub(super) leaf: Option<usize>,
 }
 
-/// Grows the tree from the lines' heads. `noted` is the leaf that the program noted last, with the number of that line.
-pub(super) fn grow(heads: &[Head], noted: Option<(String, u64)>, notes: &mut ImportWarnings) -> Grown {
-    let links = Links::find(heads, notes);
-    let mut grower = Grower::new(heads, &links);
+/// Builds the tree from the lines' heads. `noted` is the leaf recorded last by the program, with that line's number.
+pub(super) fn group_lines(
+    heads: &[ConversationLine],
+    noted: Option<(String, u64)>,
+    warnings: &mut ImportWarnings,
+) -> GroupTree {
+    let links = ParentLinks::new(heads, warnings);
+    let mut grouper = Grouper::new(heads, &links);
     for at in links.order() {
-        grower.take(at, notes);
+        grouper.add_line(at, warnings);
     }
-    let newest = heads.iter().rposition(|head| head.kind != Kind::Passing);
+    let newest = heads.iter().rposition(|head| head.kind != LineKind::Passing);
     let noted = noted.and_then(|(uuid, line)| {
         let is_newer = newest.is_none_or(|newest| heads[newest].span.number < line);
-        links.named(&uuid, heads.len()).filter(|_| is_newer)
+        links.resolve(&uuid, heads.len()).filter(|_| is_newer)
     });
-    let leaf = noted.or(newest).and_then(|at| grower.anchors[at]);
-    let leaf = leaf.map(|unit| grower.after_results(unit));
-    Grown { units: grower.units, leaf }
+    let leaf = noted.or(newest).and_then(|at| grouper.anchors[at]);
+    let leaf = leaf.map(|group| grouper.after_results(group));
+    GroupTree { groups: grouper.groups, leaf }
 }
 
-/// Which line follows which.
-struct Links {
+/// The parent of each line.
+struct ParentLinks {
     parents: Vec<Option<usize>>,
     by_uuid: HashMap<String, Vec<usize>>,
 }
 
-impl Links {
-    fn find(heads: &[Head], notes: &mut ImportWarnings) -> Self {
+impl ParentLinks {
+    fn new(heads: &[ConversationLine], warnings: &mut ImportWarnings) -> Self {
         let mut by_uuid: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, head) in heads.iter().enumerate() {
             if let Some(uuid) = &head.uuid {
@@ -87,45 +91,45 @@ impl Links {
         }
         let mut links = Self { parents: Vec::with_capacity(heads.len()), by_uuid };
         for (at, head) in heads.iter().enumerate() {
-            let parent = links.parent(at, head, notes);
+            let parent = links.parent(at, head, warnings);
             links.parents.push(parent);
         }
-        links.break_cycles(heads, notes);
+        links.break_cycles(heads, warnings);
         links
     }
 
-    /// The line of that name before `at`, else the first one after it.
-    fn named(&self, uuid: &str, at: usize) -> Option<usize> {
-        let places = self.by_uuid.get(uuid)?;
-        let before = places.partition_point(|&place| place < at);
+    /// The last line with this uuid before `at`, or else the first one after it.
+    fn resolve(&self, uuid: &str, at: usize) -> Option<usize> {
+        let indices = self.by_uuid.get(uuid)?;
+        let before = indices.partition_point(|&index| index < at);
         before
             .checked_sub(1)
-            .map(|last| places[last])
-            .or_else(|| places.iter().copied().find(|&place| place != at))
+            .map(|last| indices[last])
+            .or_else(|| indices.iter().copied().find(|&index| index != at))
     }
 
-    fn parent(&self, at: usize, head: &Head, notes: &mut ImportWarnings) -> Option<usize> {
+    fn parent(&self, at: usize, head: &ConversationLine, warnings: &mut ImportWarnings) -> Option<usize> {
         let named = match (&head.parent, &head.kind) {
-            // A boundary has no parent, and says elsewhere what it follows.
-            (None, Kind::Boundary(boundary)) => boundary.before.as_ref(),
+            // A boundary has no `parentUuid`; another key names its parent.
+            (None, LineKind::Boundary(boundary)) => boundary.before.as_ref(),
             (parent, _) => parent.as_ref(),
         }?;
-        let found = self.named(named, at);
+        let found = self.resolve(named, at);
         if found.is_some() {
             return found;
         }
         let line = head.span.number;
         if head.after_gap && at > 0 {
-            notes.add(line, "parents lost with unreadable lines: the line before is followed instead");
+            warnings.add(line, "parents lost with unreadable lines: the line before becomes the parent");
             return Some(at - 1);
         }
-        notes.add(line, "parents that are missing: a branch of its own begins");
+        warnings.add(line, "missing parents: a new branch starts");
         None
     }
 
-    /// Makes a root of a line in every circle of parents.
-    fn break_cycles(&mut self, heads: &[Head], notes: &mut ImportWarnings) {
-        // The walk that first came by each line.
+    /// Makes one line of every cycle of parents a root.
+    fn break_cycles(&mut self, heads: &[ConversationLine], warnings: &mut ImportWarnings) {
+        // The walk that first visited each line.
         let mut walked = vec![usize::MAX; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = start;
@@ -133,7 +137,7 @@ impl Links {
                 walked[at] = start;
                 let Some(parent) = self.parents[at] else { break };
                 if walked[parent] == start {
-                    notes.add(heads[at].span.number, "parents in a circle: a branch of its own begins");
+                    warnings.add(heads[at].span.number, "circular parents: a new branch starts");
                     self.parents[at] = None;
                     break;
                 }
@@ -142,7 +146,7 @@ impl Links {
         }
     }
 
-    /// The lines in their order in the file, but none before its parent.
+    /// The lines in file order, except that parents come before their children.
     fn order(&self) -> Vec<usize> {
         let (mut order, mut placed) = (Vec::new(), vec![false; self.parents.len()]);
         for start in 0..self.parents.len() {
@@ -158,191 +162,194 @@ impl Links {
     }
 }
 
-struct Grower<'a> {
-    heads: &'a [Head],
-    links: &'a Links,
-    units: Vec<Unit>,
-    /// The unit that a line's children hang on, by line.
+struct Grouper<'a> {
+    heads: &'a [ConversationLine],
+    links: &'a ParentLinks,
+    groups: Vec<MessageGroup>,
+    /// The group that is the parent of a line's children, by line.
     anchors: Vec<Option<usize>>,
-    /// The newest unit of each answer.
+    /// The newest group of each answer.
     answers: HashMap<&'a str, usize>,
     /// The newest answer with each call.
     calls: HashMap<&'a str, usize>,
-    /// Results that stand already: answer and call.
-    answered: HashSet<(usize, &'a str)>,
-    /// Slash commands that no model was asked for, by line.
+    /// Results seen so far: answer and call.
+    results_seen: HashSet<(usize, &'a str)>,
+    /// Local slash commands, without a request to a model, by line.
     local: HashSet<usize>,
-    /// Last lines that a compaction kept, with the compaction that later lines follow.
+    /// The last line kept by each compaction, with the boundary's line number and the compaction's group.
     kept_ends: HashMap<usize, (u64, usize)>,
 }
 
-impl<'a> Grower<'a> {
-    fn new(heads: &'a [Head], links: &'a Links) -> Self {
-        let outputs = heads.iter().enumerate().filter(|(_, head)| head.kind == Kind::LocalOutput);
+impl<'a> Grouper<'a> {
+    fn new(heads: &'a [ConversationLine], links: &'a ParentLinks) -> Self {
+        let outputs = heads.iter().enumerate().filter(|(_, head)| head.kind == LineKind::LocalOutput);
         Self {
             heads,
             links,
-            units: Vec::new(),
+            groups: Vec::new(),
             anchors: vec![None; heads.len()],
             answers: HashMap::new(),
             calls: HashMap::new(),
-            answered: HashSet::new(),
+            results_seen: HashSet::new(),
             local: outputs.filter_map(|(at, _)| links.parents[at]).collect(),
             kept_ends: HashMap::new(),
         }
     }
 
-    fn take(&mut self, at: usize, notes: &mut ImportWarnings) {
+    fn add_line(&mut self, at: usize, warnings: &mut ImportWarnings) {
         let heads = self.heads;
         let head = &heads[at];
-        let above = self.above(at);
+        let above = self.group_above(at);
         self.anchors[at] = match &head.kind {
-            Kind::Passing => above,
-            Kind::Interrupted => {
+            LineKind::Passing => above,
+            LineKind::Interrupted => {
                 self.interrupt(above);
                 above
             }
-            Kind::Prompt => self.unit(UnitKind::Prompt, at, above),
-            Kind::Results(calls) => self.results(at, above, calls),
-            Kind::Answer(part) => self.answer(at, above, part),
-            Kind::Boundary(boundary) => self.boundary(at, above, boundary),
-            Kind::Summary => self.summary(at, above),
-            Kind::Command if !self.local.contains(&at) => self.unit(UnitKind::Command, at, above),
-            Kind::Injected if self.is_expansion(at) => self.unit(UnitKind::Expansion, at, above),
-            Kind::Injected => {
-                notes.add(head.span.number, "injected texts left out");
+            LineKind::Prompt => self.group(GroupKind::Prompt, at, above),
+            LineKind::Results(calls) => self.results(at, above, calls),
+            LineKind::Answer(part) => self.answer(at, above, part),
+            LineKind::Boundary(boundary) => self.boundary(at, above, boundary),
+            LineKind::Summary => self.summary(at, above),
+            LineKind::Command if !self.local.contains(&at) => self.group(GroupKind::Command, at, above),
+            LineKind::Injected if self.is_expansion(at) => self.group(GroupKind::Expansion, at, above),
+            LineKind::Injected => {
+                warnings.add(head.span.number, "injected texts left out");
                 above
             }
-            Kind::BashInput => self.unit(UnitKind::Bash, at, above),
-            Kind::BashOutput if self.joins_bash(at, above) => above,
-            Kind::Command | Kind::LocalOutput | Kind::BashOutput => {
-                notes.add(head.span.number, "local commands left out");
+            LineKind::BashInput => self.group(GroupKind::Bash, at, above),
+            LineKind::BashOutput if self.add_bash_output(at, above) => above,
+            LineKind::Command | LineKind::LocalOutput | LineKind::BashOutput => {
+                warnings.add(head.span.number, "local commands left out");
                 above
             }
         };
     }
 
-    /// The unit that a line hangs on.
-    fn above(&self, at: usize) -> Option<usize> {
+    /// The parent group of a line.
+    fn group_above(&self, at: usize) -> Option<usize> {
         let parent = self.links.parents[at]?;
         match self.kept_ends.get(&parent) {
-            // What is said after a compaction hangs on the last line it kept, as the program sees it.
+            // A line after a compaction has the last kept line as its parent in the file.
             Some((line, compaction)) if self.heads[at].span.number > *line => Some(*compaction),
             Some(_) | None => self.anchors[parent],
         }
     }
 
-    fn unit(&mut self, kind: UnitKind, at: usize, above: Option<usize>) -> Option<usize> {
+    fn group(&mut self, kind: GroupKind, at: usize, above: Option<usize>) -> Option<usize> {
         let parent = above.map(|above| self.after_results(above));
         Some(self.push(kind, at, parent))
     }
 
-    fn push(&mut self, kind: UnitKind, at: usize, parent: Option<usize>) -> usize {
-        let unit = self.units.len();
+    fn push(&mut self, kind: GroupKind, at: usize, parent: Option<usize>) -> usize {
+        let group = self.groups.len();
         let answer = match kind {
-            UnitKind::Answer { .. } => Some(unit),
-            UnitKind::Results => parent.and_then(|parent| self.units[parent].answer),
+            GroupKind::Answer { .. } => Some(group),
+            GroupKind::Results => parent.and_then(|parent| self.groups[parent].answer),
             _ => None,
         };
-        self.units.push(Unit { kind, heads: vec![at], parent, answer, tail: None });
-        unit
+        self.groups.push(MessageGroup { kind, heads: vec![at], parent, answer, last_result: None });
+        group
     }
 
-    /// The last result of an answer when `unit` is one of them; else the unit itself.
-    fn after_results(&self, unit: usize) -> usize {
-        let answer = match self.units[unit].kind {
-            UnitKind::Results => self.units[unit].answer,
+    /// The last result group of the answer if `group` is one of its results; otherwise the group itself.
+    fn after_results(&self, group: usize) -> usize {
+        let answer = match self.groups[group].kind {
+            GroupKind::Results => self.groups[group].answer,
             _ => None,
         };
-        answer.and_then(|answer| self.units[answer].tail).unwrap_or(unit)
+        answer.and_then(|answer| self.groups[answer].last_result).unwrap_or(group)
     }
 
-    /// The answer that a line follows, directly or behind its results.
+    /// The answer that a line follows, directly or after its results.
     fn answer_of(&self, above: Option<usize>) -> Option<usize> {
-        above.and_then(|above| self.units[above].answer)
+        above.and_then(|above| self.groups[above].answer)
     }
 
-    fn answer(&mut self, at: usize, above: Option<usize>, part: &'a Part) -> Option<usize> {
+    fn answer(&mut self, at: usize, above: Option<usize>, part: &'a AnswerPart) -> Option<usize> {
         let before = self.answers.get(part.answer.as_str()).copied();
-        let unit = match before.filter(|&before| self.answer_of(above) == Some(before)) {
-            Some(unit) => {
-                self.units[unit].heads.push(at);
-                unit
+        let group = match before.filter(|&before| self.answer_of(above) == Some(before)) {
+            Some(group) => {
+                self.groups[group].heads.push(at);
+                group
             }
-            None => self.unit(UnitKind::Answer { aborted: false }, at, above)?,
+            None => self.group(GroupKind::Answer { aborted: false }, at, above)?,
         };
-        self.answers.insert(&part.answer, unit);
+        self.answers.insert(&part.answer, group);
         for (call, _) in &part.calls {
-            self.calls.insert(call, unit);
+            self.calls.insert(call, group);
         }
-        Some(unit)
+        Some(group)
     }
 
-    /// Results stand one behind the other, whichever line of the answer each hangs on.
+    /// Adds results. They form a chain, whichever line of the answer is their parent.
     fn results(&mut self, at: usize, above: Option<usize>, calls: &'a [String]) -> Option<usize> {
         let answer = calls.iter().find_map(|call| self.calls.get(call.as_str())).copied();
         let answer = answer.filter(|&answer| self.answer_of(above) == Some(answer));
-        let Some(answer) = answer else { return self.unit(UnitKind::Results, at, above) };
-        // A second result of the same call is another branch.
-        let is_first = calls.iter().all(|call| self.answered.insert((answer, call)));
-        let parent = if is_first { self.units[answer].tail.unwrap_or(answer) } else { answer };
-        let unit = self.push(UnitKind::Results, at, Some(parent));
+        let Some(answer) = answer else { return self.group(GroupKind::Results, at, above) };
+        // A second result of the same call starts a branch.
+        let is_first = calls.iter().all(|call| self.results_seen.insert((answer, call)));
+        let parent = if is_first { self.groups[answer].last_result.unwrap_or(answer) } else { answer };
+        let group = self.push(GroupKind::Results, at, Some(parent));
         if is_first {
-            self.units[answer].tail = Some(unit);
+            self.groups[answer].last_result = Some(group);
         }
-        Some(unit)
+        Some(group)
     }
 
     fn boundary(&mut self, at: usize, above: Option<usize>, boundary: &Boundary) -> Option<usize> {
-        // Without a word on what came before it is what stands before.
-        let above = above.or_else(|| self.units.len().checked_sub(1));
+        // Without a named parent it is the previous group.
+        let above = above.or_else(|| self.groups.len().checked_sub(1));
         let kept = boundary.kept.as_ref().and_then(|(first, last)| {
-            let first = self.links.named(first, at).and_then(|first| self.anchors[first]);
-            first.zip(self.links.named(last, at))
+            let first = self.links.resolve(first, at).and_then(|first| self.anchors[first]);
+            first.zip(self.links.resolve(last, at))
         });
-        let kind = UnitKind::Compaction { kept: kept.map(|(first, _)| first), tokens: boundary.tokens };
-        let unit = self.unit(kind, at, above)?;
+        let kind = GroupKind::Compaction { kept: kept.map(|(first, _)| first), tokens: boundary.tokens };
+        let group = self.group(kind, at, above)?;
         if let Some((_, last)) = kept {
-            self.kept_ends.insert(last, (self.heads[at].span.number, unit));
+            self.kept_ends.insert(last, (self.heads[at].span.number, group));
         }
-        Some(unit)
+        Some(group)
     }
 
     fn summary(&mut self, at: usize, above: Option<usize>) -> Option<usize> {
-        if let Some(unit) = above
-            && matches!(self.units[unit].kind, UnitKind::Compaction { .. })
-            && self.units[unit].heads.len() == 1
+        if let Some(group) = above
+            && matches!(self.groups[group].kind, GroupKind::Compaction { .. })
+            && self.groups[group].heads.len() == 1
         {
-            self.units[unit].heads.push(at);
-            return Some(unit);
+            self.groups[group].heads.push(at);
+            return Some(group);
         }
         // Older versions have no boundary: the summary is a root.
-        let above = above.or_else(|| self.units.len().checked_sub(1));
-        self.unit(UnitKind::Compaction { kept: None, tokens: 0 }, at, above)
+        let above = above.or_else(|| self.groups.len().checked_sub(1));
+        self.group(GroupKind::Compaction { kept: None, tokens: 0 }, at, above)
     }
 
     fn is_expansion(&self, at: usize) -> bool {
-        self.links.parents[at]
-            .is_some_and(|parent| self.heads[parent].kind == Kind::Command && !self.local.contains(&parent))
+        self.links.parents[at].is_some_and(|parent| {
+            self.heads[parent].kind == LineKind::Command && !self.local.contains(&parent)
+        })
     }
 
-    fn joins_bash(&mut self, at: usize, above: Option<usize>) -> bool {
-        let Some(unit) = above.filter(|&unit| self.units[unit].kind == UnitKind::Bash) else { return false };
-        let joins = self.units[unit].heads.len() == 1;
-        if joins {
-            self.units[unit].heads.push(at);
+    fn add_bash_output(&mut self, at: usize, above: Option<usize>) -> bool {
+        let Some(group) = above.filter(|&group| self.groups[group].kind == GroupKind::Bash) else {
+            return false;
+        };
+        let is_output = self.groups[group].heads.len() == 1;
+        if is_output {
+            self.groups[group].heads.push(at);
         }
-        joins
+        is_output
     }
 
-    /// An answer that doesn't say why it ended was cut off.
+    /// Marks an answer without a stop reason as aborted.
     fn interrupt(&mut self, above: Option<usize>) {
-        let Some(unit) = above else { return };
-        let ended = self.units[unit].heads.iter().any(|&at| match &self.heads[at].kind {
-            Kind::Answer(part) => part.ended,
+        let Some(group) = above else { return };
+        let ended = self.groups[group].heads.iter().any(|&at| match &self.heads[at].kind {
+            LineKind::Answer(part) => part.ended,
             _ => false,
         });
-        if let UnitKind::Answer { aborted } = &mut self.units[unit].kind {
+        if let GroupKind::Answer { aborted } = &mut self.groups[group].kind {
             *aborted = !ended;
         }
     }

@@ -1,11 +1,11 @@
-//! What a line of Claude Code's is, as far as the tree's shape depends on it.
+//! Classification of Claude Code's lines, as needed for the tree.
 
 use serde_json::Value;
 
-use super::super::source::{Span, count, flag, items, text};
+use super::super::source::{LineSpan, count, flag, items, text};
 use super::super::warning::ImportWarnings;
 
-/// Kinds of line that are no part of the conversation and are passed over without a word.
+/// Kinds of line outside the conversation, skipped without a warning.
 pub(super) const HOUSEKEEPING: [&str; 12] = [
     "queue-operation",
     "mode",
@@ -21,89 +21,89 @@ pub(super) const HOUSEKEEPING: [&str; 12] = [
     "system",
 ];
 
-/// The model's name on answers that the program made up itself.
+/// The model name of synthetic answers.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// One line of the conversation.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) span: Span,
+pub(super) struct ConversationLine {
+    pub(super) span: LineSpan,
     pub(super) uuid: Option<String>,
     pub(super) parent: Option<String>,
-    /// A line that could not be read stands directly before.
+    /// True directly after an unreadable line.
     pub(super) after_gap: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
 }
 
-/// What it is.
+/// The kind of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Nothing that is imported; what hangs on it hangs on its parent.
+pub(super) enum LineKind {
+    /// Not imported; its children become children of its parent.
     Passing,
-    /// Something the user said, now or queued before.
+    /// A user message, possibly queued before.
     Prompt,
-    /// Results of calls, by the calls' ids.
+    /// Tool results, by call ids.
     Results(Vec<String>),
-    /// A part of an answer.
-    Answer(Part),
-    /// What came before is compacted.
+    /// A block of an answer.
+    Answer(AnswerPart),
+    /// The start of a compaction.
     Boundary(Boundary),
     /// The summary of a compaction.
     Summary,
     /// A slash command.
     Command,
-    /// What a slash command printed that no model was asked for.
+    /// The output of a local slash command, without a request to a model.
     LocalOutput,
-    /// A text that the program put in the user's mouth.
+    /// A text injected by the program as a user message.
     Injected,
     /// A `!` command.
     BashInput,
-    /// What it printed.
+    /// The output of a `!` command.
     BashOutput,
-    /// The user stopped the answer before.
+    /// The mark that the user stopped the previous answer.
     Interrupted,
 }
 
-/// A part of an answer.
+/// A block of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct AnswerPart {
     /// The answer's id.
     pub(super) answer: String,
-    /// Calls in it: id and tool.
+    /// Its calls: id and tool.
     pub(super) calls: Vec<(String, String)>,
-    /// Whether it says why the answer ended.
+    /// True if it has the answer's stop reason.
     pub(super) ended: bool,
 }
 
-/// Where a compaction cut.
+/// The boundary of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Boundary {
-    /// The line that was the leaf.
+    /// The leaf before the compaction.
     pub(super) before: Option<String>,
-    /// First and last line that stay as they are.
+    /// First and last kept line.
     pub(super) kept: Option<(String, String)>,
     pub(super) tokens: u64,
 }
 
-impl Head {
-    /// Takes a line that has a place in the tree.
+impl ConversationLine {
+    /// Classifies a line; `None` if it has no place in the tree.
     pub(super) fn read(
-        span: Span,
+        span: LineSpan,
         line: &Value,
         after_gap: bool,
-        notes: &mut ImportWarnings,
+        warnings: &mut ImportWarnings,
     ) -> Option<Self> {
         let uuid = text(line, "uuid").map(str::to_owned);
         let kind = match text(line, "type").unwrap_or_default() {
-            "user" => user(span, line, notes),
-            "assistant" => answer(span, line, notes),
-            "system" if uuid.is_some() => system(span, line, notes),
-            "attachment" => attachment(span, line, notes),
+            "user" => user(span, line, warnings),
+            "assistant" => answer(span, line, warnings),
+            "system" if uuid.is_some() => system(span, line, warnings),
+            "attachment" => attachment(span, line, warnings),
             kind if uuid.is_some() => {
                 if !HOUSEKEEPING.contains(&kind) {
-                    notes.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
+                    warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
                 }
-                Kind::Passing
+                LineKind::Passing
             }
             _ => return None,
         };
@@ -118,87 +118,87 @@ pub(super) fn first_text(message: &Value) -> &str {
         .unwrap_or_default()
 }
 
-fn user(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
+fn user(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind {
     let message = line.get("message").unwrap_or(&Value::Null);
     let results: Vec<String> = items(message, "content")
         .iter()
         .filter(|block| text(block, "type") == Some("tool_result"))
         .map(|block| text(block, "tool_use_id").unwrap_or_default().to_owned())
         .collect();
-    let said = first_text(message).trim_start();
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| said.starts_with(beginning));
+    let start = first_text(message).trim_start();
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| start.starts_with(beginning));
     if flag(line, "isCompactSummary") {
-        Kind::Summary
+        LineKind::Summary
     } else if !results.is_empty() {
-        Kind::Results(results)
+        LineKind::Results(results)
     } else if begins(&["<local-command-"]) {
-        Kind::LocalOutput
+        LineKind::LocalOutput
     } else if flag(line, "isMeta") {
-        Kind::Injected
+        LineKind::Injected
     } else if begins(&["<command-name>", "<command-message>"]) {
-        Kind::Command
+        LineKind::Command
     } else if begins(&["<bash-input>"]) {
-        Kind::BashInput
+        LineKind::BashInput
     } else if begins(&["<bash-stdout>", "<bash-stderr>"]) {
-        Kind::BashOutput
+        LineKind::BashOutput
     } else if begins(&["[Request interrupted by user"]) {
-        notes.add(span.number, "marks of an interruption left out");
-        Kind::Interrupted
+        warnings.add(span.number, "marks of an interruption left out");
+        LineKind::Interrupted
     } else {
-        Kind::Prompt
+        LineKind::Prompt
     }
 }
 
-fn answer(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
+fn answer(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind {
     let message = line.get("message").unwrap_or(&Value::Null);
     if text(message, "model") == Some(SYNTHETIC) && !flag(line, "isApiErrorMessage") {
-        notes.add(span.number, "answers left out that no model gave");
-        return Kind::Passing;
+        warnings.add(span.number, "answers left out, not from a model");
+        return LineKind::Passing;
     }
     let calls = items(message, "content").iter().filter(|block| text(block, "type") == Some("tool_use"));
     let call = |block: &Value| {
         let part = |key| text(block, key).unwrap_or_default().to_owned();
         (part("id"), part("name"))
     };
-    Kind::Answer(Part {
-        // An answer without an id is one line.
+    LineKind::Answer(AnswerPart {
+        // An answer without an id is a single line.
         answer: text(message, "id").map_or_else(|| format!("line {}", span.number), str::to_owned),
         calls: calls.map(call).collect(),
         ended: text(message, "stop_reason").is_some(),
     })
 }
 
-fn system(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
+fn system(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind {
     match text(line, "subtype").unwrap_or_default() {
         "compact_boundary" => {
-            let facts = line.get("compactMetadata").unwrap_or(&Value::Null);
-            let segment = facts.get("preservedSegment").unwrap_or(&Value::Null);
+            let metadata = line.get("compactMetadata").unwrap_or(&Value::Null);
+            let segment = metadata.get("preservedSegment").unwrap_or(&Value::Null);
             let end = |key| text(segment, key).map(str::to_owned);
-            Kind::Boundary(Boundary {
+            LineKind::Boundary(Boundary {
                 before: text(line, "logicalParentUuid").map(str::to_owned),
                 kept: end("headUuid").zip(end("tailUuid")),
-                tokens: count(facts, "preTokens"),
+                tokens: count(metadata, "preTokens"),
             })
         }
         "local_command" => {
-            notes.add(span.number, "local commands left out");
-            Kind::Passing
+            warnings.add(span.number, "local commands left out");
+            LineKind::Passing
         }
         "api_error" => {
-            notes.add(span.number, "failed requests left out");
-            Kind::Passing
+            warnings.add(span.number, "failed requests left out");
+            LineKind::Passing
         }
-        _ => Kind::Passing,
+        _ => LineKind::Passing,
     }
 }
 
-fn attachment(span: Span, line: &Value, notes: &mut ImportWarnings) -> Kind {
+fn attachment(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind {
     let attachment = line.get("attachment").unwrap_or(&Value::Null);
     match text(attachment, "type").unwrap_or_default() {
-        "queued_command" if attachment.get("prompt").is_some() => Kind::Prompt,
+        "queued_command" if attachment.get("prompt").is_some() => LineKind::Prompt,
         kind => {
-            notes.add(span.number, format!("attachments left out ({kind})"));
-            Kind::Passing
+            warnings.add(span.number, format!("attachments left out ({kind})"));
+            LineKind::Passing
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Gathers what belongs to one answer: its parts, the results of its calls, and what it cost, in whatever order they come.
+//! Collects one answer: its blocks, the results of its calls, and its usage, in any order.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use super::super::source::count;
 
-/// The protocol that Codex speaks.
+/// The API that Codex uses.
 const API: &str = "openai-responses";
 
-/// One answer while it is gathered.
+/// An incomplete answer.
 #[derive(Default)]
-pub(super) struct Gathering {
-    parts: Vec<AssistantBlock>,
-    /// The line of the first part, and of the last.
+pub(super) struct PendingAnswer {
+    blocks: Vec<AssistantBlock>,
+    /// The lines of the first and the last block.
     lines: Option<(u64, u64)>,
     time: UnixMs,
     usage: Option<Usage>,
     aborted: bool,
-    /// Results with the line of each.
+    /// Results with their lines.
     pub(super) results: Vec<(u64, ToolResultMessage)>,
-    /// The tool of every call so far, in the whole session.
+    /// The tool of every call of the session so far.
     tools: HashMap<String, String>,
 }
 
-/// An answer that is over.
-pub(super) struct Answered {
-    /// Names its lines.
-    pub(super) mark: String,
+/// A complete answer.
+pub(super) struct FinishedAnswer {
+    /// Names its lines, for the id.
+    pub(super) source_key: String,
     pub(super) message: AssistantMessage,
     pub(super) results: Vec<(u64, ToolResultMessage)>,
 }
 
-impl Gathering {
-    /// Whether the next part belongs to another answer: this one has its results, or its price.
-    pub(super) fn is_over(&self) -> bool {
+impl PendingAnswer {
+    /// Returns true if the next block belongs to another answer: this one has results or usage.
+    pub(super) fn is_complete(&self) -> bool {
         !self.results.is_empty() || self.usage.is_some()
     }
 
@@ -44,35 +44,35 @@ impl Gathering {
         if let AssistantBlock::ToolCall(call) = &part {
             self.tools.insert(call.id.as_str().to_owned(), call.name.clone());
         }
-        if self.parts.is_empty() {
+        if self.blocks.is_empty() {
             self.time = time;
         }
         let first = self.lines.map_or(line, |(first, _)| first);
         self.lines = Some((first, line));
-        self.parts.push(part);
+        self.blocks.push(part);
     }
 
-    /// The tool that a call was of.
+    /// The tool of a call.
     pub(super) fn tool(&self, call: &str) -> Option<&str> {
         self.tools.get(call).map(String::as_str)
     }
 
-    /// What the answer cost, once: later counts are of something else.
-    pub(super) fn spent(&mut self, usage: Usage) {
-        if !self.parts.is_empty() && self.usage.is_none() {
+    /// Sets the usage once: later counts belong to other requests.
+    pub(super) fn set_usage(&mut self, usage: Usage) {
+        if !self.blocks.is_empty() && self.usage.is_none() {
             self.usage = Some(usage);
         }
     }
 
-    /// The user stopped it. One that has been paid for was whole.
+    /// Marks the answer as stopped by the user. One with usage or results was complete.
     pub(super) fn abort(&mut self) {
         self.aborted = self.usage.is_none() && self.results.is_empty();
     }
 
-    /// Takes the answer out, if there is one.
-    pub(super) fn take(&mut self, provider: &str, model: &str) -> Option<Answered> {
+    /// Removes and returns the answer, if there is one.
+    pub(super) fn finish(&mut self, provider: &str, model: &str) -> Option<FinishedAnswer> {
         let results = std::mem::take(&mut self.results);
-        let content = std::mem::take(&mut self.parts);
+        let content = std::mem::take(&mut self.blocks);
         let usage = self.usage.take().unwrap_or_default();
         let aborted = std::mem::take(&mut self.aborted);
         let (first, last) = self.lines.take().unwrap_or_default();
@@ -95,30 +95,30 @@ impl Gathering {
             error_message: None,
             timestamp: self.time,
         };
-        Some(Answered { mark: format!("lines {first} to {last}"), message, results })
+        Some(FinishedAnswer { source_key: format!("lines {first} to {last}"), message, results })
     }
 }
 
-/// An answer that failed.
-pub(super) fn failed(said: &str, timestamp: UnixMs) -> AssistantMessage {
+/// A failed answer.
+pub(super) fn failed_answer(message: &str, timestamp: UnixMs) -> AssistantMessage {
     AssistantMessage {
         api: API.to_owned(),
         stop_reason: StopReason::Error,
-        error_message: Some(said.to_owned()),
+        error_message: Some(message.to_owned()),
         timestamp,
         ..AssistantMessage::default()
     }
 }
 
-/// Codex counts what was cached as input too.
-pub(super) fn usage(given: &Value) -> Usage {
-    let (cached, written) = (count(given, "cached_input_tokens"), count(given, "cache_write_input_tokens"));
+/// Parses a usage. Codex includes cached tokens in the input.
+pub(super) fn parse_usage(value: &Value) -> Usage {
+    let (cached, written) = (count(value, "cached_input_tokens"), count(value, "cache_write_input_tokens"));
     let mut usage = Usage {
-        input: Tokens(count(given, "input_tokens").saturating_sub(cached.saturating_add(written))),
-        output: Tokens(count(given, "output_tokens")),
+        input: Tokens(count(value, "input_tokens").saturating_sub(cached.saturating_add(written))),
+        output: Tokens(count(value, "output_tokens")),
         cache_read: Tokens(cached),
         cache_write: Tokens(written),
-        total_tokens: Tokens(count(given, "total_tokens")),
+        total_tokens: Tokens(count(value, "total_tokens")),
         ..Usage::default()
     };
     usage.total_tokens = usage.total();

@@ -1,4 +1,4 @@
-//! Walks through a log from its first line to its last and writes what it says.
+//! Conversion of a Codex log, line by line.
 
 use std::sync::Arc;
 
@@ -7,168 +7,181 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Content, Message, ThinkingLevel, ToolResultMessage, UserBlock, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::super::entry_builder::{Draft, Sink};
-use super::super::source::{Span, count, items, text};
+use super::super::entry_builder::{EntryBuilder, EntryDraft};
+use super::super::source::{LineSpan, count, items, text};
 use super::super::warning::ImportWarnings;
-use super::super::{End, Work, blocks};
-use super::answer::{self, Gathering};
+use super::super::{ConversionContext, ConversionEnd, blocks};
+use super::answer::{self, PendingAnswer};
 use super::item::{self, Item};
 use crate::entry::{Compaction, EntryBody};
 use crate::error::SessionError;
 
-/// Kinds of line that say nothing the others don't.
+/// Kinds of line without data of their own.
 const HOUSEKEEPING: [&str; 5] =
     ["session_meta", "world_state", "thread_settings", "inter_agent_communication", "session_state"];
 
-/// Writes everything; answers with the leaf and with the name that the session was given.
-pub(super) fn walk(work: &mut Work<'_, '_>, provider: &str) -> Result<End, SessionError> {
-    let Work { source, sink, notes, root } = work;
-    let mut walk = Walk {
-        sink,
+/// Converts the log; returns the leaf and the session's name.
+pub(super) fn convert(
+    context: &mut ConversionContext<'_, '_>,
+    provider: &str,
+) -> Result<ConversionEnd, SessionError> {
+    let ConversionContext { source, builder, warnings, root } = context;
+    let mut walk = CodexConverter {
+        builder,
         provider,
-        cursor: root.clone(),
+        leaf: root.clone(),
         turns: Vec::new(),
-        gathering: Gathering::default(),
+        answer: PendingAnswer::default(),
         model: String::new(),
         level: ThinkingLevel::Off,
-        counted: Counted::default(),
+        counted: CountedTokens::default(),
         context: Tokens(0),
         name: None,
         time: UnixMs(0),
     };
-    super::lines(source, notes, |span, line, notes| walk.line(span, line, notes))?;
+    super::visit_lines(source, warnings, |span, line, warnings| walk.line(span, line, warnings))?;
     walk.flush()?;
-    Ok(End { leaf: walk.cursor, name: walk.name })
+    Ok(ConversionEnd { leaf: walk.leaf, name: walk.name })
 }
 
-/// Which tokens have been counted.
+/// State of token counting.
 #[derive(Default)]
-struct Counted {
-    /// Newer versions write one record an answer; the counts told to the screen are then passed over.
+struct CountedTokens {
+    /// True once a usage record was seen. Newer versions write one per answer; the screen's counts are then ignored.
     records: bool,
-    /// The last total that the screen was told: it is told again and again.
+    /// The last total of the screen's counts, which repeat.
     total: Option<Value>,
 }
 
-/// How it stood before a prompt.
-struct Turn {
-    /// What the prompt follows.
+/// The state before a prompt.
+struct TurnStart {
+    /// The parent of the prompt.
     before: Option<EntryId>,
     model: String,
     level: ThinkingLevel,
 }
 
-struct Walk<'w, 'b> {
-    sink: &'w mut Sink<'b>,
+struct CodexConverter<'w, 'b> {
+    builder: &'w mut EntryBuilder<'b>,
     provider: &'w str,
-    /// The entry that the next one follows.
-    cursor: Option<EntryId>,
-    /// The prompts of the path.
-    turns: Vec<Turn>,
-    gathering: Gathering,
+    /// The parent of the next entry.
+    leaf: Option<EntryId>,
+    /// The prompts of the current path.
+    turns: Vec<TurnStart>,
+    answer: PendingAnswer,
     model: String,
     level: ThinkingLevel,
-    counted: Counted,
+    counted: CountedTokens,
     /// Size of the context at the last count.
     context: Tokens,
     name: Option<String>,
     time: UnixMs,
 }
 
-impl Walk<'_, '_> {
-    fn line(&mut self, span: Span, line: &Value, notes: &mut ImportWarnings) -> Result<(), SessionError> {
+impl CodexConverter<'_, '_> {
+    fn line(
+        &mut self,
+        span: LineSpan,
+        line: &Value,
+        warnings: &mut ImportWarnings,
+    ) -> Result<(), SessionError> {
         if let Some(time) = text(line, "timestamp").and_then(UnixMs::from_iso) {
             self.time = time;
         }
         let payload = line.get("payload").unwrap_or(&Value::Null);
         match text(line, "type").unwrap_or_default() {
-            "response_item" => self.item(span, payload, notes),
-            "event_msg" => self.event(span, payload, notes),
+            "response_item" => self.item(span, payload, warnings),
+            "event_msg" => self.event(span, payload, warnings),
             "turn_context" => self.turn_context(span, payload),
             "token_usage_record" => {
                 self.counted.records = true;
-                self.spent(payload.get("usage").unwrap_or(&Value::Null));
+                self.add_usage(payload.get("usage").unwrap_or(&Value::Null));
                 Ok(())
             }
-            "compacted" => self.compacted(span, payload, notes),
+            "compacted" => self.compacted(span, payload, warnings),
             kind => {
                 if !HOUSEKEEPING.contains(&kind) {
-                    notes.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
+                    warnings.add(span.number, format!("lines left out, of an unknown kind ({kind})"));
                 }
                 Ok(())
             }
         }
     }
 
-    fn put(&mut self, mark: impl Into<String>, body: EntryBody) -> Result<(), SessionError> {
-        let id = self.sink.put(Draft::new(self.cursor.clone(), mark, self.time, body))?;
-        self.cursor = Some(id);
+    fn add_entry(&mut self, mark: impl Into<String>, body: EntryBody) -> Result<(), SessionError> {
+        let id = self.builder.add(EntryDraft::new(self.leaf.clone(), mark, self.time, body))?;
+        self.leaf = Some(id);
         Ok(())
     }
 
-    fn say(&mut self, mark: String, message: Message) -> Result<(), SessionError> {
-        self.put(mark, EntryBody::message(Arc::new(message)))
+    fn add_message(&mut self, mark: String, message: Message) -> Result<(), SessionError> {
+        self.add_entry(mark, EntryBody::message(Arc::new(message)))
     }
 
-    fn item(&mut self, span: Span, payload: &Value, notes: &mut ImportWarnings) -> Result<(), SessionError> {
-        for item in item::read(payload, span, notes) {
+    fn item(
+        &mut self,
+        span: LineSpan,
+        payload: &Value,
+        warnings: &mut ImportWarnings,
+    ) -> Result<(), SessionError> {
+        for item in item::read_item(payload, span, warnings) {
             match item {
                 Item::Nothing => {}
                 Item::Prompt(content) => self.prompt(span, content)?,
                 Item::Answer(part) => {
-                    if self.gathering.is_over() {
+                    if self.answer.is_complete() {
                         self.flush()?;
                     }
-                    self.gathering.add(span.number, self.time, part);
+                    self.answer.add(span.number, self.time, part);
                 }
                 Item::Output { call, mut content, is_error } => {
-                    let Some(tool) = self.gathering.tool(&call) else {
-                        notes.add(span.number, "results without their calls");
+                    let Some(tool) = self.answer.tool(&call) else {
+                        warnings.add(span.number, "results without their calls");
                         continue;
                     };
                     let result = ToolResultMessage {
                         tool_name: tool.to_owned(),
                         tool_call_id: call.as_str().into(),
-                        details: blocks::printed(tool, &mut content),
+                        details: blocks::render_output(tool, &mut content),
                         content,
                         is_error,
                         timestamp: self.time,
                     };
-                    self.gathering.results.push((span.number, result));
+                    self.answer.results.push((span.number, result));
                 }
             }
         }
         Ok(())
     }
 
-    fn prompt(&mut self, span: Span, content: Vec<UserBlock>) -> Result<(), SessionError> {
+    fn prompt(&mut self, span: LineSpan, content: Vec<UserBlock>) -> Result<(), SessionError> {
         self.flush()?;
         if content.is_empty() {
             return Ok(());
         }
-        let (before, model) = (self.cursor.clone(), self.model.clone());
-        self.turns.push(Turn { before, model, level: self.level });
+        let (before, model) = (self.leaf.clone(), self.model.clone());
+        self.turns.push(TurnStart { before, model, level: self.level });
         let message = UserMessage { content: Content::Blocks(content), timestamp: self.time, typed: None };
-        self.say(format!("line {}", span.number), Message::User(message))
+        self.add_message(format!("line {}", span.number), Message::User(message))
     }
 
-    /// Writes the answer that was gathered, and its results.
+    /// Writes the pending answer and its results.
     fn flush(&mut self) -> Result<(), SessionError> {
-        let Some(answered) = self.gathering.take(self.provider, &self.model) else { return Ok(()) };
+        let Some(finished) = self.answer.finish(self.provider, &self.model) else { return Ok(()) };
         let now = self.time;
-        if !answered.message.content.is_empty() {
-            self.time = answered.message.timestamp;
-            self.say(answered.mark, Message::Assistant(answered.message))?;
+        if !finished.message.content.is_empty() {
+            self.time = finished.message.timestamp;
+            self.add_message(finished.source_key, Message::Assistant(finished.message))?;
         }
-        for (line, result) in answered.results {
+        for (line, result) in finished.results {
             self.time = result.timestamp;
-            self.say(format!("line {line}"), Message::ToolResult(result))?;
+            self.add_message(format!("line {line}"), Message::ToolResult(result))?;
         }
         self.time = now;
         Ok(())
     }
 
-    fn turn_context(&mut self, span: Span, payload: &Value) -> Result<(), SessionError> {
+    fn turn_context(&mut self, span: LineSpan, payload: &Value) -> Result<(), SessionError> {
         let model = text(payload, "model").unwrap_or_default();
         let effort = text(payload, "effort")
             .or_else(|| payload.pointer("/collaboration_mode/settings/reasoning_effort")?.as_str());
@@ -180,83 +193,91 @@ impl Walk<'_, '_> {
         if changes.0 {
             model.clone_into(&mut self.model);
             let (provider, model_id) = (self.provider.to_owned(), model.to_owned());
-            self.put(format!("line {} model", span.number), EntryBody::ModelChange { provider, model_id })?;
+            self.add_entry(
+                format!("line {} model", span.number),
+                EntryBody::ModelChange { provider, model_id },
+            )?;
         }
         if changes.1 {
             self.level = level;
             let body = EntryBody::ThinkingLevelChange { thinking_level: level };
-            self.put(format!("line {} level", span.number), body)?;
+            self.add_entry(format!("line {} level", span.number), body)?;
         }
         Ok(())
     }
 
-    fn event(&mut self, span: Span, payload: &Value, notes: &mut ImportWarnings) -> Result<(), SessionError> {
+    fn event(
+        &mut self,
+        span: LineSpan,
+        payload: &Value,
+        warnings: &mut ImportWarnings,
+    ) -> Result<(), SessionError> {
         match text(payload, "type").unwrap_or_default() {
-            "token_count" => self.told_of_tokens(payload.get("info").unwrap_or(&Value::Null)),
+            "token_count" => self.read_token_count(payload.get("info").unwrap_or(&Value::Null)),
             "thread_name_updated" => {
                 self.name = text(payload, "thread_name").filter(|name| !name.is_empty()).map(str::to_owned);
             }
             "turn_aborted" => {
-                self.gathering.abort();
+                self.answer.abort();
                 self.flush()?;
             }
             "error" => {
                 self.flush()?;
-                let said = text(payload, "message").unwrap_or("the run failed");
-                let failed = answer::failed(said, self.time);
-                self.say(format!("line {}", span.number), Message::Assistant(failed))?;
+                let text = text(payload, "message").unwrap_or("the run failed");
+                let failed = answer::failed_answer(text, self.time);
+                self.add_message(format!("line {}", span.number), Message::Assistant(failed))?;
             }
             "thread_rolled_back" => {
                 self.flush()?;
-                self.roll_back(count(payload, "num_turns"), span, notes);
+                self.roll_back(count(payload, "num_turns"), span, warnings);
             }
-            // What else the screen was told is in the model's history, or is of no weight.
+            // Other events are in the model's history too, or irrelevant.
             _ => {}
         }
         Ok(())
     }
 
-    fn told_of_tokens(&mut self, info: &Value) {
+    fn read_token_count(&mut self, info: &Value) {
         let total = info.get("total_token_usage").filter(|total| !total.is_null());
         if self.counted.records || total.is_none() || self.counted.total.as_ref() == total {
             return;
         }
         self.counted.total = total.cloned();
-        self.spent(info.get("last_token_usage").unwrap_or(&Value::Null));
+        self.add_usage(info.get("last_token_usage").unwrap_or(&Value::Null));
     }
 
-    fn spent(&mut self, given: &Value) {
-        let usage = answer::usage(given);
+    fn add_usage(&mut self, value: &Value) {
+        let usage = answer::parse_usage(value);
         if usage.total() > Tokens(0) {
             self.context = usage.total();
-            self.gathering.spent(usage);
+            self.answer.set_usage(usage);
         }
     }
 
-    /// Goes back to before the last prompts.
-    fn roll_back(&mut self, turns: u64, span: Span, notes: &mut ImportWarnings) {
+    /// Moves the leaf to before the last `turns` prompts.
+    fn roll_back(&mut self, turns: u64, span: LineSpan, warnings: &mut ImportWarnings) {
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
         if turns > self.turns.len() {
-            notes.add(span.number, "steps back to before the beginning");
+            warnings.add(span.number, "roll-backs past the beginning");
         }
         let kept = self.turns.len().saturating_sub(turns);
-        if let Some(Turn { before, model, level }) = self.turns.drain(kept..).next() {
-            // A change of model or level that was rolled back stands on the other branch.
-            (self.cursor, self.model, self.level) = (before, model, level);
+        if let Some(TurnStart { before, model, level }) = self.turns.drain(kept..).next() {
+            // Model and level changes after that prompt are on the abandoned branch.
+            (self.leaf, self.model, self.level) = (before, model, level);
         }
     }
 
     fn compacted(
         &mut self,
-        span: Span,
+        span: LineSpan,
         payload: &Value,
-        notes: &mut ImportWarnings,
+        warnings: &mut ImportWarnings,
     ) -> Result<(), SessionError> {
         self.flush()?;
         let history = items(payload, "replacement_history");
         let sealed = history.iter().filter(|item| text(item, "encrypted_content").is_some());
         for _ in sealed.filter(|item| text(item, "type") != Some("reasoning")) {
-            notes.add(span.number, "summaries left out, sealed by the provider");
+            warnings.add(span.number, "summaries left out, encrypted by the provider");
         }
         let mut kept = item::replacement(history);
         let message = text(payload, "message").filter(|message| !message.trim().is_empty());
@@ -268,10 +289,10 @@ impl Walk<'_, '_> {
             None => kept.pop().unwrap_or_default(),
         };
         let quoted: Vec<String> =
-            kept.iter().map(|said| format!("\n\nThe user had said:\n\n{said}")).collect();
+            kept.iter().map(|text| format!("\n\nThe user had said:\n\n{text}")).collect();
         let summary = format!("{summary}{}", quoted.concat());
         if summary.trim().is_empty() {
-            notes.add(span.number, "compactions without a summary left out");
+            warnings.add(span.number, "compactions without a summary left out");
             return Ok(());
         }
         let compaction = Compaction {
@@ -282,6 +303,6 @@ impl Walk<'_, '_> {
             usage: None,
             made_by: None,
         };
-        self.put(format!("line {}", span.number), EntryBody::Compaction(compaction))
+        self.add_entry(format!("line {}", span.number), EntryBody::Compaction(compaction))
     }
 }

@@ -1,13 +1,13 @@
-//! What the items of the model's history say. Pure.
+//! Parsing of items of the model's history. Pure.
 
 use serde_json::{Map, Value};
 use tiller_core::message::{AssistantBlock, ToolCall, UserBlock};
 
 use super::super::blocks;
-use super::super::source::{Span, items, text};
+use super::super::source::{LineSpan, items, text};
 use super::super::warning::ImportWarnings;
 
-/// How texts begin that the program puts in the user's mouth.
+/// Prefixes of user messages that the program injects.
 const INJECTED: [&str; 8] = [
     "<environment_context>",
     "<user_instructions>",
@@ -21,56 +21,56 @@ const INJECTED: [&str; 8] = [
 
 /// An item of the model's history.
 pub(super) enum Item {
-    /// Something the user said.
+    /// A user message.
     Prompt(Vec<UserBlock>),
-    /// A part of an answer.
+    /// A block of an answer.
     Answer(AssistantBlock),
-    /// What a call came to.
+    /// The result of a call.
     Output { call: String, content: Vec<UserBlock>, is_error: bool },
-    /// Nothing that is imported.
+    /// An item that is not imported.
     Nothing,
 }
 
-/// Reads an item; what it can't carry over is noted.
-pub(super) fn read(item: &Value, span: Span, notes: &mut ImportWarnings) -> Vec<Item> {
+/// Parses an item; dropped data adds a warning.
+pub(super) fn read_item(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<Item> {
     match text(item, "type").unwrap_or_default() {
-        "message" => message(item, span, notes),
+        "message" => message(item, span, warnings),
         "reasoning" => vec![reasoning(item)],
-        "function_call" | "custom_tool_call" | "local_shell_call" => vec![call(item, span, notes)],
-        "function_call_output" | "custom_tool_call_output" => vec![output(item, span, notes)],
+        "function_call" | "custom_tool_call" | "local_shell_call" => vec![call(item, span, warnings)],
+        "function_call_output" | "custom_tool_call_output" => vec![output(item, span, warnings)],
         "web_search_call" => {
-            notes.add(span.number, "web searches as text");
-            vec![Item::Answer(said(format!("[web search: {}]", searched(item))))]
+            warnings.add(span.number, "web searches as text");
+            vec![Item::Answer(text_block(format!("[web search: {}]", search_query(item))))]
         }
-        // Notes of Codex to itself.
+        // Internal to Codex.
         "ghost_snapshot" => Vec::new(),
         kind => {
-            notes.add(span.number, format!("items left out ({kind})"));
+            warnings.add(span.number, format!("items left out ({kind})"));
             Vec::new()
         }
     }
 }
 
-fn said(text: String) -> AssistantBlock {
+fn text_block(text: String) -> AssistantBlock {
     AssistantBlock::Text { text }
 }
 
-fn message(item: &Value, span: Span, notes: &mut ImportWarnings) -> Vec<Item> {
+fn message(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<Item> {
     let parts = items(item, "content");
     match text(item, "role").unwrap_or_default() {
         "assistant" => {
             let texts = parts.iter().filter_map(|part| text(part, "text")).filter(|text| !text.is_empty());
-            texts.map(|text| Item::Answer(said(text.to_owned()))).collect()
+            texts.map(|text| Item::Answer(text_block(text.to_owned()))).collect()
         }
-        "user" if !is_injected(item) => vec![Item::Prompt(content(parts, span, notes))],
+        "user" if !is_injected(item) => vec![Item::Prompt(content(parts, span, warnings))],
         _ => {
-            notes.add(span.number, "injected texts left out");
+            warnings.add(span.number, "injected texts left out");
             Vec::new()
         }
     }
 }
 
-/// Whether a message of the user's is the program's.
+/// Returns true if the program injected a user message.
 fn is_injected(item: &Value) -> bool {
     let kinds = item.pointer("/internal_chat_message_metadata_passthrough/content_item_kinds");
     if let Some(kinds) = kinds.and_then(Value::as_array).filter(|kinds| !kinds.is_empty()) {
@@ -84,26 +84,26 @@ fn is_injected(item: &Value) -> bool {
     INJECTED.iter().any(|beginning| first.trim_start().starts_with(beginning))
 }
 
-/// What a user or a tool said, in parts.
-fn content(parts: &[Value], span: Span, notes: &mut ImportWarnings) -> Vec<UserBlock> {
+/// The content of a user message or a tool result.
+fn content(parts: &[Value], span: LineSpan, warnings: &mut ImportWarnings) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
     for part in parts {
         match text(part, "type").unwrap_or_default() {
             "input_text" | "output_text" | "text" => {
-                let said = text(part, "text").filter(|said| !said.is_empty());
-                blocks.extend(said.map(|said| UserBlock::Text { text: said.to_owned() }));
+                let content_text = text(part, "text").filter(|text| !text.is_empty());
+                blocks.extend(content_text.map(|text| UserBlock::Text { text: text.to_owned() }));
             }
             "input_image" => {
                 let url = text(part, "image_url").unwrap_or_default();
-                blocks.extend(blocks::image_url(url, span, notes));
+                blocks.extend(blocks::image_url(url, span, warnings));
             }
-            kind => notes.add(span.number, format!("blocks left out ({kind})")),
+            kind => warnings.add(span.number, format!("blocks left out ({kind})")),
         }
     }
     blocks
 }
 
-/// The thought's summary, or its text; the whole item is its seal, as the log's format has it for this provider.
+/// The summary or text of a reasoning item. The signature is the whole item, as in sessions of this provider.
 fn reasoning(item: &Value) -> Item {
     let texts =
         |key: &str| -> Vec<&str> { items(item, key).iter().filter_map(|part| text(part, "text")).collect() };
@@ -111,8 +111,8 @@ fn reasoning(item: &Value) -> Item {
     let thinking = if summary.is_empty() { whole.join("\n\n") } else { summary.join("\n\n") };
     let thinking_signature = text(item, "encrypted_content").map(|_| {
         let keys = ["type", "id", "summary", "encrypted_content"];
-        let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
-        Value::Object(kept.collect::<Map<_, _>>()).to_string()
+        let entries = keys.into_iter().filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
+        Value::Object(entries.collect::<Map<_, _>>()).to_string()
     });
     if thinking.is_empty() && thinking_signature.is_none() {
         return Item::Nothing;
@@ -120,7 +120,7 @@ fn reasoning(item: &Value) -> Item {
     Item::Answer(AssistantBlock::Thinking { thinking, thinking_signature })
 }
 
-fn call(item: &Value, span: Span, notes: &mut ImportWarnings) -> Item {
+fn call(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Item {
     let id = text(item, "call_id").or_else(|| text(item, "id"));
     let (name, arguments) = match text(item, "type") {
         Some("custom_tool_call") => {
@@ -130,33 +130,33 @@ fn call(item: &Value, span: Span, notes: &mut ImportWarnings) -> Item {
         Some("local_shell_call") => (Some("local_shell"), item.get("action").cloned().unwrap_or(Value::Null)),
         _ => (text(item, "name"), item.get("arguments").cloned().unwrap_or(Value::Null)),
     };
-    let call: Option<ToolCall> = blocks::call(id, name, arguments, span, notes);
+    let call: Option<ToolCall> = blocks::tool_call(id, name, arguments, span, warnings);
     call.map_or(Item::Nothing, |call| Item::Answer(AssistantBlock::ToolCall(call)))
 }
 
-fn output(item: &Value, span: Span, notes: &mut ImportWarnings) -> Item {
+fn output(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Item {
     let output = item.get("output").unwrap_or(&Value::Null);
     let content = match output {
         Value::String(text) => vec![UserBlock::Text { text: text.clone() }],
-        Value::Array(parts) => content(parts, span, notes),
+        Value::Array(parts) => content(parts, span, warnings),
         // Older versions wrote an object.
         other => match other.get("content") {
             Some(Value::String(text)) => vec![UserBlock::Text { text: text.clone() }],
-            _ => content(items(other, "content_items"), span, notes),
+            _ => content(items(other, "content_items"), span, warnings),
         },
     };
     let is_error = output.get("success") == Some(&Value::Bool(false));
     Item::Output { call: text(item, "call_id").unwrap_or_default().to_owned(), content, is_error }
 }
 
-/// What a web search was for.
-fn searched(item: &Value) -> String {
+/// The query of a web search.
+fn search_query(item: &Value) -> String {
     let action = item.get("action").unwrap_or(&Value::Null);
     let what = ["query", "url", "pattern"].into_iter().find_map(|key| text(action, key));
     what.unwrap_or("?").to_owned()
 }
 
-/// The texts of a compaction's new history: what the user had said, and the summary, which comes last.
+/// The texts of a compaction's new history: user messages, and the summary as the last one.
 pub(super) fn replacement(history: &[Value]) -> Vec<String> {
     let users = history.iter().filter(|item| {
         text(item, "type") == Some("message") && text(item, "role") == Some("user") && !is_injected(item)

@@ -1,11 +1,11 @@
-//! Claude Code's logs.
+//! Tests of importing Claude Code's logs.
 
 use super::*;
 
 #[test]
-fn an_answer_in_pieces_becomes_one_message_with_its_results_behind_it() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+fn claude_split_answer_becomes_one_message() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
     assert_eq!(
         sent(&reader),
         [
@@ -27,9 +27,9 @@ fn an_answer_in_pieces_becomes_one_message_with_its_results_behind_it() {
 }
 
 #[test]
-fn what_was_left_by_going_back_is_a_branch() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+fn claude_abandoned_lines_are_a_branch() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
     let left: Vec<String> = messages(&reader).into_iter().skip(6).take(7).collect();
     assert_eq!(
         left,
@@ -59,11 +59,11 @@ fn what_was_left_by_going_back_is_a_branch() {
 }
 
 #[test]
-fn usage_is_counted_once_for_each_answer_and_changes_of_the_model_are_entries() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
-    // Six answers of a model; of the first one's lines the last tells all of its output.
-    assert_eq!(spent(&reader), [600, 14 + 6 + 8 + 2 + 5 + 3, 120, 42, 800]);
+fn claude_usage_is_counted_once_per_answer() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
+    // Six answers; the last line of the first one has its complete output count.
+    assert_eq!(total_usage(&reader), [600, 14 + 6 + 8 + 2 + 5 + 3, 120, 42, 800]);
     let models: Vec<String> = all(&reader)
         .iter()
         .filter_map(|entry| match &entry.body {
@@ -75,9 +75,9 @@ fn usage_is_counted_once_for_each_answer_and_changes_of_the_model_are_entries() 
 }
 
 #[test]
-fn header_name_times_and_origin_are_those_of_the_source() {
-    let place = Place::new();
-    let (imported, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+fn claude_header_name_and_times_are_kept() {
+    let sandbox = Sandbox::new();
+    let (imported, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
     let header = reader.header();
     assert_eq!(
         (header.cwd.as_str(), header.timestamp.as_str()),
@@ -85,7 +85,7 @@ fn header_name_times_and_origin_are_those_of_the_source() {
     );
     assert_eq!(reader.name().as_deref(), Some("The orchard"));
     let entries = all(&reader);
-    // The answer begins with its first line.
+    // An answer has the time of its first line.
     let answer = entries.iter().find(|entry| {
         matches!(entry.body.as_message().map(|message| &**message), Some(Message::Assistant(_)))
     });
@@ -97,7 +97,7 @@ fn header_name_times_and_origin_are_those_of_the_source() {
         origin["data"],
         serde_json::json!({"from": "claude", "path": source, "session": "5b0f8a52-70a1-4f0e-9a51-2f6f1f0c1a01", "version": "2.1.40"})
     );
-    // The last entry's time is the file's, so that importing makes no session the most recent.
+    // The file has the last entry's time, so that an import doesn't make a session the most recent.
     let modified = fs::metadata(reader.path().unwrap()).unwrap().modified().unwrap();
     let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     assert_eq!(
@@ -107,9 +107,9 @@ fn header_name_times_and_origin_are_those_of_the_source() {
 }
 
 #[test]
-fn what_could_not_be_carried_over_is_counted_with_its_first_line() {
-    let place = Place::new();
-    let imported = place.import(&foreign("claude/orchard.jsonl"));
+fn claude_warnings_count_dropped_items() {
+    let sandbox = Sandbox::new();
+    let imported = sandbox.import(&foreign("claude/orchard.jsonl"));
     assert_eq!(
         (imported.status, imported.entries, imported.from),
         (ImportStatus::Imported, 24, Some(SourceFormat::Claude))
@@ -131,9 +131,9 @@ fn what_could_not_be_carried_over_is_counted_with_its_first_line() {
 }
 
 #[test]
-fn a_compaction_keeps_the_lines_that_it_names_and_what_follows_hangs_on_it() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("claude/bees.jsonl"));
+fn claude_compaction_keeps_named_lines() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("claude/bees.jsonl"));
     let sent = sent(&reader);
     assert!(sent[0].contains("They talked about bees."), "{sent:?}");
     assert_eq!(
@@ -167,22 +167,22 @@ fn a_compaction_keeps_the_lines_that_it_names_and_what_follows_hangs_on_it() {
         _ => None,
     });
     assert_eq!(compaction.unwrap().tokens_before.0, 4_321);
-    // A summary of a line elsewhere is another session's.
+    // A summary of an unknown line belongs to another session.
     assert_eq!(reader.name().as_deref(), Some("Bees"));
 }
 
 #[test]
-fn the_log_of_a_sub_agent_is_skipped() {
-    let place = Place::new();
-    let imported = place.import(&foreign("claude/agent-side.jsonl"));
+fn claude_sub_agent_log_is_skipped() {
+    let sandbox = Sandbox::new();
+    let imported = sandbox.import(&foreign("claude/agent-side.jsonl"));
     assert_eq!(
         (imported.status, imported.reason.as_deref()),
-        (ImportStatus::Skipped, Some("the log of a sub-agent"))
+        (ImportStatus::Skipped, Some("log of a sub-agent"))
     );
-    assert!(!place.sessions().exists());
+    assert!(!sandbox.sessions().exists());
 }
 
-/// A line of a conversation in a shape of its own.
+/// A line of a handwritten conversation.
 fn line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
     format!(
         r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","cwd":"/w","timestamp":"2026-03-04T10:00:00Z","message":{{"role":"{kind}","id":"m-{uuid}","model":"m","content":"{content}"}}}}"#
@@ -190,8 +190,8 @@ fn line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
 }
 
 #[test]
-fn what_follows_one_of_several_results_follows_all_of_them() {
-    let place = Place::new();
+fn claude_entry_after_one_result_follows_all() {
+    let sandbox = Sandbox::new();
     let call = |uuid: &str, parent: &str, id: &str| {
         line("assistant", uuid, parent, "BLOCKS").replace(&format!("m-{uuid}"), "m-1").replace(
             "\"BLOCKS\"",
@@ -212,14 +212,14 @@ fn what_follows_one_of_several_results_follows_all_of_them() {
         result("r2", "a2", "t2"),
         line("user", "v", "r1", "on"),
     ];
-    let (_, reader) = imported(&place, &place.source("parallel.jsonl", &lines));
+    let (_, reader) = imported(&sandbox, &sandbox.source("parallel.jsonl", &lines));
     let answer = "anthropic/m: <t1 Bash {}> <t2 Bash {}> (ToolUse)";
     assert_eq!(sent(&reader), ["user: go", answer, "result t1 Bash: r1", "result t2 Bash: r2", "user: on"]);
 }
 
 #[test]
-fn a_parent_may_stand_later_in_the_file_be_missing_or_go_in_a_circle() {
-    let place = Place::new();
+fn claude_odd_parents_make_roots() {
+    let sandbox = Sandbox::new();
     let lines = [
         line("user", "b", "a", "second"),
         line("user", "a", "", "first"),
@@ -228,37 +228,34 @@ fn a_parent_may_stand_later_in_the_file_be_missing_or_go_in_a_circle() {
         line("user", "z", "y", "circle 3"),
         line("user", "o", "nobody", "orphan"),
     ];
-    let (imported, reader) = imported(&place, &place.source("odd.jsonl", &lines));
+    let (imported, reader) = imported(&sandbox, &sandbox.source("odd.jsonl", &lines));
     assert_eq!(
         messages(&reader),
         ["user: first", "user: second", "user: circle 2", "user: circle 3", "user: circle 1", "user: orphan"]
     );
     assert_eq!(
         notes(&imported),
-        [
-            (2, 2, "parents that are missing: a branch of its own begins"),
-            (4, 1, "parents in a circle: a branch of its own begins"),
-        ]
+        [(2, 2, "missing parents: a new branch starts"), (4, 1, "circular parents: a new branch starts"),]
     );
     assert_eq!(sent(&reader), ["user: orphan"]);
 }
 
 #[test]
-fn a_parent_lost_with_an_unreadable_line_is_bridged() {
-    let place = Place::new();
+fn claude_lost_parent_is_bridged() {
+    let sandbox = Sandbox::new();
     let lines = [line("user", "a", "", "first"), "{\"type\":\"us".into(), line("user", "c", "b", "third")];
-    let (_, reader) = imported(&place, &place.source("torn.jsonl", &lines));
+    let (_, reader) = imported(&sandbox, &sandbox.source("torn.jsonl", &lines));
     assert_eq!(sent(&reader), ["user: first", "user: third"]);
 }
 
 #[test]
-fn of_two_places_the_program_noted_the_one_after_the_last_message_is_the_leaf() {
-    let place = Place::new();
+fn claude_last_noted_leaf_wins() {
+    let sandbox = Sandbox::new();
     let note = |leaf: &str| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}","sessionId":"s"}}"#);
     let mut lines = vec![line("user", "a", "", "first"), line("user", "b", "a", "left"), note("a")];
-    let (_, reader) = imported(&place, &place.source("noted.jsonl", &lines));
+    let (_, reader) = imported(&sandbox, &sandbox.source("noted.jsonl", &lines));
     assert_eq!(sent(&reader), ["user: first"]);
     lines.push(line("user", "c", "b", "newest"));
-    let (_, reader) = imported(&place, &place.source("noted.jsonl", &lines));
+    let (_, reader) = imported(&sandbox, &sandbox.source("noted.jsonl", &lines));
     assert_eq!(sent(&reader), ["user: first", "user: left", "user: newest"]);
 }

@@ -1,13 +1,13 @@
-//! Codex's logs.
+//! Tests of importing Codex's logs.
 
 use tiller_core::message::ThinkingLevel;
 
 use super::*;
 
 #[test]
-fn the_models_history_becomes_messages_and_the_screens_none() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+fn codex_only_model_history_becomes_messages() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     let seal = r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Look first."},{"type":"summary_text","text":"Then tell."}],"encrypted_content":"gAAA"}"#;
     let expected = [
         "user: is the wheel turning? [image/png iVBORw0KGgo=]".to_owned(),
@@ -34,9 +34,9 @@ fn the_models_history_becomes_messages_and_the_screens_none() {
 }
 
 #[test]
-fn turns_that_were_rolled_back_are_a_branch_and_a_compaction_hides_what_came_before() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+fn codex_rolled_back_turns_are_a_branch() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(reader.tree().branch_count(), 2);
     let sent = sent(&reader);
     assert!(sent[0].contains("They ground corn.\n\nThe user had said:\n\nslowly\n"), "{sent:?}");
@@ -48,14 +48,14 @@ fn turns_that_were_rolled_back_are_a_branch_and_a_compaction_hides_what_came_bef
         _ => None,
     });
     assert_eq!(compaction, Some((204, true)));
-    // The path goes round what was rolled back.
+    // The path skips the rolled back turns.
     let leaf = reader.leaf().unwrap();
     let path: Vec<String> = reader
         .branch(&leaf)
         .unwrap()
         .0
         .iter()
-        .filter_map(|entry| entry.body.as_message().map(|message| told(message)))
+        .filter_map(|entry| entry.body.as_message().map(|message| describe(message)))
         .collect();
     assert_eq!(
         path[4..6],
@@ -64,14 +64,14 @@ fn turns_that_were_rolled_back_are_a_branch_and_a_compaction_hides_what_came_bef
 }
 
 #[test]
-fn repeated_counts_are_counted_once_and_cached_input_is_no_input() {
-    let place = Place::new();
-    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+fn codex_repeated_token_counts_count_once() {
+    let sandbox = Sandbox::new();
+    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     // 100 with 40 cached, 150 with 100 cached, 160, 200 and 50.
-    assert_eq!(spent(&reader), [520, 26, 140, 0, 686]);
-    let (_, reader) = imported(&place, &foreign("codex/sessions/rollout-hello.jsonl"));
-    // Records count; what the screen was told of the second of them doesn't. One record ends one answer.
-    assert_eq!(spent(&reader), [16, 11, 0, 6, 33]);
+    assert_eq!(total_usage(&reader), [520, 26, 140, 0, 686]);
+    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
+    // Records count; the screen's count of the second one doesn't. One record ends one answer.
+    assert_eq!(total_usage(&reader), [16, 11, 0, 6, 33]);
     assert_eq!(
         sent(&reader),
         ["user: hello", "openai/gpt-wheat: Let me see. (Stop)", "openai/gpt-wheat: Hello. (Stop)"]
@@ -79,9 +79,9 @@ fn repeated_counts_are_counted_once_and_cached_input_is_no_input() {
 }
 
 #[test]
-fn names_models_levels_and_times_come_along() {
-    let place = Place::new();
-    let (imported_mill, mill) = imported(&place, &foreign("codex/sessions/rollout-mill.jsonl"));
+fn codex_names_models_and_times_are_kept() {
+    let sandbox = Sandbox::new();
+    let (imported_mill, mill) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(mill.name().as_deref(), Some("The mill"));
     assert_eq!(
         (mill.header().cwd.as_str(), mill.header().timestamp.as_str()),
@@ -98,15 +98,15 @@ fn names_models_levels_and_times_come_along() {
     assert_eq!(states, ["openai/gpt-wheat", "high", "openai/gpt-rye", "off"]);
     assert_eq!(projection(&mill).thinking, ThinkingLevel::Off);
     assert_eq!(imported_mill.id.as_ref(), Some(mill.id()));
-    // The other one's name is in Codex's list only.
-    let (_, hello) = imported(&place, &foreign("codex/sessions/rollout-hello.jsonl"));
+    // The other session's name is only in Codex's list.
+    let (_, hello) = imported(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
     assert_eq!(hello.name().as_deref(), Some("Greetings"));
 }
 
 #[test]
-fn what_could_not_be_carried_over_is_counted() {
-    let place = Place::new();
-    let imported = place.import(&foreign("codex/sessions/rollout-mill.jsonl"));
+fn codex_warnings_count_dropped_items() {
+    let sandbox = Sandbox::new();
+    let imported = sandbox.import(&foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(
         notes(&imported),
         [
@@ -117,13 +117,13 @@ fn what_could_not_be_carried_over_is_counted() {
             (40, 1, "results without their calls"),
         ]
     );
-    let imported = place.import(&foreign("codex/sessions/rollout-helper.jsonl"));
+    let imported = sandbox.import(&foreign("codex/sessions/rollout-helper.jsonl"));
     assert_eq!((imported.status, imported.from), (ImportStatus::Skipped, Some(SourceFormat::Codex)));
 }
 
 #[test]
-fn after_a_roll_back_over_a_change_of_model_the_right_model_and_level_count() {
-    let place = Place::new();
+fn codex_roll_back_restores_model_and_level() {
+    let sandbox = Sandbox::new();
     let context = |model: &str, effort: &str| {
         format!(r#"{{"type":"turn_context","payload":{{"model":"{model}","effort":"{effort}"}}}}"#)
     };
@@ -132,7 +132,7 @@ fn after_a_roll_back_over_a_change_of_model_the_right_model_and_level_count() {
             r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{said}"}}]}}}}"#
         )
     };
-    let source = place.source(
+    let source = sandbox.source(
         "rollout-back.jsonl",
         &[
             r#"{"type":"session_meta","payload":{"id":"back","cwd":"/w","timestamp":"2026-03-04T10:00:00.000Z"}}"#.into(),
@@ -146,7 +146,7 @@ fn after_a_roll_back_over_a_change_of_model_the_right_model_and_level_count() {
             prompt("four"),
         ],
     );
-    let (_, reader) = imported(&place, &source);
+    let (_, reader) = imported(&sandbox, &source);
     let projection = projection(&reader);
     assert_eq!(sent(&reader), ["user: one", "user: four"]);
     assert_eq!(projection.thinking, ThinkingLevel::High);

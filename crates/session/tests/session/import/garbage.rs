@@ -1,4 +1,4 @@
-//! Sources that nobody wrote on purpose.
+//! Tests of importing corrupted and unusual sources.
 
 use proptest::prelude::*;
 
@@ -12,32 +12,32 @@ const SOURCES: [&str; 5] = [
     "pi/damaged.jsonl",
 ];
 
-/// What happens to a source's bytes.
+/// A mutation of a source.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Another byte stands somewhere.
+    /// Replaces a byte.
     Byte(usize, u8),
-    /// A piece is gone.
+    /// Removes a range.
     Cut(usize, usize),
-    /// A line stands once more somewhere else.
+    /// Copies a line to another position.
     Copy(usize, usize),
-    /// A line is gone.
+    /// Removes a line.
     Drop(usize),
-    /// One of the texts of a line takes another one's place: ids, kinds, names.
+    /// Replaces a string of a line by another string: ids, kinds, names.
     Text(usize, usize),
-    /// A value of a line is of another kind.
+    /// Replaces a value by one of another type.
     Value(usize, usize),
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let place = 0_usize..100_000;
+    let sandbox = 0_usize..100_000;
     prop_oneof![
-        (place.clone(), any::<u8>()).prop_map(|(at, byte)| Change::Byte(at, byte)),
-        (place.clone(), 0_usize..400).prop_map(|(at, length)| Change::Cut(at, length)),
-        (place.clone(), place.clone()).prop_map(|(from, to)| Change::Copy(from, to)),
-        place.clone().prop_map(Change::Drop),
-        (place.clone(), place.clone()).prop_map(|(from, to)| Change::Text(from, to)),
-        (place.clone(), place).prop_map(|(at, kind)| Change::Value(at, kind)),
+        (sandbox.clone(), any::<u8>()).prop_map(|(at, byte)| Change::Byte(at, byte)),
+        (sandbox.clone(), 0_usize..400).prop_map(|(at, length)| Change::Cut(at, length)),
+        (sandbox.clone(), sandbox.clone()).prop_map(|(from, to)| Change::Copy(from, to)),
+        sandbox.clone().prop_map(Change::Drop),
+        (sandbox.clone(), sandbox.clone()).prop_map(|(from, to)| Change::Text(from, to)),
+        (sandbox.clone(), sandbox).prop_map(|(at, kind)| Change::Value(at, kind)),
     ]
 }
 
@@ -94,7 +94,7 @@ fn lines_changed(bytes: &[u8], change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Vec<u8
     lines.join(&b'\n')
 }
 
-/// Where the JSON texts stand, their quotes among them.
+/// Ranges of the JSON strings, including quotes.
 fn texts_of(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let quotes: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] == b'"').collect();
     quotes.chunks_exact(2).map(|pair| pair[0]..pair[1] + 1).collect()
@@ -104,16 +104,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_was_done_to_a_source_its_session_is_whole_and_can_be_sent(
+    fn import_mutated_source_gives_valid_session(
         which in 0..SOURCES.len(),
         changes in prop::collection::vec(change(), 1..6),
     ) {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let original = fs::read(foreign(SOURCES[which])).unwrap();
         let bytes = changes.iter().fold(original, changed);
-        let source = place.root.path().join("source.jsonl");
+        let source = sandbox.root.path().join("source.jsonl");
         fs::write(&source, &bytes).unwrap();
-        let first = place.import(&source);
+        let first = sandbox.import(&source);
         prop_assert_eq!(fs::read(&source).unwrap(), bytes);
         let Some(path) = first.path else {
             prop_assert!(first.reason.is_some());
@@ -122,8 +122,8 @@ proptest! {
         let reader = Reader::open(&path).unwrap();
         prop_assert_eq!(reader.findings(), vec![]);
         prop_assert_eq!(reader.entries().unwrap().1, vec![]);
-        prop_assert_eq!(place.import(&source).status, ImportStatus::Unchanged);
-        // Every branch can be sent: calls and results pair up.
+        prop_assert_eq!(sandbox.import(&source).status, ImportStatus::Unchanged);
+        // Every branch can be sent: calls and results are paired.
         let tree = reader.tree();
         for (at, node) in tree.nodes().iter().enumerate() {
             if tree.children(at).is_empty() {
@@ -158,34 +158,34 @@ fn pairs_up(sent: &[Arc<Message>]) -> bool {
 }
 
 #[test]
-fn a_file_that_is_nothing_known_says_which_line_and_what_to_do() {
-    let place = Place::new();
-    let source = place.source("notes.jsonl", &[r#"{"dear":"diary"}"#]);
-    let imported = place.import(&source);
+fn import_unknown_format_is_error_with_hint() {
+    let sandbox = Sandbox::new();
+    let source = sandbox.source("notes.jsonl", &[r#"{"dear":"diary"}"#]);
+    let imported = sandbox.import(&source);
     assert_eq!((imported.status, imported.from), (ImportStatus::Failed, None));
     let reason = imported.reason.unwrap();
     assert!(reason.contains("notes.jsonl, line 1: not a log of Claude Code, Codex or pi; "), "{reason}");
-    let empty = place.import(&place.source("empty.jsonl", &[] as &[&str]));
+    let empty = sandbox.import(&sandbox.source("empty.jsonl", &[] as &[&str]));
     assert_eq!((empty.status, empty.reason.as_deref()), (ImportStatus::Skipped, Some("the file is empty")));
-    let gone = place.import(&place.root.path().join("gone.jsonl"));
+    let gone = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
     assert!(gone.reason.unwrap().contains("gone.jsonl: can't be opened"));
 }
 
-/// Long enough that work for each line which grows with the lines before it would take minutes.
+/// Large enough that quadratic work would take minutes.
 const MANY: usize = 20_000;
 
 #[test]
-fn a_pi_log_with_one_id_on_every_line_is_imported_in_time() {
-    let place = Place::new();
+fn import_pi_same_id_everywhere_is_fast() {
+    let sandbox = Sandbox::new();
     let header =
         r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
     let said = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-06T08:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}"#;
     let lines: Vec<&str> = std::iter::once(header).chain(std::iter::repeat_n(said, MANY)).collect();
-    let imported = place.import(&place.source("same.jsonl", &lines));
+    let imported = sandbox.import(&sandbox.source("same.jsonl", &lines));
     assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, MANY + 1));
 }
 
-/// A line of Claude Code's.
+/// A line in Claude Code's format.
 fn claude(kind: &str, uuid: &str, parent: &str, message: &str) -> String {
     format!(
         r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","cwd":"/w","timestamp":"2026-03-06T08:00:00.000Z","message":{message}}}"#
@@ -193,16 +193,16 @@ fn claude(kind: &str, uuid: &str, parent: &str, message: &str) -> String {
 }
 
 #[test]
-fn a_claude_log_that_says_the_same_on_every_line_is_imported_in_time() {
-    let place = Place::new();
+fn import_claude_identical_lines_is_fast() {
+    let sandbox = Sandbox::new();
     let line = claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#);
-    let imported = place.import(&place.source("same.jsonl", &vec![line; MANY]));
+    let imported = sandbox.import(&sandbox.source("same.jsonl", &vec![line; MANY]));
     assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, MANY + 2));
 }
 
 #[test]
-fn a_claude_log_of_results_without_calls_is_imported_in_time() {
-    let place = Place::new();
+fn import_claude_results_without_calls_is_fast() {
+    let sandbox = Sandbox::new();
     let mut lines = vec![claude("user", "u0", "null", r#"{"role":"user","content":"hi"}"#)];
     for at in 1..=2 * MANY {
         let message = format!(
@@ -210,28 +210,28 @@ fn a_claude_log_of_results_without_calls_is_imported_in_time() {
         );
         lines.push(claude("user", &format!("u{at}"), &format!("\"u{}\"", at - 1), &message));
     }
-    let imported = place.import(&place.source("results.jsonl", &lines));
+    let imported = sandbox.import(&sandbox.source("results.jsonl", &lines));
     assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, 3));
     assert_eq!(notes(&imported), [(2, 2 * MANY as u64, "results without their calls")]);
 }
 
 #[test]
-fn a_log_of_unknown_kinds_is_imported_in_time_and_doesnt_name_them_all() {
-    let place = Place::new();
+fn import_unknown_kinds_is_fast_and_brief() {
+    let sandbox = Sandbox::new();
     let mut lines = vec![claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#)];
     lines.extend((0..3 * MANY).map(|at| claude(&format!("kind-{at}"), &format!("k{at}"), "null", "{}")));
-    let imported = place.import(&place.source("kinds.jsonl", &lines));
+    let imported = sandbox.import(&sandbox.source("kinds.jsonl", &lines));
     let notes = notes(&imported);
     assert_eq!((imported.status, notes.len()), (ImportStatus::Imported, 51));
     assert_eq!(notes[50], (52, 3 * MANY as u64 - 50, "and others"));
 }
 
 #[test]
-fn a_pipe_is_no_log_and_nobody_waits_for_it() {
-    let place = Place::new();
-    let pipe = place.root.path().join("pipe.jsonl");
+fn import_pipe_is_refused() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.root.path().join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let imported = place.import(&pipe);
+    let imported = sandbox.import(&pipe);
     assert_eq!(imported.status, ImportStatus::Failed);
     let reason = imported.reason.unwrap();
     assert!(reason.contains("pipe.jsonl: can't be opened: not a regular file but a pipe"), "{reason}");

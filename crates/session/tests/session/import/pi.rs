@@ -1,12 +1,12 @@
-//! Pi's logs, which are of tiller's own format.
+//! Tests of importing pi's logs, which have tiller's format.
 
 use super::*;
 
 #[test]
-fn lines_are_taken_over_byte_for_byte_under_a_header_of_their_own() {
-    let place = Place::new();
+fn pi_lines_are_copied_under_new_header() {
+    let sandbox = Sandbox::new();
     let source = foreign("pi/pond.jsonl");
-    let (imported, reader) = imported(&place, &source);
+    let (imported, reader) = imported(&sandbox, &source);
     let (from, into) =
         (fs::read_to_string(&source).unwrap(), fs::read_to_string(reader.path().unwrap()).unwrap());
     let lines: Vec<&str> = into.lines().collect();
@@ -24,9 +24,9 @@ fn lines_are_taken_over_byte_for_byte_under_a_header_of_their_own() {
 }
 
 #[test]
-fn damage_costs_its_line_alone_and_leaves_no_damage_here() {
-    let place = Place::new();
-    let (imported, reader) = imported(&place, &foreign("pi/damaged.jsonl"));
+fn pi_damaged_lines_are_dropped() {
+    let sandbox = Sandbox::new();
+    let (imported, reader) = imported(&sandbox, &foreign("pi/damaged.jsonl"));
     let tree: Vec<(String, Option<String>)> = all(&reader)
         .iter()
         .filter(|entry| entry.body.as_message().is_some())
@@ -47,62 +47,62 @@ fn damage_costs_its_line_alone_and_leaves_no_damage_here() {
         notes(&imported),
         [
             (3, 2, "lines left out, not readable"),
-            (4, 1, "parents lost with unreadable lines: the entry before is followed instead"),
-            (7, 1, "ids that stand for an earlier entry too: another one is given"),
-            (9, 1, "parents that are missing: a branch of its own begins"),
+            (4, 1, "parents lost with unreadable lines: the entry before becomes the parent"),
+            (7, 1, "duplicate ids: replaced by new ones"),
+            (9, 1, "missing parents: a new branch starts"),
             (10, 1, "lines with broken characters, read with a replacement character"),
         ]
     );
 }
 
 #[test]
-fn a_version_above_3_is_not_imported_and_says_why() {
-    let place = Place::new();
+fn pi_newer_version_is_refused() {
+    let sandbox = Sandbox::new();
     let header =
         r#"{"type":"session","version":4,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
-    let imported = place.import(&place.source("new.jsonl", &[header]));
+    let imported = sandbox.import(&sandbox.source("new.jsonl", &[header]));
     let reason = imported.reason.unwrap();
     assert_eq!(imported.status, ImportStatus::Failed);
-    assert!(reason.contains("new.jsonl, line 1: version 4 of the log is newer than this tiller"), "{reason}");
+    assert!(reason.contains("new.jsonl, line 1: log version 4 is newer than this tiller"), "{reason}");
 }
 
 #[test]
-fn tillers_own_sessions_are_left_alone() {
-    let place = Place::new();
-    let mut writer = place.create();
+fn pi_own_session_is_skipped() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.create();
     say(&mut writer, "hello");
     let path = writer.reader().path().unwrap().to_owned();
     drop(writer);
-    let imported = place.import(&path);
+    let imported = sandbox.import(&path);
     assert_eq!((imported.status, imported.path), (ImportStatus::Skipped, None));
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]
-fn logs_of_the_first_versions_are_imported_as_tiller_reads_them() {
-    let place = Place::new();
+fn pi_older_versions_are_migrated() {
+    let sandbox = Sandbox::new();
     for name in ["version-1-compacted", "version-2-hook-message"] {
         let fixture =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../sessions-fixtures/{name}.jsonl"));
         let old = Reader::open(&fixture).unwrap();
-        let imported = place.import(&fixture);
+        let imported = sandbox.import(&fixture);
         assert_eq!(imported.status, ImportStatus::Imported, "{:?}", imported.reason);
         let new = Reader::open(&imported.path.unwrap()).unwrap();
         assert_eq!((new.header().version, new.findings()), (3, vec![]), "{name}");
         assert_eq!(texts(&new), texts(&old), "{name}");
         assert_eq!(new.usage(), old.usage(), "{name}");
-        assert_eq!(place.import(&fixture).status, ImportStatus::Unchanged, "{name}");
+        assert_eq!(sandbox.import(&fixture).status, ImportStatus::Unchanged, "{name}");
     }
 }
 
 #[test]
-fn what_a_log_has_gained_follows_the_end_of_the_last_import() {
+fn pi_reimport_new_lines_follow_last_import() {
     let line = |id: &str, parent: &str| {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-06T08:00:00.000Z","message":{{"role":"user","content":"{id}","timestamp":1}}}}"#
         )
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let lines = [
         r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#.into(),
         line("a", "null"),
@@ -113,9 +113,9 @@ fn what_a_log_has_gained_follows_the_end_of_the_last_import() {
     ];
     let mut seen = Vec::new();
     for count in 3..=lines.len() {
-        let (_, reader) = imported(&place, &place.source("grows.jsonl", &lines[..count]));
+        let (_, reader) = imported(&sandbox, &sandbox.source("grows.jsonl", &lines[..count]));
         seen.push((reader.entry_count(), reader.tree().branch_count()));
-        assert_eq!(place.import(&place.root.path().join("grows.jsonl")).status, ImportStatus::Unchanged);
+        assert_eq!(sandbox.import(&sandbox.root.path().join("grows.jsonl")).status, ImportStatus::Unchanged);
     }
     assert_eq!(seen, [(3, 1), (5, 1), (7, 1)]);
 }

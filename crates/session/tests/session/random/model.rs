@@ -1,11 +1,11 @@
-//! What a session amounts to, worked out from docs/session-format.md with plain vectors. It shares the words with the code
-//! under test, and nothing else.
+//! A simple model of a session, implemented from docs/session-format.md with plain vectors. It shares no code with the
+//! implementation, except for names.
 
 use std::collections::BTreeMap;
 
 use tiller_core::message::{StopReason, ThinkingLevel};
 
-/// An entry and where it hangs.
+/// An entry and its parent.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
     pub(super) id: String,
@@ -13,7 +13,7 @@ pub(super) struct Noted {
     pub(super) says: Says,
 }
 
-/// What an entry says, as far as anything depends on it. Other entries are named by their ids.
+/// The content of an entry as far as the model needs it. Other entries are named by their ids.
 #[derive(Clone, Debug)]
 pub(super) enum Says {
     User { text: String, images: u64, delivers: Option<String> },
@@ -35,7 +35,7 @@ pub(super) enum Says {
     Nothing,
 }
 
-/// A session's name and how often it was forked since it got it.
+/// A session's name, and the number of forks since it was set.
 #[derive(Clone, Debug)]
 pub(super) struct Name(pub(super) &'static str, pub(super) usize);
 
@@ -55,11 +55,11 @@ pub(super) struct Shown {
     pub(super) id: String,
     pub(super) role: &'static str,
     pub(super) text: String,
-    /// Whether more words stand around the text: it is a summary.
+    /// True for a summary, which has more words around the text.
     pub(super) wrapped: bool,
-    /// UTF-16 units besides those of the text.
+    /// Additional UTF-16 units, apart from the text's.
     units: u64,
-    /// Tokens that the provider counted, if this is an answer that may be asked for them.
+    /// The provider's token count, for an answer whose usage is valid.
     measured: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ impl Session {
         self.entries.iter().map(|entry| entry.parent).collect()
     }
 
-    /// The entries that nothing follows.
+    /// The entries without children.
     pub(super) fn tips(&self) -> Vec<usize> {
         (0..self.entries.len())
             .filter(|at| self.entries.iter().all(|entry| entry.parent != Some(*at)))
@@ -99,7 +99,7 @@ impl Session {
         path
     }
 
-    /// The path to a leaf as the beginning of another session, and what is added to it there.
+    /// A fork at a leaf: its path and the added entries.
     pub(super) fn forked(&self, leaf: usize) -> (Self, Vec<Says>) {
         let mut fork = Self::default();
         for entry in self.path(Some(leaf)) {
@@ -110,23 +110,23 @@ impl Session {
         (fork, added)
     }
 
-    /// What the context shows at the end of the path to `leaf`.
+    /// The messages of the context at `leaf`.
     pub(super) fn shown(&self, leaf: Option<usize>) -> Vec<Shown> {
         let path = self.path(leaf);
         let cut = path.iter().rposition(|entry| matches!(entry.says, Says::Compaction { .. }));
-        let mut places: Vec<usize> = (0..path.len()).collect();
+        let mut positions: Vec<usize> = (0..path.len()).collect();
         if let Some(cut) = cut
             && let Says::Compaction { keeps, .. } = &path[cut].says
         {
-            let kept = (0..cut).rev().find(|&at| path[at].id == *keeps).unwrap_or(cut);
-            places = std::iter::once(cut).chain(kept..cut).chain(cut + 1..path.len()).collect();
+            let first_kept = (0..cut).rev().find(|&at| path[at].id == *keeps).unwrap_or(cut);
+            positions = std::iter::once(cut).chain(first_kept..cut).chain(cut + 1..path.len()).collect();
         }
         let older = |at: usize| Some(at) != cut && matches!(path[at].says, Says::Compaction { .. });
-        let shown = places.into_iter().filter(|at| !older(*at)).filter_map(|at| shown(path[at]));
+        let shown = positions.into_iter().filter(|at| !older(*at)).filter_map(|at| shown(path[at]));
         shown.filter_map(|shown| edited(shown, &path)).collect()
     }
 
-    /// How large the context is. `texts` are those of the messages with the words around summaries.
+    /// The size of the context. `texts` are the messages' texts, with the words around summaries.
     pub(super) fn tokens(&self, leaf: Option<usize>, texts: &[String]) -> u64 {
         let path = self.path(leaf);
         let resets = |entry: &&Noted| matches!(entry.says, Says::Compaction { .. } | Says::Edit { .. });
@@ -145,7 +145,7 @@ impl Session {
         known + shown.iter().zip(texts).skip(from).map(units).sum::<u64>()
     }
 
-    /// Who answers from here on.
+    /// The current model.
     pub(super) fn model(&self, leaf: Option<usize>) -> Option<String> {
         self.path(leaf).iter().rev().find_map(|entry| match &entry.says {
             Says::Model(model) | Says::Answer { model, .. } => Some(model.clone()),
@@ -172,7 +172,7 @@ impl Session {
         self.last_name().map(Name::text)
     }
 
-    /// Labels by the positions of the entries that bear them.
+    /// Labels by the positions of their targets.
     pub(super) fn labels(&self) -> BTreeMap<usize, String> {
         let mut labels = BTreeMap::new();
         for entry in &self.entries {
@@ -186,7 +186,7 @@ impl Session {
         labels
     }
 
-    /// Tokens spent on everything, whatever the branch.
+    /// Total tokens on all branches.
     pub(super) fn spent(&self) -> u64 {
         let spent = |entry: &Noted| match entry.says {
             Says::Answer { total, .. } | Says::Spent(total) => total,
@@ -195,7 +195,7 @@ impl Session {
         self.entries.iter().map(spent).sum()
     }
 
-    /// Queued messages that were neither taken back nor delivered, anywhere in the file.
+    /// Queued messages that were neither removed nor delivered, in the whole file.
     pub(super) fn waiting(&self) -> Vec<String> {
         let mut waiting: Vec<String> = Vec::new();
         for entry in &self.entries {
@@ -240,7 +240,7 @@ fn shown(entry: &Noted) -> Option<Shown> {
     })
 }
 
-/// What the last edit on the path makes of it.
+/// Applies the last edit on the path to a message.
 fn edited(shown: Shown, path: &[&Noted]) -> Option<Shown> {
     let edit = path.iter().rev().find_map(|entry| match &entry.says {
         Says::Edit { target, replacement } if *target == shown.id => Some(replacement),
@@ -250,7 +250,7 @@ fn edited(shown: Shown, path: &[&Noted]) -> Option<Shown> {
         None => Some(shown),
         Some(None) => None,
         Some(Some(text)) => {
-            // Pictures go with the content; calls and commands stay.
+            // An edit replaces images too; calls and commands stay.
             let units = if shown.role == "user" { 0 } else { shown.units };
             Some(Shown { text: text.clone(), wrapped: false, units, ..shown })
         }
