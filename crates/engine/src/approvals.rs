@@ -1,4 +1,5 @@
-//! Whether a call may run: the policy's word, what the user allowed for this session, and whether anybody is there to ask.
+//! The decision on a tool call: the policy's verdict, the session's rules, the extensions' verdict, and the presence
+//! of an approver.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,45 +19,45 @@ use super::turn::{CallDecision, DeniedCall};
 
 mod repository;
 
-/// Whether somebody can answer a question.
+/// Presence of a person who can answer approval requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
-    /// A person watches.
+    /// A person answers.
     Present,
-    /// Nobody does: a call that would ask is denied, with a reason.
+    /// Calls that need approval are denied, with a reason.
     Absent,
 }
 
-/// Decides on calls.
+/// Decides on tool calls.
 #[derive(Debug)]
 pub(super) struct Approvals {
     policy: Policy,
-    /// What a session begins with.
+    /// The policy that each session begins with.
     configured: Policy,
     audience: Approver,
     rules: SessionRules,
     waiting: Vec<ApprovalRequest>,
-    /// Calls that an extension wants asked about, whatever the policy thinks of them.
+    /// Calls for which an extension demands approval, whatever the policy's verdict is.
     insisted: HashSet<CallId>,
     /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
-    /// The calls of the answer at hand that lead out of it.
+    /// Paths outside the workspace that calls of the current assistant message name.
     outside: HashMap<CallId, OutsidePath>,
 }
 
-/// A path outside of the workspace, without links, that a call of a built-in tool names.
+/// A path outside the workspace, symbolic links resolved, that a call of a built-in tool names.
 #[derive(Clone, Debug)]
 struct OutsidePath {
     path: PathBuf,
     purpose: FileAccess,
-    /// The rule that the question offers.
+    /// The rule that the approval request offers.
     rule: Option<PermissionRule>,
 }
 
-/// The policy's word on a call.
+/// The policy's verdict on a call.
 struct Assessment {
     verdict: PolicyVerdict,
-    /// True for a command that can only read, and only what tools may read without a question.
+    /// True for a command that can only read, and reads only paths that tools may read without approval.
     only_reads: bool,
 }
 
@@ -74,7 +75,7 @@ impl OutsidePath {
         Self { path, purpose, rule }
     }
 
-    /// The rule offered for the session: the folder, unless it holds secrets or is the root of the disk.
+    /// Returns the rule offered for the session: the folder, unless it holds secrets or is the file system's root.
     fn find_rule(path: &Path, purpose: FileAccess, policy: &Policy) -> Option<PermissionRule> {
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
         let protected = &policy.protected;
@@ -110,7 +111,7 @@ impl Approvals {
         approvals
     }
 
-    /// What asks, as the footer names it.
+    /// Returns the approval mode as the footer shows it.
     pub(super) fn mode_name(&self) -> &'static str {
         match self.policy.asking {
             AskBehavior::User => self.policy.mode.name(),
@@ -118,13 +119,13 @@ impl Approvals {
         }
     }
 
-    /// Sets what asks, from the next call on until another session begins: the user is asked again where `--yes` answered.
+    /// Sets the approval mode for the rest of this session and ends the effect of `--yes`.
     pub(super) fn set_mode(&mut self, mode: ApprovalMode) {
         self.policy.mode = mode;
         self.policy.asking = AskBehavior::User;
     }
 
-    /// Sets what asks in this session and in those that begin later.
+    /// Sets the approval mode of this session and of the sessions that follow.
     pub(super) fn configure_mode(&mut self, mode: ApprovalMode) {
         self.set_mode(mode);
         self.configured.clone_from(&self.policy);
@@ -142,10 +143,11 @@ impl Approvals {
         &self.waiting
     }
 
-    /// What is to become of a call whose arguments are sound, as far as that is known before the calls in front of it have run. A command
-    /// that runs because it only reads asks until then: what its paths lead to may change, and it is looked at again when it is to ask.
+    /// Decides on a call with valid arguments before the calls in front of it have run. A command that would run
+    /// because it only reads asks at this point: its paths may lead elsewhere by the time it runs, so it is
+    /// checked again when its turn comes.
     ///
-    /// Notes where the call leads: allowed, it reaches this path and no other.
+    /// Records the call's path outside the workspace: an allowed call reaches this path and no other.
     pub(super) fn plan(
         &mut self,
         call: &ToolCall,
@@ -166,7 +168,7 @@ impl Approvals {
         fate
     }
 
-    /// The policy's word on a call, and whether a command only reads.
+    /// Returns the policy's verdict on a call and whether its command only reads.
     fn assess(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Assessment {
         let verdict = self.judge(call, spec, source);
         let may_read = source == Some(&ToolSource::BuiltIn)
@@ -174,7 +176,8 @@ impl Approvals {
         Assessment { only_reads: may_read && self.only_reads(call, spec), verdict }
     }
 
-    /// The policy's word on a call, also about where the links lead in the path that a built-in tool reads.
+    /// Returns the policy's verdict on a call. For a read by a built-in tool the target of symbolic links is judged,
+    /// too.
     fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> PolicyVerdict {
         let verdict = self.policy.judge(spec, &call.arguments, &self.rules);
         let is_read = source == Some(&ToolSource::BuiltIn) && spec.access == Access::Reads;
@@ -189,7 +192,7 @@ impl Approvals {
         }
     }
 
-    /// What is to become of a call whose arguments are sound, if it is to run now.
+    /// Decides on a call with valid arguments that is about to run.
     pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> CallDecision {
         let outside = self.find_outside(call, spec, source);
         self.decide(call, spec, self.assess(call, spec, source), outside.as_ref())
@@ -225,7 +228,7 @@ impl Approvals {
         }
     }
 
-    /// Finds the least that allows a call which asks.
+    /// Returns the least permissive option that would allow a call that needs approval.
     fn allowed_by(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
         let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
         match auto.judge(spec, &call.arguments, &self.rules) {
@@ -234,7 +237,7 @@ impl Approvals {
         }
     }
 
-    /// Decides on a call that leads out of the workspace.
+    /// Adjusts the decision on a call that leaves the workspace.
     fn fate_outside(&self, fate: CallDecision, outside: &OutsidePath) -> CallDecision {
         let reason = outside.reason();
         match fate {
@@ -256,7 +259,8 @@ impl Approvals {
         }
     }
 
-    /// Returns whether a call runs a command that can only read, and only what tools may read without a question.
+    /// Returns whether a call runs a command that can only read, and reads only paths that tools may read without
+    /// approval.
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command =
@@ -273,8 +277,8 @@ impl Approvals {
         self.workspace.as_ref().zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
     }
 
-    /// The path outside of the workspace that a call of a built-in tool names. In a mode in which nothing asks there is none:
-    /// the tool refuses it.
+    /// Returns the path outside the workspace that a call of a built-in tool names. Returns `None` in read-only
+    /// mode, where the tool itself refuses the path.
     fn find_outside(
         &self,
         call: &ToolCall,
@@ -292,14 +296,14 @@ impl Approvals {
         Some(OutsidePath::new(path, purpose, &self.policy))
     }
 
-    /// The calls of another answer come.
+    /// Forgets the outside paths of the previous assistant message.
     pub(super) fn forget_paths(&mut self) {
         self.outside.clear();
         self.open_path_of(&[]);
     }
 
-    /// Lets tools reach the path outside of the workspace that these calls were allowed, which only a single call may have; closes
-    /// the one before.
+    /// Opens the outside path that these calls were allowed to reach, and closes the previous one. Only a single
+    /// call can have such a path.
     pub(super) fn open_path_of(&self, calls: &[ToolCall]) {
         let Some(workspace) = &self.workspace else { return };
         let outside = match calls {
@@ -309,8 +313,8 @@ impl Approvals {
         workspace.allow_once(outside.map(|outside| (outside.path.clone(), outside.purpose)));
     }
 
-    /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter. A guard that
-    /// came to no opinion is no question that `--yes` has answered beforehand.
+    /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't answer
+    /// for a guard that failed to reach a verdict.
     pub(super) fn stricter(
         &mut self,
         call: &ToolCall,
@@ -341,7 +345,7 @@ impl Approvals {
         }
     }
 
-    /// Asks about a call for an extension's reason, and for the policy's own if it has one.
+    /// Requests approval for an extension's reason, joined with the policy's reason if there is one.
     fn insist(&mut self, call: &ToolCall, fate: CallDecision, reason: String) -> CallDecision {
         self.insisted.insert(call.id.clone());
         let reason = match fate {
@@ -351,11 +355,11 @@ impl Approvals {
             | CallDecision::Refuse(_)
             | CallDecision::Deny(_) => reason,
         };
-        // No rule would keep it from being asked again.
+        // No rule would keep the extension from asking again.
         CallDecision::Ask { reason, rule: String::new() }
     }
 
-    /// Whether a call is asked about whatever the policy thinks.
+    /// Returns whether a call needs approval whatever the policy's verdict is.
     pub(super) fn insists_on(&self, call: &CallId) -> bool {
         self.insisted.contains(call)
     }
@@ -364,18 +368,18 @@ impl Approvals {
         self.waiting.push(request);
     }
 
-    /// The call no longer waits.
+    /// Removes the pending request of a call.
     pub(super) fn resolved(&mut self, call: &CallId) -> Option<ApprovalRequest> {
         let at = self.waiting.iter().position(|request| request.tool_call_id == *call)?;
         Some(self.waiting.remove(at))
     }
 
-    /// Nothing waits any more.
+    /// Removes all pending requests.
     pub(super) fn take_waiting(&mut self) -> Vec<ApprovalRequest> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Another session begins: what was allowed, and the mode that was chosen, were for the one before.
+    /// Drops the session's rules and restores the configured mode, because another session begins.
     pub(super) fn forget(&mut self) {
         self.policy.clone_from(&self.configured);
         self.rules = SessionRules::default();
@@ -384,8 +388,7 @@ impl Approvals {
         self.share_folders();
     }
 
-    /// Allows what the rule of a call that asked covers, until another session is opened: the rule that the question showed, and no
-    /// other.
+    /// Adds the rule that the pending request of a call offered, and no other, until another session is opened.
     pub(super) fn allow_for_session(
         &mut self,
         request: &ApprovalRequest,
@@ -403,25 +406,25 @@ impl Approvals {
         shown.into_iter().for_each(|rule| self.add_rule(rule));
     }
 
-    /// The rules that the user allowed for the session.
+    /// Returns the rules that the user added for the session.
     pub(super) fn rules(&self) -> Vec<PermissionRule> {
         self.rules.iter().cloned().collect()
     }
 
-    /// Allows what a rule covers until another session is opened.
+    /// Adds a rule until another session is opened.
     pub(super) fn add_rule(&mut self, rule: PermissionRule) {
         self.rules.add(rule);
         self.share_folders();
     }
 
-    /// Takes a rule back; `false` where it isn't one of the session's.
+    /// Removes a rule; returns `false` if it isn't one of the session's.
     pub(super) fn revoke(&mut self, rule: &PermissionRule) -> bool {
         let is_gone = self.rules.remove(rule);
         self.share_folders();
         is_gone
     }
 
-    /// The folders that tools reach in this session only, as the model is told of them.
+    /// Returns the folders that tools reach in this session only, as the system prompt lists them.
     pub(super) fn session_folders(&self) -> Vec<String> {
         let told = |rule: &PermissionRule| match rule {
             PermissionRule::Folder { folder, access: FolderAccess::Write } => {
@@ -435,7 +438,7 @@ impl Approvals {
         self.rules.iter().filter_map(told).collect()
     }
 
-    /// Tells the tools and the policy which folders the rules add.
+    /// Passes the folders of the session's rules on to the tools and the policy.
     fn share_folders(&mut self) {
         let Some(workspace) = &self.workspace else { return };
         let mut folders = SessionFolders::default();

@@ -1,7 +1,7 @@
-//! Files and folders that go with a message: `@FILE`, and a long message that is sent as a file.
+//! Attachments of a message: `@FILE`, `@FOLDER`, and a long message that is sent as a file.
 //!
-//! Each becomes a block of text behind the message, cut to the limits that `read_file` has, with a notice of how to read on. The
-//! session shows the message as it was typed, and one label for each block.
+//! Each attachment becomes a block of text after the message, truncated to the limits of `read_file`, with a notice
+//! that says how to read on. The session shows the message as it was typed, with one label for each block.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,26 @@ use tiller_tools::tool::{OutputLimits, TruncationExtent, keep_text};
 /// Largest file that is attached, in bytes: more than any model's window holds.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// Most entries of a folder that are listed, as by `list_files`.
+/// Most entries of a folder that are listed; the limit of `list_files`.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Bytes at the beginning of a file in which a NUL makes it binary, as for git.
+/// Number of bytes at the beginning of a file in which a NUL marks it as binary; Git uses the same number.
 const BINARY_PREFIX: usize = 8_000;
 
-/// The part of a long message that goes to the model beside the name of its file.
+/// Part of a long message that the model gets along with the name of its file.
 const BEGINNING: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
 
 /// A file or folder to attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileToAttach {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Its name as typed.
+    /// The name as typed.
     pub name: String,
 }
 
-/// Reads a file, a pipe or a folder as the block of text that goes with a message. The user named it, so no rule for tools applies.
+/// Reads a file, a pipe or a folder as the block of text that goes with a message. The user named it, so the rules
+/// for tools don't apply.
 ///
 /// # Errors
 /// When it can't be read, is binary, or is larger than [`LARGEST_FILE`].
@@ -45,7 +46,7 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
     if text.bytes().take(BINARY_PREFIX).any(|byte| byte == 0) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a binary file"));
     }
-    // What a pipe gave can't be read again.
+    // The content of a pipe can't be read again.
     let limits = if metadata.is_file() {
         limits
     } else {
@@ -54,10 +55,11 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
     Ok(file_block(&file.name, &text, limits))
 }
 
-/// Writes a long message to a file in `scratch`, which is private, and returns the block that names it and shows its beginning.
+/// Writes a long message to a file in `scratch`, a private folder, and returns the block that names the file and
+/// shows its beginning.
 ///
 /// # Errors
-/// When it can't be written.
+/// When the file can't be written.
 pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
     let path = keep_text(scratch, text)?;
     let block = file_block(&path.display().to_string(), text, BEGINNING);
@@ -117,7 +119,7 @@ fn add_notice(body: &mut String, notice: Option<String>) {
     }
 }
 
-/// A name within the quotes of an attribute.
+/// Escapes a name for use as a quoted attribute.
 fn escaped(name: &str) -> String {
     name.replace('&', "&amp;").replace('"', "&quot;").replace('\n', "&#10;")
 }
@@ -126,7 +128,7 @@ fn unescaped(name: &str) -> String {
     name.replace("&#10;", "⏎").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
-/// The labels of what is attached to a message, such as `@src/lexer.rs · 212 lines`.
+/// Returns the labels of a message's attachments, such as `@src/lexer.rs · 212 lines`.
 #[must_use]
 pub fn attachment_labels(text: &str) -> Vec<String> {
     text.lines().filter_map(label).collect()

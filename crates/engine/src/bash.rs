@@ -1,4 +1,4 @@
-//! Commands of the user's own, `!` and `!!`: running one beside the loop, and the record it leaves.
+//! The user's shell commands (`!` and `!!`): the job that runs one, and its record.
 
 use tiller_core::ansi::AnsiDecoder;
 use tiller_core::id::EntryId;
@@ -12,31 +12,31 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::driver::JobEvent;
 use super::handle::{BashContext, Reply, RunningBash};
 
-/// Bytes of output that nobody was told of, above which they are told at once.
+/// Bytes of unreported output that trigger a report at once.
 const MOST_UNTOLD: usize = 64 * 1024;
 
-/// A command at work, as the driver knows it.
+/// The driver's side of a running command.
 pub(super) struct Bash {
     pub(super) shown: RunningBash,
-    /// Stops it when sent to, or dropped.
+    /// Stops the command when sent to, or dropped.
     stop: Option<oneshot::Sender<()>>,
-    /// Says what there is of its output.
+    /// Returns the output captured so far.
     so_far: Box<dyn Fn() -> CapturedOutput + Send>,
-    /// Whoever waits for its record.
+    /// Receives the command's record.
     pub(super) waits: Option<Reply<BashExecutionMessage>>,
 }
 
-/// How a command ended.
+/// The end of a command.
 pub(super) struct BashEnd {
-    /// Its exit; none when it was stopped or lost.
+    /// `None` if the command was stopped or its status was lost.
     pub(super) status: Option<ExitStatus>,
-    /// What went wrong with running it.
+    /// The error that running it led to.
     pub(super) trouble: Option<String>,
     pub(super) output: CapturedOutput,
 }
 
 impl Bash {
-    /// Takes a command that was just started; the future runs it to its end.
+    /// Wraps a command that was just started. The returned future runs it to its end.
     pub(super) fn begin(
         shown: RunningBash,
         process: Running,
@@ -50,17 +50,17 @@ impl Bash {
         (Self { shown, stop: Some(stop), so_far, waits: None }, job)
     }
 
-    /// Orders the command to be stopped; its end is still reported.
+    /// Requests that the command be stopped; its end is still reported.
     pub(super) fn stop(&mut self) {
         self.stop = None;
     }
 
-    /// Whoever waits for its record; nobody does any more then.
+    /// Takes the reply channel for the record.
     pub(super) fn take_waiting(&mut self) -> Option<Reply<BashExecutionMessage>> {
         self.waits.take()
     }
 
-    /// The record of the command now that it is over.
+    /// Returns the record of a command that has ended.
     pub(super) fn into_record(self, end: BashEnd, timestamp: UnixMs) -> BashExecutionMessage {
         let shown = self.shown;
         let truncated = end.output.notice.is_some();
@@ -81,25 +81,25 @@ impl Bash {
         }
     }
 
-    /// The record of a command that can't be waited for any more, with what came of its output.
+    /// Returns the record of a command that can't be waited for any longer, with the output captured so far.
     pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
         let end = BashEnd { status: None, trouble: None, output: (self.so_far)() };
         self.into_record(end, timestamp)
     }
 }
 
-/// What the driver is told of a command.
+/// Reports a command's output to the driver.
 struct Told {
     id: EntryId,
     report: mpsc::Sender<JobEvent>,
-    /// What came since it was told the last time.
+    /// Output that came since the last report.
     untold: Vec<u8>,
     decoder: AnsiDecoder,
 }
 
 impl Told {
-    /// Tells what came, and what there is now: both at once, so that who knows the one can go on with the other. Whether somebody
-    /// listens.
+    /// Reports the new output together with all output up to now, so that a client of the full text can continue
+    /// with the deltas. Returns whether the driver still listens.
     async fn tell(&mut self, gathered: &OutputCapture) -> bool {
         let mut delta = String::with_capacity(self.untold.len());
         self.decoder.decode(&self.untold, &mut delta);

@@ -1,8 +1,8 @@
-//! Compaction: a summary takes the place of the older part of a conversation. Pure.
+//! Compaction: replaces the older part of a conversation by a summary. Pure.
 //!
-//! Whether it is time is told by [`due`]; `cut` says what stays, `plan` what is asked and what becomes of the answers,
-//! `transcript` how a conversation reads to the one who sums it up. Nothing here asks a model or writes a log: that is the
-//! driver's. What people should know of it: docs/compaction.md.
+//! [`due`] says when it is time, `cut` selects the messages that stay, `plan` makes the requests and turns the
+//! answers into an entry, and `transcript` renders a conversation for the model that summarizes it. Nothing here
+//! sends a request or writes a log: the driver does. User guide: docs/compaction.md.
 
 mod branch;
 mod cut;
@@ -20,69 +20,70 @@ pub use prompt::{Ask, Prompt, SummaryRequest};
 use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
 
-/// Most tokens that stay free for the next answer, unless a setting says otherwise.
+/// Default of the most tokens that stay free for the next answer.
 const RESERVE: Tokens = Tokens(16_384);
 
-/// Most tokens of the newest messages that stay as they are, unless a setting says otherwise.
+/// Default of the most tokens of the newest messages that stay verbatim.
 const KEEP: Tokens = Tokens(20_000);
 
-/// How contexts are kept within a model's window.
+/// Limits and strategy of compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionOptions {
-    /// What takes the place of the older part.
+    /// The replacement of the older part.
     pub strategy: Strategy,
-    /// Whether it happens by itself.
+    /// Automatic compaction.
     pub automatic: Automatic,
     /// Tokens that stay free; by default 16,384, at most a quarter of the window. Never more than half of it.
     pub reserve: Option<Tokens>,
-    /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than half of it.
+    /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than
+    /// half of it.
     pub keep: Option<Tokens>,
-    /// Messages that a context may have; `None` for no limit.
+    /// Most messages of a context; `None` for no limit.
     pub max_messages: Option<usize>,
-    /// Messages that stay; by default half of `max_messages`, or as many where the strategy is to truncate. A truncated
-    /// conversation's first message is one of them.
+    /// Messages that stay; by default half of `max_messages`, or all of them if the strategy is to truncate. The
+    /// first message of a truncated conversation counts.
     pub keep_messages: Option<usize>,
 }
 
-/// What takes the place of the older part of a conversation.
+/// The replacement of the older part of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// A summary that the model makes.
     #[default]
     Summarize,
-    /// The first message and a note that others were left out; no model is asked.
+    /// The first message and a note that others were left out; no request is made.
     Truncate,
-    /// Nothing: a context that is too long is an error.
+    /// None: a context that is too long is an error.
     Off,
 }
 
-/// Whether compaction happens by itself.
+/// Automatic compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Automatic {
     /// When the context gets too long.
     #[default]
     On,
-    /// Only when the user says so.
+    /// Only on request.
     Off,
 }
 
 impl CompactionOptions {
-    /// Whether a context may be compacted without anybody's asking for it.
+    /// Returns whether a context may be compacted automatically.
     #[must_use]
     pub fn is_automatic(&self) -> bool {
         self.automatic == Automatic::On && self.strategy != Strategy::Off
     }
 
-    /// Tokens that are to stay free in a window of this size.
+    /// Returns the tokens that stay free in a window of this size.
     #[must_use]
     pub fn reserve(&self, window: Tokens) -> Tokens {
         share(self.reserve, RESERVE, window, 4)
     }
 
-    /// What is to stay of a conversation in a window of this size.
+    /// Returns the limits of the messages that stay in a window of this size.
     #[must_use]
     pub fn keep(&self, window: Tokens) -> Keep {
-        // A summary costs a request, so there should be some room until the next one; leaving out costs nothing.
+        // A summary costs a request, so it should last for a while; leaving messages out costs nothing.
         let most = self.max_messages.map(|most| match self.strategy {
             Strategy::Truncate => most,
             Strategy::Summarize | Strategy::Off => (most / 2).max(1),
@@ -91,15 +92,15 @@ impl CompactionOptions {
     }
 }
 
-/// What is to stay of a conversation that a provider found too long: at most half of what `keep` says and half of what there
-/// is by estimate, for the window may be another than it seems.
+/// Returns the limits for a conversation that the provider rejected as too long: at most half of `keep` and half of
+/// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
 pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
     let there_is = cut::weight(&projection.messages);
     Keep { tokens: Tokens(keep.tokens.min(there_is).0 / 2), ..keep }
 }
 
-/// What was asked for, at most half of the window; or else the usual, at most a part of it.
+/// Returns the configured number of tokens, at most half of the window; or the default, at most a part of it.
 fn share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
     match asked {
         Some(asked) => asked.min(Tokens(window.0 / 2)),
@@ -107,7 +108,7 @@ fn share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tok
     }
 }
 
-/// Whether it is time: the context leaves less than the reserve free in the window, or has more messages than it may.
+/// Returns whether compaction is due: the context leaves less than the reserve free, or has too many messages.
 #[must_use]
 pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions) -> bool {
     if !options.is_automatic() {
@@ -118,55 +119,55 @@ pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions)
         || options.max_messages.is_some_and(|most| projection.message_count() > most)
 }
 
-/// Why a context is not compacted.
+/// The reason why a context was not compacted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
     /// The settings forbid it.
     #[error("compaction is off; the setting compaction.strategy says so")]
     Off,
-    /// Everything there is would be kept.
+    /// Everything would be kept.
     #[error(
         "nothing to compact: the newest messages, up to {kept} tokens of them, stay as they are (setting compaction.keep_tokens)"
     )]
     Nothing {
-        /// How much stays at most, by estimate.
+        /// Limit of the part that stays, by estimate.
         kept: Tokens,
     },
-    /// The part that has to stay is longer than the model's window by itself.
+    /// The part that has to stay is longer than the model's window.
     #[error("the newest message alone has about {kept} tokens, more than the model reads at once ({window})")]
     TooLong {
-        /// The size of what stays, by estimate.
+        /// The size of the part that stays, by estimate.
         kept: Tokens,
-        /// The model's window.
+        /// The size of the window.
         window: Tokens,
     },
-    /// The conversation is too long for the model even as text with most of it left out.
+    /// The conversation is too long for the model even as a transcript with most of it left out.
     #[error("the model's window has no room for a request for a summary")]
     NoRoom,
-    /// The model answered without a word.
+    /// The model's answer has no text.
     #[error("the summary is empty")]
     Empty,
-    /// The summary is as long as what it stands for.
+    /// The summary is as long as the messages it replaces.
     #[error("the summary would not make the context smaller: {before} tokens before, {after} after")]
     NotSmaller {
-        /// Estimate of what it stands for.
+        /// Estimate of the replaced messages.
         before: Tokens,
         /// Estimate of the summary.
         after: Tokens,
     },
-    /// Somebody stopped it.
+    /// Stopped on request.
     #[error("stopped before the summary was there")]
     Stopped,
-    /// The conversation it was made for is no longer the one at hand.
+    /// The conversation has changed since the summary was begun.
     #[error("the summary came too late: the conversation has gone elsewhere meanwhile")]
     Overtaken,
-    /// The model could not be asked.
+    /// The request failed.
     #[error("{0}")]
     Provider(String),
 }
 
 impl CompactionError {
-    /// Whether it is for want of a summary: to truncate would do without.
+    /// Returns whether the summary itself failed, so that truncation would help.
     #[must_use]
     pub fn is_of_the_model(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The parts of the context window that are in use, by estimate. Pure.
+//! Breakdown of the context window by kind of content, by estimate. Pure.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use super::handle::ContextUse;
 /// The parts of the context that the next request would send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextBreakdown {
-    /// The size of all of it and of the model's window: the provider's count where there is one.
+    /// Size of the whole context and of the model's window; the provider's count where there is one.
     pub context: ContextUse,
     /// The parts, in the order in which a request has them.
     pub parts: Vec<ContextPart>,
 }
 
-/// A part of the context.
+/// One part of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextPart {
-    /// The content.
+    /// The kind.
     pub kind: ContextKind,
-    /// Number of things of that kind.
+    /// Number of items of that kind.
     pub count: usize,
-    /// Their size, by estimate.
+    /// Estimated size.
     pub tokens: Tokens,
 }
 
 /// The content of a part of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContextKind {
-    /// The system prompt without what is listed apart.
+    /// The system prompt without the parts listed separately.
     SystemPrompt,
-    /// One context file.
+    /// A context file.
     ContextFile(PathBuf),
     /// The list of skills in the system prompt.
     Skills,
@@ -46,25 +46,24 @@ pub enum ContextKind {
     Answers,
     /// Results of tool calls.
     ToolResults,
-    /// Commands of the user's own, with their output.
+    /// The user's shell commands, with their output.
     ShellCommands,
 }
 
-/// The content from which the parts are estimated.
+/// Input of the estimate.
 #[derive(Debug)]
 pub(super) struct ContextSource {
     pub(super) context: ContextUse,
-    /// The whole system prompt.
     pub(super) system: String,
     pub(super) files: Vec<(PathBuf, String)>,
-    /// The list of skills as it stands in the system prompt, and how many they are.
+    /// The list of skills in the system prompt, and the number of skills.
     pub(super) skills: (String, usize),
     pub(super) tools: Arc<[ToolSpec]>,
     pub(super) messages: Vec<Arc<Message>>,
 }
 
 impl ContextBreakdown {
-    /// Estimates the parts; kinds of which there is nothing are left out.
+    /// Estimates the parts; empty kinds are left out.
     pub(super) fn new(source: &ContextSource) -> Self {
         let part = |kind, count, tokens| ContextPart { kind, count, tokens };
         let files: Vec<ContextPart> = source
@@ -91,20 +90,20 @@ impl ContextBreakdown {
         Self { context: source.context, parts }
     }
 
-    /// The tokens in use: the provider's count, or the sum of the parts if that is more.
+    /// Returns the tokens in use: the provider's count, or the sum of the parts if that is larger.
     #[must_use]
     pub fn used(&self) -> Tokens {
         let sum = self.parts.iter().fold(Tokens(0), |sum, part| sum + part.tokens);
         sum.max(self.context.used)
     }
 
-    /// The tokens of the window that aren't in use.
+    /// Returns the free tokens of the window.
     #[must_use]
     pub fn free(&self) -> Tokens {
         Tokens(self.context.window.0.saturating_sub(self.used().0))
     }
 
-    /// The paths of the context files.
+    /// Returns the paths of the context files.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.parts.iter().filter_map(|part| match &part.kind {
             ContextKind::ContextFile(path) => Some(path),
@@ -114,7 +113,7 @@ impl ContextBreakdown {
 }
 
 impl ContextPart {
-    /// Returns its name; a context file goes by its path as `shown` writes it.
+    /// Returns the label; `format_path` formats the path of a context file.
     pub fn label(&self, shown: impl FnOnce(&PathBuf) -> String) -> String {
         let counted = |noun: &str| format!("{noun} ({})", self.count);
         match &self.kind {
@@ -130,7 +129,7 @@ impl ContextPart {
     }
 }
 
-/// The messages by kind.
+/// Groups the messages by kind.
 fn messages(messages: &[Arc<Message>]) -> Vec<ContextPart> {
     let kinds = [
         ContextKind::UserMessages,

@@ -1,5 +1,5 @@
-//! Keys of providers while a session runs: front ends ask for them at a [`KeyDesk`], which whoever starts them hands in, for they know
-//! neither files nor providers; what comes of it is told to the session here.
+//! Runtime management of provider API keys. The caller injects a [`CredentialStore`] into front ends, which know
+//! neither files nor providers; changes are applied to the session here.
 
 use std::sync::Arc;
 
@@ -9,62 +9,62 @@ use tiller_provider::Model;
 
 use super::{AgentError, AgentSession, ProviderChange};
 
-/// What went wrong, and what to do about it.
+/// An error message and a hint.
 type Trouble = (String, Option<String>);
 
 type List = dyn Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync;
 type Keep = dyn Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync;
 type Forget = dyn Fn(&str) -> Result<CredentialChange, Trouble> + Send + Sync;
 
-/// A provider, and where its key comes from.
+/// A provider and the origin of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderCredential {
     /// The provider's name.
     pub provider: String,
-    /// Where its key comes from.
+    /// The origin of its key.
     pub from: CredentialOrigin,
 }
 
-/// Where a key comes from.
+/// The origin of a provider's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialOrigin {
-    /// There is none.
+    /// There is no key.
     Nowhere,
-    /// It is kept in `auth.json`.
+    /// The key is stored in `auth.json`.
     Kept,
-    /// From here, in a few words: a variable, a file, a flag.
+    /// Another source, as a short phrase: a variable, a file, a flag.
     Elsewhere(String),
 }
 
-/// Who answers after a key was kept or taken away.
+/// The model that answers after a key was stored or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyChangeOutcome {
-    /// Who answered before, and it is the key's provider, which can be asked.
+    /// The same model, and it belongs to the key's provider, which is usable.
     ItsModel,
-    /// Who answered before; a model of the key's provider could be chosen.
+    /// The same model; the key's provider has other models to choose from.
     Another,
-    /// The last resort answered, so this one of the key's provider answers from the next turn on.
+    /// The fallback model was active, so this model of the key's provider answers from the next turn on.
     First(ModelRef),
-    /// Who answered before; the key's provider can't be asked any more, and wasn't.
+    /// The same model; the key's provider became unusable, and was not in use.
     AsBefore,
-    /// The model that is chosen is of the provider whose key is gone: another one is to be chosen.
+    /// None: the active model's provider lost its key. The user has to choose another model.
     Nobody,
-    /// Nobody else can be asked any more, so this one answers from the next turn on.
+    /// The fallback model, from the next turn on, because no other provider is usable.
     LastResort(ModelRef),
 }
 
-/// What the keeping or the loss of a key comes to.
+/// Result of storing or removing a key.
 #[derive(Clone, Debug)]
 pub struct CredentialChange {
-    /// What the agent is to be told.
+    /// The change to apply to the session.
     pub change: ProviderChange,
-    /// What the user is told.
+    /// A message for the user.
     pub said: String,
-    /// What the user can do about it, if it isn't all that was wanted.
+    /// The next step for the user, if one is needed.
     pub hint: Option<String>,
 }
 
-/// Lists the providers, keeps keys of theirs and takes them away.
+/// Lists providers, and stores and removes their keys.
 #[derive(Clone)]
 pub struct CredentialStore {
     list: Arc<List>,
@@ -74,7 +74,7 @@ pub struct CredentialStore {
 }
 
 impl CredentialStore {
-    /// Keys as `list` finds them at that moment. `keep` gets a provider's name and its key, `forget` a name as it was typed.
+    /// Creates a store from three functions. `keep` gets a provider's name and its key, `forget` a name as typed.
     pub fn new(
         list: impl Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync + 'static,
         keep: impl Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync + 'static,
@@ -83,32 +83,32 @@ impl CredentialStore {
         Self { list: Arc::new(list), keep: Arc::new(keep), forget: Arc::new(forget), last_resort: None }
     }
 
-    /// The same with a model that answers when nobody else can be asked any more.
+    /// Adds a model that answers when no other provider is usable.
     #[must_use]
     pub fn with_last_resort(self, model: Model) -> Self {
         Self { last_resort: Some(model), ..self }
     }
 
-    /// The providers that take keys.
+    /// Returns the providers that take keys.
     ///
     /// # Errors
-    /// When the configuration can't be read; what to do about it stands beside.
+    /// When the configuration can't be read; the error includes a hint.
     pub fn list(&self) -> Result<Vec<ProviderCredential>, Trouble> {
         (self.list)()
     }
 
-    /// Keeps the key of a provider.
+    /// Stores the key of a provider.
     ///
     /// # Errors
-    /// When there is no such provider, that is no key, or it can't be written.
+    /// When the provider is unknown, the key is malformed, or it can't be written.
     pub fn keep(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, Trouble> {
         (self.keep)(provider, key)
     }
 
-    /// Takes the key of a provider away.
+    /// Removes the key of a provider.
     ///
     /// # Errors
-    /// When there is no such provider, none is kept of it, or that can't be written.
+    /// When the provider is unknown, it has no stored key, or the change can't be written.
     pub fn forget(&self, provider: &str) -> Result<CredentialChange, Trouble> {
         (self.forget)(provider)
     }
@@ -121,12 +121,12 @@ impl std::fmt::Debug for CredentialStore {
 }
 
 impl AgentSession {
-    /// Takes note of a key that was kept or taken away, as [`AgentSession::change_provider`] does. Where the model that answers lost
-    /// its key and nobody but the last resort of the desk is left, that one answers from the next turn on; where that one answers
-    /// and a key came, the first model of the key's provider does.
+    /// Applies a stored or removed key to the session, as [`AgentSession::change_provider`] does. If the active
+    /// model lost its key and only the store's fallback model is left, the fallback answers from the next turn on;
+    /// if the fallback is active and a key was added, the first model of the key's provider does.
     ///
     /// # Errors
-    /// When the session is closed, or the choice could not be kept.
+    /// When the session is closed, or the choice could not be stored.
     pub async fn change_key(
         &self,
         desk: &CredentialStore,
@@ -152,7 +152,7 @@ impl AgentSession {
         Ok(KeyChangeOutcome::LastResort(self.set_model(name).await?))
     }
 
-    /// Goes over to the first model of a provider if the last resort answers: whoever gives a key wants it to be used.
+    /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.
     async fn leave_last_resort(
         &self,
         desk: &CredentialStore,

@@ -1,7 +1,8 @@
-//! The one task that owns a session: its log's writer, the turn machine, and every job.
+//! The task that owns a session: the log's writer, the turn machine, and all jobs.
 //!
-//! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
-//! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
+//! Commands and job events come in; the machine in [`turn`](super::turn) decides; the effects are performed in
+//! order. An effect that waits for the disk delays the effects after it, never the loop. Order: persist, act, then
+//! emit events.
 
 mod active_session;
 mod bash;
@@ -56,106 +57,107 @@ use run_tracing::RunTracer;
 
 pub(super) use jobs::JobEvent;
 
-/// Reports that jobs may have waiting; a full channel slows the stream down, not the loop.
+/// Capacity of the job event channel; a full channel slows the stream down, not the loop.
 const REPORTS: usize = 1_024;
 
-/// How long a close waits for the end of a command: longer than a process that is asked to end is given until it is killed.
+/// Longest wait for a command's end on close: longer than the grace period between a process's termination signal
+/// and its kill.
 const BASH_END: Duration = Duration::from_secs(1);
 
-/// Everything a session is made of; the caller chooses each.
+/// Everything a session consists of; the caller provides it.
 pub struct SessionParts {
-    /// Where sessions are.
+    /// Access to the stored sessions.
     pub manager: SessionManager,
-    /// The session to begin with.
+    /// The log of the first session.
     pub writer: Writer,
-    /// Who can be asked.
+    /// The usable providers.
     pub providers: ProviderRegistry,
-    /// Who is asked first.
+    /// The initial model.
     pub first: FirstModel,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Tools,
-    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their skills and
-    /// templates are in `resources` if [`Extensions::contribute`] put them there.
+    /// The extensions. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their
+    /// skills and templates are in `resources` if [`Extensions::contribute`] put them there.
     pub extensions: Extensions,
-    /// How commands of the user's own are run.
+    /// Runs the user's shell commands.
     pub runner: Runner,
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system_prompt: SystemPrompt,
-    /// The skills, templates and context files that there are.
+    /// The skills, templates and context files.
     pub resources: Resources,
-    /// How it all behaves.
+    /// Options of the session.
     pub options: AgentOptions,
 }
 
-/// The model that is asked first, unless the session's log says otherwise and has the word.
+/// The initial model, used unless the session's log names another one and the log takes precedence.
 #[derive(Clone, Debug)]
 pub struct FirstModel {
     /// The model.
     pub model: Model,
-    /// How much it thinks.
+    /// The thinking level.
     pub thinking: ThinkingLevel,
-    /// Whose word counts when the log names another model.
+    /// Precedence when the log names another model.
     pub choice: ModelChoice,
-    /// Whose word counts when the log names another level.
+    /// Precedence when the log names another level.
     pub thinking_choice: ModelChoice,
 }
 
-/// Who chooses the model and thinking level of a session that was there before.
+/// Precedence between caller and log for the model and thinking level of a resumed session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// Whoever started tiller: a model was named.
+    /// The caller: a model was named on the command line.
     Caller,
     /// The log.
     Log,
 }
 
-/// How an agent's session behaves.
+/// Options of an agent session.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// How the turn machine is set.
+    /// Options of the turn machine.
     pub turn: TurnOptions,
-    /// When failed requests are tried again.
+    /// Retry of failed requests.
     pub retry: RetryOptions,
-    /// How the context is kept within the model's window.
+    /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
-    /// When the log is synced.
+    /// Syncs of the log.
     pub sync: SyncPolicy,
-    /// How models answer.
+    /// Options of the model's answers.
     pub answers: AnswerOptions,
-    /// Which calls are asked about.
+    /// The approval policy.
     pub policy: Policy,
-    /// Whether anybody can answer.
+    /// Presence of an approver.
     pub audience: Approver,
-    /// What is kept of the output of `!` commands.
+    /// Limits on the stored output of `!` commands.
     pub output: OutputOptions,
-    /// Which of the tools the model is told of at the start.
+    /// The tools offered to the model at the start.
     pub offer: ToolOffer,
-    /// What the log says of this process: `tui`, `print`.
+    /// The front end that the log names: `tui`, `print`.
     pub mode: &'static str,
-    /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
-    /// session is found when the project has moved.
+    /// URL of the Git remote of the working directory's repository, without credentials. The log records it, so that
+    /// the session is found after the project has moved.
     pub remote: Option<String>,
 }
 
-/// How models answer.
+/// Options of the model's answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnswerOptions {
-    /// Most tokens of one answer. By default as many as the model gives, at most 32,000.
+    /// Most tokens of one answer. By default the model's limit, at most 32,000.
     pub max_tokens: Option<Tokens>,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f64>,
 }
 
 impl AnswerOptions {
-    /// Most tokens of an answer by default, thinking included: more than anybody reads at once, and less than the longest that
-    /// a model may go on when it repeats itself.
+    /// Default limit of an answer's tokens, thinking included: more than anyone reads at once, and less than a model
+    /// that repeats itself may produce.
     const MAX_TOKENS: Tokens = Tokens(32_000);
 
-    /// Tokens left for the answer beside a thinking budget by default.
+    /// Tokens left for the answer in addition to a thinking budget, by default.
     const BESIDE_THINKING: Tokens = Tokens(16_000);
 
-    /// Most tokens of the answer to a context of this size, thinking included: no more than the window has room for, but
-    /// always `reserve`, what compaction keeps free in it.
+    /// Returns the most tokens of an answer to a context of this size, thinking included: no more than the free part
+    /// of the window, but at least `reserve`, the part that compaction keeps free.
     pub(crate) fn max_tokens(
         &self,
         model: &ModelFacts,
@@ -167,25 +169,25 @@ impl AnswerOptions {
         let budget = thinking_budget(&reference, thinking);
         let usual = Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BESIDE_THINKING));
         let wanted = self.max_tokens.unwrap_or(usual).min(model.max_output);
-        // What the estimate misses, and the system prompt and tools where they aren't counted.
+        // Covers the error of the estimate, and the system prompt and tools where they aren't counted.
         let margin = model.window.0 / 20;
         let free = model.window.0.saturating_sub(context.0 + margin);
         wanted.min(Tokens(free).max(reserve))
     }
 }
 
-/// What is kept of the output of `!` commands.
+/// Limits on the stored output of `!` commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
-    /// How much of it the log keeps.
+    /// Limits of the output in the log.
     pub limits: OutputLimits,
-    /// Folder for what is more.
+    /// Folder for output beyond the limits.
     pub scratch: PathBuf,
 }
 
 impl AgentOptions {
-    /// The defaults of the settings, for a session in a working directory where nobody can be asked. Outputs over the limits go to
-    /// files in `scratch`.
+    /// The settings' defaults, for a session in a working directory without an approver. Output beyond the limits
+    /// goes to files in `scratch`.
     #[must_use]
     pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
         Self {
@@ -204,17 +206,17 @@ impl AgentOptions {
     }
 }
 
-/// Which of the tools a model is told of at the start. The others are there all the same, and can be offered later.
+/// The tools offered to a model at the start. The others stay available and can be offered later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolOffer {
-    /// All of them.
+    /// All tools.
     #[default]
     All,
-    /// Those of these names, in this order; a name that no tool has means nothing.
+    /// The named tools, in this order; unknown names are ignored.
     Only {
-        /// The names.
+        /// The names of the tools.
         names: Vec<String>,
-        /// Who says so, for people: `--tools`, the setting `tools` of a file.
+        /// The origin of the list, as shown to people: `--tools`, the setting `tools` of a file.
         says: String,
     },
 }
@@ -231,18 +233,18 @@ impl ToolOffer {
     }
 }
 
-/// When the log is synced to the disk.
+/// Policy for syncing the log to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// After every entry.
     Always,
-    /// After user messages and at each turn's end.
+    /// After user messages and at the end of each turn.
     Turn,
-    /// When the system likes.
+    /// Left to the operating system.
     Never,
 }
 
-/// The driver's own possessions.
+/// State of the session task.
 struct Driver {
     fixed: Services,
     shelf: ResourceState,
@@ -258,43 +260,44 @@ struct Driver {
     teller: EventBus,
 }
 
-/// What is still to be done.
+/// Effects that are not yet performed.
 #[derive(Default)]
 struct EffectQueue {
     work: VecDeque<QueuedEffect>,
-    /// Syncs under way; the work waits for them.
+    /// Number of syncs in progress; the effects wait for them.
     syncs: usize,
 }
 
-/// What stays as it is for a driver's life.
+/// The engines that the driver uses, and its options.
 struct Services {
     manager: SessionManager,
     providers: ProviderRegistry,
     tools: Tools,
-    /// Those of them that the model is told of.
+    /// The subset that is offered to the model.
     offered: Tools,
     runner: Runner,
     options: AgentOptions,
     run: RunFacts,
 }
 
-/// Something still to be done, in order.
+/// An effect or reply, in order.
 enum QueuedEffect {
     Effect(Box<Effect>),
-    /// Answers whoever gave the command that led to the effects before it.
+    /// Replies to the command that led to the preceding effects.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
-    /// As that, with messages that were taken out of the queue.
+    /// Replies with messages that were removed from the queue.
     HandBack(ReturnQueued),
 }
 
-/// Messages that are handed to whoever had them taken out of the queue.
+/// Messages that are returned to the caller who removed them from the queue.
 struct ReturnQueued {
     items: Vec<QueueItem>,
     reply: Box<dyn FnOnce(Result<Vec<QueueItem>, AgentError>) + Send>,
 }
 
 impl ReturnQueued {
-    /// Something could not be written. What waits no longer all the same is with nobody else: it is handed over.
+    /// Replies after a failed write. Messages that left the queue all the same are returned, because no one else has
+    /// them.
     fn after_failure(self, waiting: &Queue, reason: &str) {
         let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
         let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !waits(item)).collect();
@@ -303,17 +306,17 @@ impl ReturnQueued {
     }
 }
 
-/// The end of the last run, and whoever waits for the next one.
+/// The end of the last run, and the callers that wait for the next one.
 #[derive(Default)]
 struct SettleWaiters {
     last: Option<Settled>,
-    /// Messages of the run that is going on, as far as its pauses named them.
+    /// Messages of the current run, as far as its pauses reported them.
     named: Vec<Arc<Message>>,
     replies: Vec<Reply<Settled>>,
 }
 
 impl SettleWaiters {
-    /// Takes note of the ends of runs. A run that pauses goes on, so its messages are gathered over its pauses.
+    /// Records the ends of runs. A paused run continues, so its messages are collected across pauses.
     fn hear(&mut self, event: &EventKind) {
         match event {
             EventKind::AgentEnd { messages, will_retry, outcome } => {
@@ -324,13 +327,13 @@ impl SettleWaiters {
                 }
             }
             EventKind::AgentSettled => self.named.clear(),
-            // Nothing else ends a run.
+            // No other event ends a run.
             _ => {}
         }
     }
 }
 
-/// Everything that is told: stamps events, sends them to whoever listens, and knows what was begun.
+/// Stamps events with number and time, broadcasts them, and tracks unfinished operations.
 struct EventBus {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
@@ -351,18 +354,18 @@ impl EventBus {
         self.told.hear(&kind, time);
         self.journal.note(&kind, time);
         self.seq += 1;
-        // Nobody listening is fine.
+        // It is fine if there is no subscriber.
         let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
     }
 
-    /// Warns, and logs that.
+    /// Emits a warning and logs it.
     fn warn(&mut self, message: impl Into<String>) {
         let message = message.into();
         tracing::warn!("{message}");
         self.warn_unlogged(message);
     }
 
-    /// Warns of what is logged already, or is none of the log's business.
+    /// Emits a warning that is logged already, or that doesn't belong in the log.
     fn warn_unlogged(&mut self, message: String) {
         self.tell(EventKind::Warning { message, hint: None });
     }
@@ -373,14 +376,14 @@ fn now() -> UnixMs {
 }
 
 impl AgentSession {
-    /// Starts the agent of a session, on the tokio runtime this is called in.
+    /// Starts the agent of a session on the current tokio runtime.
     ///
     /// # Errors
     /// When the session's log can't be read.
     pub fn start(parts: SessionParts) -> Result<Self, SessionError> {
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        // The driver alone keeps the events open, so that they end with it.
+        // Only the driver holds a strong sender, so the event streams end with it.
         let watched = events.downgrade();
         let told = events.clone();
         let (driver, reader, notices) = Driver::with_reports(parts, events)?;
@@ -449,7 +452,7 @@ impl Driver {
         Ok((DriverWithReports { driver, reports }, watched, notices))
     }
 
-    /// Begins with another session's log; what the user should know of it.
+    /// Switches to another session's log; returns notices for the user.
     fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.current.usual_model(), self.current.thinking);
         let mut notices = writer.reader().remarks(self.fixed.manager.cwd());
@@ -470,7 +473,7 @@ impl Driver {
         Ok(notices)
     }
 
-    /// A machine at rest over the session as it is now.
+    /// Starts a new, idle turn machine on the current session.
     fn begin(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue).after(&self.turn);
         self.summaries.futile = None;
@@ -487,7 +490,7 @@ impl Driver {
         self.perform();
     }
 
-    /// Steps the machine, which takes these messages out of the queue; hands them over when it is done.
+    /// Applies an input that removes these messages from the queue, and returns them once its effects are performed.
     fn apply_and_hand_back(
         &mut self,
         input: Input,
@@ -500,7 +503,7 @@ impl Driver {
         self.perform();
     }
 
-    /// Applies an input and answers once its effects are performed.
+    /// Applies an input and replies once its effects are performed.
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);
@@ -509,14 +512,14 @@ impl Driver {
     }
 }
 
-/// A driver and the channel that its jobs report on; apart, so that the loop can hold both.
+/// A driver and the channel of its jobs; separate, so that the loop can borrow both.
 struct DriverWithReports {
     driver: Driver,
     reports: mpsc::Receiver<JobEvent>,
 }
 
 impl DriverWithReports {
-    /// Stops a command of the user's and waits for what it printed, not for long.
+    /// Stops the user's command and waits briefly for its output.
     async fn end_bash(&mut self) {
         self.driver.stop_bash();
         let ended = async {
@@ -525,7 +528,7 @@ impl DriverWithReports {
                 self.driver.report(report);
             }
         };
-        // What is left then of a command that can't be ended is cut off by the close.
+        // `close` cuts off a command that did not end in time.
         let _ = tokio::time::timeout(BASH_END, ended).await;
     }
 
@@ -538,7 +541,7 @@ impl DriverWithReports {
                     Some(SessionCommand::Close { reply }) => {
                         self.end_bash().await;
                         let closed = self.driver.close();
-                        // Whoever waits for this wants the log to be free.
+                        // The caller expects the log to be closed when the reply arrives.
                         drop(self);
                         let _ = reply.send(closed);
                         return;

@@ -1,7 +1,7 @@
-//! For programs that embed tiller: a session from a few facts, and one prompt from its beginning to its end.
+//! Entry points for programs that embed tiller: a session from a few settings, and a single prompt with its result.
 //!
-//! [`Setup`] fills in the [`Parts`] that a program doesn't care about; one that does takes [`AgentSession::start`]. Nothing is read
-//! from the environment or from configuration files: keys, folders and rules are given.
+//! [`SessionBuilder`] fills in defaults for most [`SessionParts`]; for full control use [`AgentSession::start`].
+//! Nothing is read from the environment or from configuration files: the program provides keys, folders and rules.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
-/// What a session is made of, where it isn't what most programs want. Without more than providers: the first model there is, a
-/// session in memory, the built-in tools without `bash`, and nobody who could be asked, so that calls which would ask are denied.
+/// A session with defaults. Given only providers it uses the first available model, a session in memory, the
+/// built-in tools without `bash`, and no approver, so that calls that need approval are denied.
 pub struct SessionBuilder {
     providers: ProviderRegistry,
     model: Option<String>,
@@ -40,13 +40,13 @@ pub struct SessionBuilder {
     tune: Tune,
 }
 
-/// What is changed of the options when all else is decided.
+/// A change of the options, applied last.
 type Tune = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
-/// Why a session could not be set up, or a run not be begun.
+/// The reason why a session could not be set up, or a run not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// There is no such model, or nobody to ask at all.
+    /// The model is unknown, or no model is available.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The working directory can't be used.
@@ -55,13 +55,13 @@ pub enum EmbedError {
     /// The log can't be used.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The agent refused.
+    /// The agent rejected a command.
     #[error(transparent)]
     Agent(#[from] AgentError),
 }
 
 impl SessionBuilder {
-    /// A session that asks these providers.
+    /// Creates a builder for a session that uses these providers.
     #[must_use]
     pub fn new(providers: ProviderRegistry) -> Self {
         Self {
@@ -80,32 +80,32 @@ impl SessionBuilder {
         }
     }
 
-    /// Asks this model: `[provider/]id[:thinking]`, or a part of an id.
+    /// Sets the model: `[provider/]id[:thinking]`, or a part of an id.
     #[must_use]
     pub fn model(self, words: impl Into<String>) -> Self {
         Self { model: Some(words.into()), ..self }
     }
 
-    /// Lets it think this much, as far as it can. Unless this or the model's words say how much, a session that goes on thinks as
-    /// much as before.
+    /// Sets the thinking level; the model's nearest supported level is used. By default, and without a level in the
+    /// model's name, a resumed session keeps its level.
     #[must_use]
     pub fn thinking(self, level: ThinkingLevel) -> Self {
         Self { thinking: Some(level), ..self }
     }
 
-    /// Keeps logs in this folder.
+    /// Stores logs in this folder.
     #[must_use]
     pub fn logs_in(self, folder: impl Into<PathBuf>) -> Self {
         Self { placement: Placement::Flat(folder.into()), ..self }
     }
 
-    /// Goes on with the session whose log is at `path`.
+    /// Resumes the session whose log is at `path`.
     #[must_use]
     pub fn resuming(self, path: impl Into<PathBuf>) -> Self {
         Self { resumed: Some(path.into()), ..self }
     }
 
-    /// Begins with these messages, as if they had been said in it.
+    /// Starts the session's log with these messages.
     #[must_use]
     pub fn messages(self, messages: Vec<Message>) -> Self {
         Self { messages, ..self }
@@ -117,44 +117,44 @@ impl SessionBuilder {
         Self { tools: Some(tools), ..self }
     }
 
-    /// Runs commands with this runner, which brings the `bash` tool, and `!`. Its helper is either tiller's own program, or the
-    /// embedding one, if its `main` hands over to [`helper::main`](tiller_tools::process::helper::main).
+    /// Runs commands with this runner, which adds the `bash` tool and `!`. Its helper is either tiller's own program
+    /// or the embedding one, if its `main` calls [`helper::main`](tiller_tools::process::helper::main).
     #[must_use]
     pub fn commands(self, runner: Runner) -> Self {
         Self { runner: Some(runner), ..self }
     }
 
-    /// Tells the model this before everything else.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system_prompt(self, prompt: SystemPrompt) -> Self {
         Self { system_prompt: prompt, ..self }
     }
 
-    /// Lets these take part in its runs.
+    /// Adds extensions.
     #[must_use]
     pub fn extensions(self, extensions: Extensions) -> Self {
         Self { extensions, ..self }
     }
 
-    /// Lists these skills and templates, and tells the model what these context files say.
+    /// Adds skills, templates and context files.
     #[must_use]
     pub fn resources(self, resources: Resources) -> Self {
         Self { resources, ..self }
     }
 
-    /// Runs every call that would be asked about. What is refused outright stays refused.
+    /// Runs every call that would need approval. Calls that the policy refuses outright stay refused.
     #[must_use]
     pub fn yes(self) -> Self {
         self.tune(|options| options.policy.asking = AskBehavior::Yes)
     }
 
-    /// Asks about calls: each is told as an event, and waits for [`AgentSession::decide`].
+    /// Requests approval of calls: each request is an event and waits for [`AgentSession::decide`].
     #[must_use]
     pub fn asking(self) -> Self {
         self.tune(|options| options.audience = Approver::Present)
     }
 
-    /// Changes any other option; later changes come after earlier ones.
+    /// Changes any other option; several changes are applied in order.
     #[must_use]
     pub fn tune(self, tune: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
         let before = self.tune;
@@ -165,7 +165,7 @@ impl SessionBuilder {
         Self { tune: Box::new(both), ..self }
     }
 
-    /// Starts the session in a working directory, on the tokio runtime this is called in.
+    /// Starts the session in a working directory, on the current tokio runtime.
     ///
     /// # Errors
     /// When the directory, the model or the log can't be used.
@@ -211,8 +211,8 @@ impl SessionBuilder {
 }
 
 impl AgentSession {
-    /// Starts the agent of a session that goes on after these messages, as if they had been said in it. They are in its log, in
-    /// memory or on disk, before this returns.
+    /// Starts the agent of a session whose log begins with these messages. They are written, in memory or on disk,
+    /// before this returns.
     ///
     /// # Errors
     /// When they can't be written, or the session's log can't be read.
@@ -225,46 +225,46 @@ impl AgentSession {
     }
 }
 
-/// One prompt, and the session it is for.
+/// A prompt and its session.
 pub struct RunRequest {
-    /// What to say.
+    /// Text of the prompt.
     pub prompt: String,
-    /// What is shown with it.
+    /// Images attached to it.
     pub images: Vec<Image>,
     /// The session.
     pub setup: SessionBuilder,
 }
 
 impl RunRequest {
-    /// A prompt of text alone.
+    /// Creates a request of text alone.
     pub fn new(prompt: impl Into<String>, setup: SessionBuilder) -> Self {
         Self { prompt: prompt.into(), images: Vec::new(), setup }
     }
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// The text of the last answer.
+    /// Text of the last answer.
     pub text: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: RunOutcome,
-    /// Why, if it failed, in the provider's words.
+    /// The provider's error message, if it failed.
     pub error: Option<String>,
-    /// What the run added to the session, in order.
+    /// Messages that the run added to the session, in order.
     pub messages: Vec<Arc<Message>>,
-    /// Tokens and money of the run, summaries among them.
+    /// Tokens and cost of the run, summaries included.
     pub usage: Usage,
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Its log; `None` when it lived in memory.
+    /// Path of its log; `None` for a session in memory.
     pub path: Option<PathBuf>,
 }
 
-/// Says something in a session of its own, waits until nothing is left to do, and closes the session.
+/// Sends a prompt in a new session, waits until the session has settled, and closes it.
 ///
 /// # Errors
-/// When the session can't be set up, or the prompt can't be kept. A run that fails is no error: its outcome says so.
+/// When the session can't be set up, or the prompt can't be stored. A failed run is not an error: see its outcome.
 pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, EmbedError> {
     let agent = request.setup.start(work_dir)?;
     let before = agent.reader().entry_count();
@@ -287,7 +287,7 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
     })
 }
 
-/// The text of the last answer, and what went wrong with it.
+/// Returns the text of the last answer and its error.
 fn last_words(messages: &[Arc<Message>]) -> (String, Option<String>) {
     let answer = messages.iter().rev().find_map(|message| match &**message {
         Message::Assistant(answer) => Some(answer),
@@ -296,7 +296,7 @@ fn last_words(messages: &[Arc<Message>]) -> (String, Option<String>) {
     answer.map(|answer| (answer.joined_text(), answer.error_message.clone())).unwrap_or_default()
 }
 
-/// The model that the words mean, else the first there is.
+/// Resolves the model's name, or picks the first available one.
 fn chosen(
     providers: &ProviderRegistry,
     words: Option<&str>,
@@ -307,7 +307,8 @@ fn chosen(
     }
 }
 
-/// Where outputs over the limits go: beside the logs, else to a folder that nobody can guess, made when it is needed.
+/// Returns the folder for output over the limits: next to the logs, or else a folder with an unguessable name,
+/// created on demand.
 fn scratch(placement: &Placement) -> PathBuf {
     match placement {
         Placement::Flat(folder) | Placement::ByDirectory(folder) => folder.join("outputs"),

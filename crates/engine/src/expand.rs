@@ -1,4 +1,4 @@
-//! What `/skill:name` and `/template` at a prompt's beginning become. Pure.
+//! Expansion of `/skill:name` and `/template` at the beginning of a prompt. Pure.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,19 @@ use tiller_core::suggest;
 use super::resources::Resources;
 use crate::skill::Skill;
 
-/// What a skill is called by.
+/// Prefix of a skill's command.
 const SKILL: &str = "/skill:";
 
-/// A prompt that asks for a skill that there isn't.
+/// A prompt that names an unknown skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnknownSkill {
     pub(super) name: String,
-    /// The one that may be meant.
+    /// The skill with the most similar name.
     pub(super) nearest: Option<String>,
 }
 
-/// The prompt as the model gets it. What begins with a slash and is neither a skill nor a template stays as it is.
+/// Expands a prompt for the model. A prompt that begins with a slash and names neither a skill nor a template stays
+/// as it is.
 pub(super) fn expand<'a>(text: &'a str, resources: &Resources) -> Result<Cow<'a, str>, UnknownSkill> {
     let line = text.trim_start();
     if let Some(rest) = line.strip_prefix(SKILL) {

@@ -1,8 +1,9 @@
-//! What others add to a session: hooks into its runs, commands, tools, skills and templates.
+//! Extensions of a session: hooks into its runs, commands, tools, skills and templates.
 //!
-//! An [`Extension`] lives in this process; [`process`] makes one of an executable that speaks JSON lines. [`Extensions`] is what
-//! a session is given. A hook that fails, panics or takes too long never stops a run: it counts as no opinion, except about a
-//! call of a tool, where silence of somebody who was to guard must not count as a yes.
+//! An [`Extension`] lives in this process; [`process`] makes one from an executable that speaks JSON lines. A
+//! session takes a set of them as [`Extensions`]. A hook that fails, panics or takes too long never stops a run: it
+//! counts as no opinion. The exception is the review of a tool call, where a guard's silence must not count as
+//! consent.
 
 mod argument_schema;
 mod call_review;
@@ -29,36 +30,35 @@ pub(super) use event_forwarder::EventForwarder;
 pub use host::Extensions;
 pub(super) use host::{ExtensionHost, Moment};
 
-/// Something that takes part in a session. Every method has a default that does nothing, so an extension is as small as what it
-/// is for.
+/// A participant in a session. Every method has a default that does nothing, so an extension implements only the
+/// methods it needs.
 ///
-/// Hooks are called one extension after the other, in the order the session was given them.
+/// Hooks run one extension after the other, in the order in which the session got them.
 pub trait Extension: Send + Sync + 'static {
-    /// Its name, for warnings and lists.
+    /// Returns its name, for warnings and lists.
     fn name(&self) -> &str;
 
-    /// The first request of a run is about to be sent. What is changed holds for this one request.
+    /// Runs before the first request of a run is sent. Changes apply to this request only.
     fn before_agent_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(ready(Ok(RequestChange::default())))
     }
 
-    /// A request is about to be sent, the first of a run included. What is changed holds for this one request, and for trying
-    /// it again.
+    /// Runs before each request, the first of a run included. Changes apply to this request and its retries only.
     fn turn_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(ready(Ok(RequestChange::default())))
     }
 
-    /// An answer and the results of its calls are complete and in the log. The run goes on meanwhile.
+    /// Runs when an answer and the results of its calls are complete and in the log. The run continues meanwhile.
     fn turn_end<'a>(&'a self, _answer: &'a Message, _results: &'a [Arc<Message>]) -> HookFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// The model calls a tool, with arguments that are sound. An error here, or no answer in time, has the call asked about.
+    /// Reviews a tool call with valid arguments. After an error or a timeout the call needs approval.
     fn tool_call<'a>(&'a self, _call: &'a ToolCall) -> HookFuture<'a, CallVerdict> {
         Box::pin(ready(Ok(CallVerdict::Allow)))
     }
 
-    /// A call that ran has come to something, which is not in the log yet.
+    /// Runs when a call has its result, which is not in the log yet.
     fn tool_result<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -67,47 +67,48 @@ pub trait Extension: Send + Sync + 'static {
         Box::pin(ready(Ok(ResultChange::default())))
     }
 
-    /// Something happened. Events come in order, after the fact, and beside the run; one that is too slow for them misses some.
+    /// Receives an event. Events come in order, after the fact, and outside the run; an extension that is too slow
+    /// misses some.
     fn session_event<'a>(&'a self, _event: &'a Event) -> HookFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Which events [`Extension::session_event`] gets.
+    /// Returns the set of events that [`Extension::session_event`] gets.
     fn event_detail(&self) -> EventDetail {
         EventDetail::Whole
     }
 
-    /// The user wants everything read anew. An extension that can't work any more gets another chance.
+    /// Reloads the extension on the user's request. One that has stopped gets another chance.
     fn reload(&self) -> HookFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// The session is closed and all of its events were told. Dropped when it takes longer than a second.
+    /// Shuts down after the session was closed and all of its events were delivered. Dropped after a second.
     fn close(&self) -> HookFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Slash commands that it answers to.
+    /// Returns its slash commands.
     fn commands(&self) -> Vec<ExtensionCommand> {
         Vec::new()
     }
 
-    /// Runs one of its commands; `arguments` is the text after the name. The only limit of time is the user's patience.
+    /// Runs one of its commands; `arguments` is the text after the name. There is no timeout; the user can abort it.
     fn run_command<'a>(&'a self, name: &'a str, _arguments: &'a str) -> HookFuture<'a, CommandOutcome> {
         Box::pin(ready(Err(HookError::new(format!("it has no command {name}")))))
     }
 
-    /// Tools that it adds. They are judged by the same policy as all others.
+    /// Returns the tools that it adds. The session's policy applies to them, too.
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }
 
-    /// Folders of skills that it adds; absolute.
+    /// Returns the folders of skills that it adds; absolute.
     fn skills(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Folders of templates that it adds; absolute.
+    /// Returns the folders of templates that it adds; absolute.
     fn prompts(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -116,89 +117,89 @@ pub trait Extension: Send + Sync + 'static {
 /// The work of a hook.
 pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
 
-/// Why a hook could not do its work; the user reads it in a warning.
+/// The error of a hook; shown to the user as a warning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HookError {
-    /// Why, without a full stop.
+    /// The message, without a full stop.
     message: String,
 }
 
 impl HookError {
-    /// An error with these words.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }
 
-/// What a request is about to be made of.
+/// Content of a request that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestContext {
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Who will be asked.
+    /// The model that gets the request.
     pub model: ModelRef,
-    /// What the user said last, as the user said it, or as the hooks before this one changed it for this request.
+    /// The user's newest message as typed, or as earlier hooks changed it for this request.
     pub prompt: String,
     /// The system prompt.
     pub system: String,
-    /// Names of the tools on offer, in order.
+    /// Names of the offered tools, in order.
     pub tools: Vec<String>,
 }
 
-/// What an extension wants otherwise in a request; `None` leaves things as they are.
+/// Changes to a request; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestChange {
-    /// What the model is to read instead of what the user said last. The log keeps both, and it stays so in later requests.
+    /// Replacement for the user's newest message. The log records both, and later requests use the replacement, too.
     pub prompt: Option<String>,
-    /// Another system prompt.
+    /// Replacement for the system prompt.
     pub system: Option<String>,
-    /// The tools to offer: names of the session's tools. Calls of others are refused.
+    /// Names of the tools to offer, out of the session's tools. Calls of others are refused.
     pub tools: Option<Vec<String>>,
 }
 
-/// What an extension thinks of a call. Of several opinions on one call, the policy's among them, the strictest counts.
+/// An extension's verdict on a call. Of several verdicts on one call, the policy's among them, the strictest counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum CallVerdict {
-    /// Nothing against it.
+    /// No objection.
     #[default]
     Allow,
-    /// Somebody should say yes first.
+    /// The call needs approval.
     Ask {
-        /// Why, for the user.
+        /// The reason for the user.
         reason: String,
     },
-    /// It must not run.
+    /// The call must not run.
     Deny {
-        /// Why, for the model.
+        /// The reason for the model.
         reason: String,
     },
-    /// It should run with other arguments. They are checked and judged like the model's own.
+    /// The call should run with other arguments. They are validated and judged like the model's own.
     Rewrite {
-        /// All of the arguments: an object.
+        /// The complete arguments: an object.
         arguments: Value,
     },
 }
 
-/// What an extension wants otherwise in a result; `None` leaves things as they are.
+/// Changes to a result; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultChange {
-    /// What the model is to read.
+    /// Replacement for the content.
     pub content: Option<Vec<UserBlock>>,
-    /// Whether the call counts as failed.
+    /// New error flag of the call.
     pub is_error: Option<bool>,
 }
 
-/// Which events an extension gets.
+/// The set of events that an extension gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventDetail {
-    /// None.
+    /// No events.
     Nothing,
-    /// All but those that show something half-done: pieces of an answer, output of a running call or command.
+    /// All events except partial ones: pieces of an answer, output of a running call or command.
     #[default]
     Whole,
-    /// All.
+    /// All events.
     Everything,
 }
 
@@ -222,21 +223,22 @@ impl EventDetail {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionCommand {
-    /// What is typed after the slash: letters, digits, `-`, `_` and `:`.
+    /// The name after the slash: letters, digits, `-`, `_` and `:`.
     pub name: String,
-    /// What it does, in one line.
+    /// Description in one line.
     #[serde(default)]
     pub description: String,
-    /// What its arguments are, for a person: `[add|list] TEXT`.
+    /// Description of its arguments for the user: `[add
+    /// list] TEXT`.
     #[serde(default)]
     pub argument_hint: Option<String>,
 }
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// This is said to the model in its place.
+    /// A prompt that is sent to the model in place of the command.
     Prompt(String),
-    /// This is shown to the user, and the model isn't asked.
+    /// A message for the user; no request is sent.
     Notice(String),
 }

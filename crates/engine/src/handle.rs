@@ -1,4 +1,4 @@
-//! The handle on an agent's session: commands in, events out, queries.
+//! The handle of an agent session: commands, events, queries.
 
 mod bash;
 mod command;
@@ -39,13 +39,14 @@ pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState,
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use tools::{OfferedTool, ToolStanding};
 
-/// Commands a slow driver may have waiting; a person can't type faster than it empties.
+/// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;
 
-/// Events that a front end may lag behind before it has to take a snapshot: a few seconds of a fast stream.
+/// Number of events that a front end may lag behind before it has to take a snapshot: a few seconds of a fast
+/// stream.
 pub(super) const EVENTS: usize = 8_192;
 
-/// A handle on a session with an agent. Clones are the same session; when the last one is gone, the session closes.
+/// A handle on a session with an agent. Clones share the session; it closes when the last one is dropped.
 #[derive(Clone)]
 pub struct AgentSession {
     pub(super) commands: mpsc::Sender<SessionCommand>,
@@ -56,21 +57,22 @@ pub struct AgentSession {
 }
 
 impl AgentSession {
-    /// Says something to the agent: begins a run, or steers or follows up if the options say so.
+    /// Sends a message to the agent: starts a run, or steers or follows up if the options say so.
     ///
-    /// Returns once it is accepted, not when it is answered.
+    /// Returns once the message is accepted, not when it is answered.
     ///
     /// # Errors
-    /// [`AgentError::Busy`] while it works without a `streaming_behavior`; the log's error when the message could not be kept.
+    /// [`AgentError::Busy`] during a run without a `streaming_behavior`; the log's error when the message could not
+    /// be stored.
     pub async fn prompt(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = text.into();
         self.ask(|reply| SessionCommand::Prompt { text, options, reply }).await
     }
 
-    /// Says something that is delivered at the next gap between tool calls; begins a run when idle.
+    /// Sends a message that is delivered at the next gap between tool calls; starts a run when idle.
     ///
     /// # Errors
-    /// When the message could not be kept.
+    /// When the message could not be stored.
     pub async fn steer(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.prompt(
             text,
@@ -79,10 +81,10 @@ impl AgentSession {
         .await
     }
 
-    /// Says something that is delivered when the agent has finished; begins a run when idle.
+    /// Sends a message that is delivered when the agent has finished; starts a run when idle.
     ///
     /// # Errors
-    /// When the message could not be kept.
+    /// When the message could not be stored.
     pub async fn follow_up(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.prompt(
             text,
@@ -94,17 +96,17 @@ impl AgentSession {
         .await
     }
 
-    /// Stops what is in flight, keeps what was said so far, and goes on with this and with every steering message that waits already;
-    /// begins a run when idle. While the context is being made smaller to fit, the message waits for that.
+    /// Stops the current request and calls, stores their partial output, and continues with the waiting steering
+    /// messages and this one; starts a run when idle. If the run waits for a compaction, the message waits, too.
     ///
     /// # Errors
-    /// When the message could not be kept.
+    /// When the message could not be stored.
     pub async fn steer_now(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = Some(text.into());
         self.ask(|reply| SessionCommand::SteerNow { text, options, reply }).await
     }
 
-    /// As [`AgentSession::steer_now`], with what steers and waits already.
+    /// Works as [`AgentSession::steer_now`], with the steering messages that wait already.
     ///
     /// # Errors
     /// When no steering message waits.
@@ -113,8 +115,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::SteerNow { text: None, options, reply }).await
     }
 
-    /// Reads files and folders as the blocks of text that go with a message, cut to the session's limits on outputs; for
-    /// [`PromptOptions::attached`]. An `Err` names the file and says why it can't be attached.
+    /// Reads files and folders as the text blocks of a message's attachments, truncated to the session's output
+    /// limits; for [`PromptOptions::attached`]. An `Err` names the file and the reason.
     ///
     /// # Errors
     /// When the session is closed.
@@ -125,8 +127,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Attach(AttachCommand::Read { files, reply })).await
     }
 
-    /// Writes a long message to a private file that the model's tools may read. Returns the block of text that names it and shows
-    /// its beginning, for [`PromptOptions::attached`].
+    /// Writes a long message to a private file that the model's tools may read. Returns the text block that names it
+    /// and shows its beginning, for [`PromptOptions::attached`].
     ///
     /// # Errors
     /// [`AgentError::Store`] when it can't be written.
@@ -135,7 +137,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Attach(AttachCommand::Text { text, reply })).await
     }
 
-    /// Gives up waiting for another try of a failed request; the run ends as failed. Nothing happens if none is waited for.
+    /// Cancels the retry of a failed request; the run ends as failed. Does nothing if no retry is pending.
     ///
     /// # Errors
     /// When the session is closed.
@@ -143,7 +145,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::AbortRetry { reply }).await
     }
 
-    /// Stops what runs, `!` commands too, keeps what was said so far, and hands back the messages that waited. Those that are held
+    /// Stops the run and `!` commands, stores the partial output, and returns the queued messages. Held messages
     /// stay.
     ///
     /// # Errors
@@ -152,7 +154,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Abort { queue: QueueFate::HandBack, reply }).await
     }
 
-    /// As [`AgentSession::abort`], but what waits goes on waiting, held: for whoever stops without anybody to hand it to.
+    /// Works as [`AgentSession::abort`], but queued messages stay, held: for callers that can't take them.
     ///
     /// # Errors
     /// When the session is closed.
@@ -160,59 +162,58 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Abort { queue: QueueFate::Hold, reply }).await.map(|_| ())
     }
 
-    /// Changes a waiting message: its text, its images, when it is delivered, or how many stand before it. Answers with how it
-    /// waits now.
+    /// Changes a queued message: its text, images, kind or position. Returns the changed message.
     ///
     /// # Errors
-    /// When it no longer waits, or the change could not be kept.
+    /// When it is no longer queued, or the change could not be stored.
     pub async fn edit_queued(&self, id: QueueId, edit: QueueEdit) -> Result<QueueItem, AgentError> {
         self.ask(|reply| SessionCommand::EditQueued { id, edit, reply }).await
     }
 
-    /// Keeps a waiting message from being delivered until it is released, as while somebody edits it. The log knows nothing of
-    /// it: after a restart the message waits as any other does.
+    /// Holds a queued message, for instance while it is edited: it isn't delivered until it is released. Holds
+    /// aren't logged: after a restart the message is queued like any other.
     ///
     /// # Errors
-    /// When it no longer waits.
+    /// When it is no longer queued.
     pub async fn hold_queued(&self, id: QueueId) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Hold { id, reply }).await
     }
 
-    /// Lets a held message go in after all: at its time while the agent works, else now, as the beginning of a run.
+    /// Releases a held message: it is delivered in its turn during a run, and starts a run when idle.
     ///
     /// # Errors
-    /// When it no longer waits.
+    /// When it is no longer queued.
     pub async fn release_queued(&self, id: QueueId) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Release { id, reply }).await
     }
 
-    /// Takes every waiting message of a kind, or all of them, out of the queue; answers with what it took.
+    /// Removes all queued messages of a kind, or all of them, and returns them.
     ///
     /// # Errors
-    /// When the removal could not be kept.
+    /// When the removal could not be stored.
     pub async fn clear_queue(&self, kind: Option<QueueKind>) -> Result<Vec<QueueItem>, AgentError> {
         self.ask(|reply| SessionCommand::ClearQueue { kind, reply }).await
     }
 
-    /// Takes one waiting message out of its queue.
+    /// Removes a queued message.
     ///
     /// # Errors
-    /// When it no longer waits.
+    /// When it is no longer queued.
     pub async fn remove_queued(&self, id: QueueId) -> Result<QueueItem, AgentError> {
         self.ask(|reply| SessionCommand::RemoveQueued { id, reply }).await
     }
 
-    /// Lets a message wait again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] took out, with so many before
-    /// it; more than there are means last. While nothing runs it is held. Nothing happens if it waits.
+    /// Queues a message again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] removed, at a
+    /// position counted from 0; larger positions mean last. It is held while the agent is idle. Does nothing if the
+    /// message is queued.
     ///
     /// # Errors
-    /// When that could not be kept.
+    /// When that could not be stored.
     pub async fn put_back(&self, item: QueueItem, place: usize) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::PutBack { item, place, reply }).await
     }
 
-    /// Says whether somebody answers questions from now on; without anybody a call that would ask is denied, and so is one that
-    /// asks already.
+    /// Sets the presence of an approver. Without one, calls that need approval are denied, pending ones included.
     ///
     /// # Errors
     /// When the session is closed.
@@ -220,15 +221,16 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::SetAudience { audience, reply }).await
     }
 
-    /// Answers a call that asks.
+    /// Answers an approval request.
     ///
     /// # Errors
-    /// When it no longer waits.
+    /// When it is no longer pending.
     pub async fn decide(&self, call: CallId, decision: Decision) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Decide { call, decision, reply }).await
     }
 
-    /// Everything a front end needs to go on from here: take it after subscribing, then pass over events up to its `seq`.
+    /// Returns the state that a front end needs to start: take it after subscribing, then skip events up to its
+    /// `seq`.
     ///
     /// # Errors
     /// When the session is closed.
@@ -236,7 +238,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Snapshot { reply }).await
     }
 
-    /// Events from now on; none when the session is closed.
+    /// Subscribes to events from now on; the stream is empty if the session is closed.
     #[must_use]
     pub fn subscribe(&self) -> EventStream {
         let events = match self.events.upgrade() {
@@ -246,20 +248,19 @@ impl AgentSession {
         EventStream { events }
     }
 
-    /// What the user should know of the session it was started with, a sentence each: damaged entries, a model that
-    /// isn't to be had any more.
+    /// Returns notices about the session at its start, a sentence each: damaged entries, an unavailable model.
     #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// A reader of the log of the session as it is now; `SessionChanged` says when to take another.
+    /// Returns a reader of the current session's log; take another one after `SessionChanged`.
     #[must_use]
     pub fn reader(&self) -> Reader {
         self.reader.borrow().clone()
     }
 
-    /// Stops what runs, syncs the log and lets go of it; extensions have a moment to put their things away.
+    /// Stops all jobs, syncs the log and closes it; extensions get a moment to shut down.
     ///
     /// # Errors
     /// When it is closed already.

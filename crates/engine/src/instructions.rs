@@ -1,7 +1,7 @@
-//! What people tell every agent: in each of some folders the first of AGENTS.md, CLAUDE.md and AGENT.md.
+//! Context files: the first of AGENTS.md, CLAUDE.md and AGENT.md in each folder.
 //!
-//! Which folders, and in which order, is the caller's business. A file that is wrong costs a word to the user; where it was
-//! right before, that version stays.
+//! The caller chooses the folders and their order. A broken file leads to a problem report; if it was valid before,
+//! that version stays. Begin with [`load`].
 
 use std::collections::HashSet;
 use std::io;
@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
-/// File names in the order they are looked for.
+/// File names, in order of precedence.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
 
-/// Most bytes that are used of a file. It is part of every request, and 64 KiB are about 16,000 tokens.
+/// Most bytes of one file. It is part of every request, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Most bytes that are used of all files together; those that come last, nearest to the work, count first.
+/// Most bytes of all files together; the last ones, nearest to the work, take precedence.
 pub const MAX_TOTAL: usize = 192 * 1024;
 
-/// One file's instructions.
+/// The instructions of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instructions {
-    /// The file.
+    /// Its path.
     pub path: PathBuf,
-    /// Its text, at most [`MAX_BYTES`] of it and a notice that there was more.
+    /// Its text, at most [`MAX_BYTES`] of it, with a notice if it was truncated.
     pub text: String,
-    /// Whose it is.
+    /// Its origin.
     pub origin: ResourceOrigin,
 }
 
-/// What was found in the folders.
+/// Result of loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedInstructions {
     /// In the order of the folders.
     pub instructions: Vec<Instructions>,
-    /// Files that can't be used, or not as a whole.
+    /// Files that can't be used, or only in part.
     pub problems: Vec<ResourceProblem>,
 }
 
-/// Looks for instructions in folders. A file that can't be used is told of, and the next name is tried, unless it is among
-/// `earlier` and can go on as it was. A file that is reached by two ways counts once.
+/// Loads the instructions of folders. An unusable file is reported and the next name tried, unless `earlier` has a
+/// valid version of it. A file that is reached in two ways counts once.
 #[must_use]
 pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
     let mut found = LoadedInstructions::default();
@@ -105,7 +105,7 @@ fn take(
     }
 }
 
-/// Cuts what is more than all files together may have, beginning with the first, which is the farthest from the work.
+/// Truncates to the total limit, beginning with the first file, which is the farthest from the work.
 fn limit(found: &mut LoadedInstructions) {
     let mut left = MAX_TOTAL;
     let LoadedInstructions { instructions, problems } = found;
@@ -144,7 +144,7 @@ fn parse(bytes: &[u8]) -> Option<(String, Extent)> {
     }
     let text = match std::str::from_utf8(&bytes[..MAX_BYTES]) {
         Ok(text) => text,
-        // A character that the cap cut through: everything before it is fine.
+        // The limit cut through a character: everything before it is valid.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
         }

@@ -1,11 +1,11 @@
 //! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
-/// The reason for which a command is not run.
+/// The reason why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unrunnable {
     /// This program needs a terminal of its own.
     NeedsTerminal(String),
-    /// It changes the directory of its own shell, and nothing else.
+    /// It changes the directory of its own shell and does nothing else.
     OnlyChangesDirectory,
 }
 
@@ -53,7 +53,7 @@ const PROGRAMS: &[(&str, Needs)] = &[
 /// Options of `ssh` that take the next word (OpenSSH 9.9, ssh(1)).
 const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
-/// Returns the reason for which a command line is not run; only its first word counts.
+/// Returns the reason why a command line is not run; only its first word counts.
 #[must_use]
 pub fn unrunnable(line: &str) -> Option<Unrunnable> {
     let line = line.trim();

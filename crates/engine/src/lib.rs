@@ -1,8 +1,8 @@
-//! The agent: what makes the engines converse.
+//! The engine: runs an agent on a session.
 //!
-//! [`AgentSession`] is a handle: commands in, events out, queries. Behind it one task, the driver, owns the log's
-//! writer, the queues and every job; what happens next is decided by the pure machine in [`turn`]. Front ends hold a
-//! handle and a [`Reader`](tiller_session::Reader), and nothing else.
+//! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
+//! writer, the queue and every job; the pure machine in [`turn`] decides what to do. Front ends hold a handle and a
+//! [`Reader`](tiller_session::Reader), and nothing else.
 
 mod approvals;
 mod attachment;

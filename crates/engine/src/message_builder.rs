@@ -1,4 +1,4 @@
-//! The growing answer: pieces in, deltas out, and at any moment the message so far. Pure.
+//! Accumulator of a streamed message: stream events in, deltas out, with access to the partial message. Pure.
 
 use serde_json::Value;
 use tiller_core::event::AssistantDelta;
@@ -6,17 +6,17 @@ use tiller_core::id::CallId;
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, ToolCall, Usage};
 use tiller_provider::StreamEvent;
 
-/// An answer as it grows.
+/// A message under construction.
 #[derive(Clone, Debug, Default)]
 pub struct MessageBuilder {
-    /// Everything but the content.
+    /// Everything except the content.
     head: AssistantMessage,
     blocks: Vec<Growing>,
 }
 
 #[derive(Clone, Debug)]
 struct Growing {
-    /// The provider's number for it.
+    /// The provider's number of the block.
     number: usize,
     kind: Kind,
     open: bool,
@@ -29,31 +29,31 @@ enum Kind {
     Call { id: CallId, name: String, arguments: String },
 }
 
-/// What a piece of the stream means for whoever watches.
+/// An update for subscribers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageUpdate {
-    /// The answer grew.
+    /// New content.
     Delta(AssistantDelta),
-    /// The answer is complete.
+    /// The message is complete.
     Finished(StopReason),
-    /// Something for those who look closely.
+    /// Details for diagnosis.
     Trace(&'static str, Value),
 }
 
 impl MessageBuilder {
-    /// An empty answer; `head` says who answers and when.
+    /// Creates an empty message; `head` names the model and the time.
     #[must_use]
     pub fn new(head: AssistantMessage) -> Self {
         Self { head, blocks: Vec::new() }
     }
 
-    /// Tokens so far.
+    /// Returns the tokens so far.
     #[must_use]
     pub fn usage(&self) -> &Usage {
         &self.head.usage
     }
 
-    /// Takes a piece.
+    /// Applies a stream event.
     pub fn take(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
         match part {
             StreamEvent::Text { block, text } => self.grow(block, Kind::Text(String::new()), text),
@@ -79,7 +79,7 @@ impl MessageBuilder {
         }
     }
 
-    /// The message as far as it goes; blocks without content are left out.
+    /// Returns the message so far; blocks without content are left out.
     #[must_use]
     pub fn message(&self) -> AssistantMessage {
         let content = self.blocks.iter().filter_map(Growing::block).collect();
@@ -113,7 +113,8 @@ impl MessageBuilder {
         started.into_iter().map(MessageUpdate::Delta).collect()
     }
 
-    /// Some servers give several calls of an answer the same id; results could not be told apart.
+    /// Returns a unique id. Some servers give several calls of an answer the same id, and their results would be
+    /// indistinguishable.
     fn unused(&self, number: usize, id: CallId) -> CallId {
         let is_used = self.blocks.iter().any(|block| {
             block.number != number && matches!(&block.kind, Kind::Call { id: used, .. } if *used == id)
@@ -121,7 +122,8 @@ impl MessageBuilder {
         if is_used { CallId::new(format!("{id}-{number}")) } else { id }
     }
 
-    /// Streams nearly always grow the newest block, so the search begins there.
+    /// Returns the block of a number, or opens it. Streams nearly always extend the newest block, so the search
+    /// begins there.
     fn find_or_open(&mut self, number: usize, kind: Kind) -> (usize, Option<AssistantDelta>) {
         if let Some(at) = self.blocks.iter().rposition(|block| block.number == number) {
             return (at, None);
@@ -186,7 +188,7 @@ fn thinking() -> Kind {
     Kind::Thinking { text: String::new(), signature: String::new() }
 }
 
-/// Arguments of a call that was never announced: the provider erred, and the call will be refused as unknown.
+/// A call whose arguments arrive without an announcement: a provider's error; the call will be refused as unknown.
 fn unnamed_call(block: usize) -> Kind {
     Kind::Call {
         id: CallId::new(format!("unannounced-{block}")),

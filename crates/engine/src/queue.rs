@@ -1,4 +1,4 @@
-//! Messages that wait: steering for the next gap, follow-ups for the end. Pure.
+//! Queued messages: steering for the next gap, follow-ups for the end of the run. Pure.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
 use tiller_session::entry::{Entry, QueueChange, TillerEntry, Waited};
 
-/// Most messages that may wait: far more than a person queues, and few enough to be told of and kept in memory.
+/// Most messages in the queue: far more than a person queues, and few enough for events and memory.
 pub const MAX_WAITING: usize = 1_000;
 
-/// How many waiting messages go in at once.
+/// Number of queued messages that are delivered at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryMode {
     /// The oldest.
@@ -22,30 +22,30 @@ pub enum DeliveryMode {
     All,
 }
 
-/// A change of a waiting message; what is `None` stays as it is.
+/// A change of a queued message; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueEdit {
-    /// What it says.
+    /// New text.
     pub text: Option<String>,
-    /// What it shows.
+    /// New images.
     pub images: Option<Vec<Image>>,
-    /// When it is delivered.
+    /// New kind.
     pub kind: Option<QueueKind>,
-    /// How many messages are to stand before it; more than there are means last. One that is turned into the other kind stands behind
-    /// those of that kind where nothing is said.
+    /// New position: the number of messages before it; larger numbers mean last. By default a message that changes
+    /// its kind goes behind those of that kind.
     pub place: Option<usize>,
 }
 
-/// The messages that wait, in the order of their delivery within each kind.
+/// The queued messages, in the order of delivery within each kind.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
-    /// Shared with the events that tell of them.
+    /// Shared with the events that contain them.
     items: Vec<Arc<QueueItem>>,
-    /// What became of each of them so far.
+    /// History of each message.
     stories: HashMap<QueueId, Story>,
 }
 
-/// What became of a message that waits, for its receipt.
+/// History of a queued message, for its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Story {
     queued_at: UnixMs,
@@ -54,7 +54,7 @@ struct Story {
     was_held: bool,
 }
 
-/// Queues are the same in which the same messages wait in the same order.
+/// Queues are equal if the same messages wait in the same order.
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
         self.items == other.items
@@ -62,7 +62,7 @@ impl PartialEq for Queue {
 }
 
 impl Queue {
-    /// What still waits according to a log: added, neither removed nor delivered. It comes back held.
+    /// Restores the queue from a log: messages added and neither removed nor delivered. They are held.
     #[must_use]
     pub fn left_over<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut queue = Self::default();
@@ -94,14 +94,14 @@ impl Queue {
         queue
     }
 
-    /// Lets a message wait, behind those that do.
+    /// Queues a message at the end.
     pub fn add(&mut self, item: QueueItem, at: UnixMs) {
         let story = Story { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
         self.stories.insert(item.id.clone(), story);
         self.items.push(Arc::new(item));
     }
 
-    /// What became of a message that waits.
+    /// Returns the history of a queued message.
     #[must_use]
     pub fn waited(&self, item: &QueueItem) -> Waited {
         let Some(story) = self.stories.get(&item.id) else { return Waited::default() };
@@ -113,7 +113,7 @@ impl Queue {
         }
     }
 
-    /// Changes a message, if it waits; answers with the entry that says so.
+    /// Changes a queued message; returns the entry of the change.
     pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = Arc::unwrap_or_clone(self.items.remove(at));
@@ -127,7 +127,7 @@ impl Queue {
         item.images = images.map_or(item.images, Arc::from);
         let turned = kind.filter(|kind| *kind != item.kind);
         item.kind = kind.unwrap_or(item.kind);
-        // It overtakes nothing that is to go in then already.
+        // It doesn't overtake messages of its new kind.
         let place = place.or_else(|| {
             let last = self.items.iter().rposition(|other| Some(other.kind) == turned)?;
             Some(at.max(last + 1))
@@ -143,28 +143,28 @@ impl Queue {
         Some(EntryBody::own(&TillerEntry::Queue(change)))
     }
 
-    /// Holds one message for as long as somebody is at it; its receipt says nothing of that.
+    /// Holds a message while it is edited; the receipt doesn't mention it.
     pub fn hold(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {
             Arc::make_mut(item).held = true;
         }
     }
 
-    /// Lets a held message go in at the next occasion.
+    /// Releases a held message for the next delivery.
     pub fn release(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {
             Arc::make_mut(item).held = false;
         }
     }
 
-    /// Takes one message out, if it waits.
+    /// Removes a message, if it is queued.
     pub fn remove(&mut self, id: &QueueId) -> Option<QueueItem> {
         let at = self.items.iter().position(|item| item.id == *id)?;
         self.stories.remove(id);
         Some(Arc::unwrap_or_clone(self.items.remove(at)))
     }
 
-    /// Takes the next messages of a kind for delivery, with what became of each; held ones stay.
+    /// Removes the next messages of a kind for delivery, with their history; held ones stay.
     pub fn take(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
         let most = match mode {
             DeliveryMode::OneAtATime => 1,
@@ -186,13 +186,13 @@ impl Queue {
         taken.into_iter().map(story).collect()
     }
 
-    /// Whether a message of this kind waits for delivery.
+    /// Returns whether a message of this kind waits for delivery.
     #[must_use]
     pub fn waits(&self, kind: QueueKind) -> bool {
         self.items.iter().any(|item| item.kind == kind && !item.held)
     }
 
-    /// Holds everything that waits: it is sent only when the user says so.
+    /// Holds all messages: they are delivered only at the user's request.
     pub fn hold_all(&mut self) {
         for item in &mut self.items {
             Arc::make_mut(item).held = true;
@@ -202,32 +202,32 @@ impl Queue {
         }
     }
 
-    /// What waits, held or not.
+    /// Returns all messages, held or not.
     #[must_use]
     pub fn items(&self) -> &[Arc<QueueItem>] {
         &self.items
     }
 
-    /// A copy of the messages that a predicate picks.
+    /// Returns clones of the messages that match a predicate.
     #[must_use]
     pub fn cloned(&self, pick: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
         self.items.iter().filter(|item| pick(item)).map(|item| QueueItem::clone(item)).collect()
     }
 
-    /// A copy of one message, if it waits.
+    /// Returns a clone of a message, if it is queued.
     #[must_use]
     pub fn find(&self, id: &QueueId) -> Option<QueueItem> {
         self.items.iter().find(|item| item.id == *id).map(|item| QueueItem::clone(item))
     }
 
-    /// Tells front ends what waits.
+    /// Returns the event with the queue's content.
     #[must_use]
     pub fn update(&self) -> EventKind {
         EventKind::queue_update(self.items.clone())
     }
 }
 
-/// The entry that says that a message waits.
+/// Returns the entry of a queued message.
 #[must_use]
 pub fn added(item: &QueueItem) -> EntryBody {
     let QueueItem { id, kind, text, typed, images, .. } = item.clone();
@@ -235,14 +235,14 @@ pub fn added(item: &QueueItem) -> EntryBody {
     EntryBody::own(&TillerEntry::Queue(change))
 }
 
-/// The entry that says that a message no longer waits.
+/// Returns the entry of a removal.
 #[must_use]
 pub fn removed(id: &QueueId) -> EntryBody {
     EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id: id.clone() }))
 }
 
-/// The text of an edited item, `None` where it stays, and what was typed for it. Files that are attached stay; what a template made
-/// doesn't.
+/// Returns the text of an edited item, `None` if unchanged, and its text as typed. Attached files stay; the
+/// expansion of a template doesn't.
 fn edited(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
     let Some(text) = text.filter(|text| *text != item.text && item.typed.as_ref() != Some(text)) else {
         return (None, item.typed.clone());
@@ -398,7 +398,7 @@ mod tests {
         let steers = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), steers.clone()).unwrap()));
         assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
-        // What it is already moves nothing.
+        // A change to its current kind moves nothing.
         log.push(entry(queue.edit(&"q2".into(), steers).unwrap()));
         assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
         let waits = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };

@@ -1,7 +1,7 @@
-//! Files that people write for the model, all together: skills, templates, context files.
+//! Resources, the files that people write for the model: skills, templates, context files.
 //!
-//! [`Sources`] says where they are looked for, [`Resources`] is what was found. A value of it never changes: when files do,
-//! another one is made from it and takes its place in one step.
+//! [`ResourcePaths`] lists the search paths, [`Resources`] is the result of loading. It is immutable: on a reload a
+//! new value is made from it and replaces it in one step.
 
 mod reloader;
 mod search_paths;
@@ -19,39 +19,39 @@ use crate::template::{self, BuiltIn, ReservedNames, Template};
 
 pub(super) use reloader::{Read, ReloadRequest, ResourceReloader};
 
-/// Where skills, templates and context files are looked for. The default is nowhere.
+/// Search paths of skills, templates and context files. The default is none.
 ///
-/// Places are taken in the order of their [`Origin`](tiller_files::resource::Origin), and within one in the order they stand here, so more
-/// of them can be added at the end.
+/// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::resource::ResourceOrigin), and within
+/// one origin in the order given here, so more paths can be added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePaths {
-    /// Folders of skills, skills, and files of skills.
+    /// Folders of skills, skill folders, and skill files.
     pub skills: Vec<SearchPath>,
     /// The folder that the built-in skills are written to; `None` leaves them out.
     pub built_in_skills: Option<PathBuf>,
     /// Folders and files of templates.
     pub templates: Vec<SearchPath>,
-    /// Whether the built-in templates are there.
+    /// Use of the built-in templates.
     pub built_in_templates: BuiltIn,
-    /// Names that templates may not have, because they mean something else.
+    /// Reserved names that templates can't have.
     pub taken: Vec<String>,
-    /// Folders of context files; what comes last is read last by the model, and counts most.
+    /// Folders of context files; the model reads the last ones last, and they take precedence.
     pub instructions: Vec<SearchPath>,
-    /// Whether changes are noticed by themselves.
+    /// Automatic reload on changes.
     pub watching: WatchMode,
 }
 
-/// Whether changes of files are noticed by themselves, or only when somebody asks for it.
+/// Automatic reload on changes of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchMode {
-    /// They are.
+    /// Changes are watched.
     On,
-    /// Only when asked.
+    /// Only on request.
     #[default]
     Off,
 }
 
-/// What was found, as of one moment.
+/// The loaded resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     sources: Arc<ResourcePaths>,
@@ -59,46 +59,46 @@ pub struct Resources {
     templates: Vec<Template>,
     instructions: Vec<Instructions>,
     problems: Vec<ResourceProblem>,
-    /// Files and folders whose change may change the rest.
+    /// Files and folders whose change requires a reload.
     watched: BTreeSet<PathBuf>,
 }
 
-/// How many there are of each.
+/// Number of resources of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// Skills.
+    /// Number of skills.
     pub skills: usize,
-    /// Templates.
+    /// Number of templates.
     pub templates: usize,
-    /// Context files.
+    /// Number of context files.
     pub context_files: usize,
-    /// Files that can't be used as they are.
+    /// Files with problems.
     pub problems: usize,
 }
 
-/// Something that can be typed after a `/` at a prompt's beginning.
+/// A slash command that a prompt may begin with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashCommand {
-    /// What is typed, without the slash: `review`, `skill:commit`.
+    /// The name without the slash: `review`, `skill:commit`.
     pub name: String,
-    /// What it does, on one line.
+    /// Description in one line.
     pub description: String,
-    /// What may follow the name.
+    /// Hint on its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument_hint: Option<String>,
-    /// What it is.
+    /// Its origin.
     pub source: CommandSource,
-    /// The file that it comes from, if it comes from one.
+    /// The file that defines it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<PathBuf>,
 }
 
-/// What a slash command is.
+/// The kind of a slash command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandSource {
-    /// An extension's command.
+    /// A command of an extension.
     Extension,
     /// A template.
     Prompt,
@@ -107,13 +107,13 @@ pub enum CommandSource {
 }
 
 impl Resources {
-    /// Reads what the sources hold. It reads files: use it where that may take its time.
+    /// Loads the resources. Reads files, so call it on a blocking thread.
     #[must_use]
     pub fn load(sources: ResourcePaths) -> Self {
         Self { sources: Arc::new(sources), ..Self::default() }.reloaded()
     }
 
-    /// Reads everything anew; what is broken now stays as it is here.
+    /// Reloads everything; a file that is broken now keeps its earlier version.
     #[must_use]
     pub fn reloaded(&self) -> Self {
         let sources = &self.sources;
@@ -143,31 +143,31 @@ impl Resources {
         }
     }
 
-    /// The skills, in the order of precedence.
+    /// Returns the skills, in order of precedence.
     #[must_use]
     pub fn skills(&self) -> &[Skill] {
         &self.skills
     }
 
-    /// The templates, in the order of precedence.
+    /// Returns the templates, in order of precedence.
     #[must_use]
     pub fn templates(&self) -> &[Template] {
         &self.templates
     }
 
-    /// The context files, in the order in which the model reads them.
+    /// Returns the context files, in the order in which the model reads them.
     #[must_use]
     pub fn instructions(&self) -> &[Instructions] {
         &self.instructions
     }
 
-    /// What is wrong with files.
+    /// Returns the problems of files.
     #[must_use]
     pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems
     }
 
-    /// How many there are of each.
+    /// Returns the number of resources of each kind.
     #[must_use]
     pub fn inventory(&self) -> Inventory {
         Inventory {
@@ -178,7 +178,7 @@ impl Resources {
         }
     }
 
-    /// What can be typed after a `/`: templates, then skills as `skill:NAME`.
+    /// Returns the slash commands: templates, then skills as `skill:NAME`.
     #[must_use]
     pub fn slash_commands(&self) -> Vec<SlashCommand> {
         let prompts = self.templates.iter().map(|template| SlashCommand {
@@ -198,7 +198,7 @@ impl Resources {
         prompts.chain(skills).collect()
     }
 
-    /// Problems that weren't there before.
+    /// Returns the problems that are new.
     pub(super) fn problems_since<'a>(
         &'a self,
         before: &'a Self,
@@ -206,7 +206,7 @@ impl Resources {
         self.problems.iter().filter(|problem| !before.problems.contains(problem))
     }
 
-    /// Whether a model or a user would notice a difference.
+    /// Returns whether a model or a user would notice no difference.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         self.skills == other.skills
             && self.templates == other.templates
@@ -214,19 +214,19 @@ impl Resources {
     }
 }
 
-/// The places in the order of precedence.
+/// Sorts the paths by precedence.
 fn in_order(places: &[SearchPath]) -> Vec<SearchPath> {
     let mut places = places.to_vec();
     places.sort_by_key(|place| place.origin);
     places
 }
 
-/// The files that may hold instructions in a folder.
+/// Returns the possible context files of a folder.
 fn context_files(folder: &SearchPath) -> impl Iterator<Item = PathBuf> {
     instructions::NAMES.map(|name| folder.path.join(name)).into_iter()
 }
 
-/// Whether a path lies beneath a folder, links followed; false for what doesn't exist.
+/// Returns whether a path lies in a folder after resolving symbolic links; false if either doesn't exist.
 fn is_beneath(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(path), Ok(folder)) => path.starts_with(folder),

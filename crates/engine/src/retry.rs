@@ -1,4 +1,4 @@
-//! Whether a failed request goes out again, and after how long. Pure.
+//! Decision on retrying a failed request, with the delay. Pure.
 
 use std::time::Duration;
 
@@ -9,33 +9,33 @@ use tiller_provider::FailureKind;
 
 use super::turn::AfterFailure;
 
-/// Most that a provider may ask to wait; what is longer is told, not waited for.
+/// Longest delay requested by a provider that is honored; a longer one is reported instead.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// What helps when a conversation doesn't fit and can't be made smaller.
+/// Hint for a conversation that doesn't fit and can't be compacted.
 pub const TOO_LONG_HELP: &str =
     "go on with a model that has a larger window, from an earlier point, or in a new session";
 
-/// When failed requests are tried again.
+/// Options of the retry of failed requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// Whether they are at all.
+    /// On or off.
     pub mode: RetryMode,
-    /// Most tries after the first.
+    /// Most retries.
     pub max: u32,
-    /// The wait before the first of them; it doubles from try to try.
+    /// Delay before the first retry; it doubles with each.
     pub base: Duration,
-    /// The longest wait of tiller's own choosing.
+    /// Longest delay of tiller's own choosing.
     pub cap: Duration,
 }
 
-/// Whether failed requests are tried again.
+/// Retry of failed requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetryMode {
-    /// Those that may succeed.
+    /// Retry failures that may be temporary.
     #[default]
     On,
-    /// None.
+    /// No retries.
     Off,
 }
 
@@ -45,16 +45,16 @@ impl Default for RetryOptions {
     }
 }
 
-/// What was tried so far.
+/// Attempts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// How often the request was tried again.
+    /// Number of retries of the request.
     pub times: u32,
-    /// Whether its context was made smaller, or can't be.
+    /// True if its context was compacted, or can't be.
     pub has_compacted: bool,
 }
 
-/// What is to be done about a failed request, and what the user should know beside the failure itself. `seed` decides on the jitter.
+/// Decides on a failed request; returns also a hint for the user beyond the error. `seed` determines the jitter.
 #[must_use]
 pub fn after(
     failure: FailureKind,
@@ -82,8 +82,8 @@ pub fn after(
     (AfterFailure::Retry { delay, most: options.max }, None)
 }
 
-/// Whether an answer without a word means that the context was longer than the window: some servers cut it to fit and then have no
-/// room left to answer.
+/// Returns whether an answer without content means that the context was longer than the window: some servers
+/// truncate the context and then have no room left to answer.
 #[must_use]
 pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
     let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
@@ -92,7 +92,8 @@ pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
     answer.stop_reason == StopReason::Length && says_nothing && window.0 > 0 && is_full
 }
 
-/// The base, doubled with each try, and up to as much again, so that many clients don't come back at once.
+/// Returns the base delay, doubled with each retry, plus up to as much jitter, so that many clients don't return at
+/// once.
 fn own_wait(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
     let mut waits = ExponentialBuilder::new()
         .with_min_delay(options.base)

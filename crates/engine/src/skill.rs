@@ -1,9 +1,9 @@
 //! Skills: instructions for one kind of task, in a file that is read when the task comes up (the Agent Skills format,
 //! agentskills.io/specification, November 2026).
 //!
-//! A skill is `NAME/SKILL.md` or, directly in a folder of skills, `NAME.md`. Where folders lie is the caller's business;
-//! what a skill becomes in a prompt, the agent's. A file that is wrong costs itself alone, and where it was right before,
-//! that version stays. Begin with [`load`].
+//! A skill is `NAME/SKILL.md` or, directly in a folder of skills, `NAME.md`. The caller chooses the
+//! folders; the engine expands skills in prompts. A broken file leads to a problem report; if it was valid before, that
+//! version stays. Begin with [`load`].
 
 mod built_in;
 mod parse;
@@ -24,46 +24,46 @@ pub const MAX_BYTES: usize = 128 * 1024;
 /// Most skills that are loaded.
 pub const MAX_SKILLS: usize = 500;
 
-/// A skill that can be used.
+/// A valid skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is called by.
+    /// Its name.
     pub name: String,
-    /// What it is for and when to use it, on one line.
+    /// Purpose and time of use, in one line.
     pub description: String,
     /// The instructions, without the front matter.
     pub body: Arc<str>,
-    /// The file, absolute.
+    /// Absolute path of its file.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its origin.
     pub origin: ResourceOrigin,
-    /// Who may call for it.
+    /// The permitted callers.
     pub invocation: SkillInvocation,
 }
 
-/// Who may call for a skill.
+/// The callers of a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkillInvocation {
     /// The user, and the model where it sees fit.
     #[default]
     Anyone,
-    /// The user alone: `disable-model-invocation: true`.
+    /// The user only: `disable-model-invocation: true`.
     UserOnly,
 }
 
-/// The skills of some places.
+/// The loaded skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedSkills {
-    /// In the order of precedence; no two have the same name.
+    /// In order of precedence; names are unique.
     pub skills: Vec<Skill>,
-    /// What is wrong with files, none of it a failure.
+    /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The folders that were looked into: a change in one of them may change the rest.
+    /// The folders that were read: a change in one of them requires a reload.
     pub folders: Vec<PathBuf>,
 }
 
 impl Skill {
-    /// The folder that paths in its body are relative to.
+    /// Returns the folder that paths in its body are relative to.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
@@ -71,7 +71,7 @@ impl Skill {
 }
 
 impl LoadedSkills {
-    /// Adds the skills of tiller's own. Whoever writes one of a built-in one's name wants theirs.
+    /// Adds the built-in skills. A user's skill takes precedence over a built-in one of the same name.
     pub fn add_built_in(&mut self, built_in: Self) {
         for skill in built_in.skills {
             if self.skills.iter().all(|other| other.name != skill.name) {
@@ -82,7 +82,8 @@ impl LoadedSkills {
     }
 }
 
-/// Loads the skills of places in the order of precedence. A file that is wrong now and is among `earlier` stays as it was.
+/// Loads the skills of search paths in order of precedence. A file that is broken now keeps its version from
+/// `earlier`.
 #[must_use]
 pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
     let mut loader =
@@ -95,9 +96,9 @@ pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
 
 struct Loader<'a> {
     found: LoadedSkills,
-    /// Where the skill of a name stands.
+    /// Position of each name in `skills`.
     names: HashMap<String, usize>,
-    /// Files without links, so that one that is reached by two ways is no collision with itself.
+    /// Files with symbolic links resolved, so that a file reached in two ways doesn't collide with itself.
     seen: HashSet<PathBuf>,
     earlier: &'a [Skill],
 }
@@ -119,7 +120,7 @@ impl Loader<'_> {
         let read = place.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
-            // It went away while the folder was read.
+            // It was deleted while the folder was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
@@ -134,7 +135,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The file is wrong: what it was before stays, if it was something.
+    /// Keeps the earlier version of a broken file, if there is one.
     fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
         let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
         let what = match earlier {

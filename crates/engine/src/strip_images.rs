@@ -1,10 +1,10 @@
-//! What a model that can't see gets in the place of images: a line that says what it misses. Pure.
+//! Replacement of images by a line of text, for models without image support. Pure.
 
 use std::sync::Arc;
 
 use tiller_core::message::{Content, Message, ToolResultMessage, UserBlock, UserMessage};
 
-/// The messages with a line of text in the place of every image; those without images are the same ones.
+/// Replaces every image by a line of text; messages without images are shared.
 pub(super) fn strip_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     messages.into_iter().map(|message| told(&message).map_or(message, Arc::new)).collect()
 }
@@ -23,7 +23,7 @@ fn told(message: &Message) -> Option<Message> {
     }
 }
 
-/// `None` where there is no image.
+/// Returns `None` if there is no image.
 fn blocks_told(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
     blocks.iter().any(|block| block.as_image().is_some()).then(|| blocks.iter().map(block_told).collect())
 }

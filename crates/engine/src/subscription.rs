@@ -1,7 +1,7 @@
-//! Listening to a session without losing what was said: events as they come, and after a gap what the log tells of it.
+//! Subscription to a session that recovers lost events from the log.
 //!
-//! For front ends that pass everything on and never look back: printing, the JSON-lines protocol, the plain REPL. A front end that
-//! draws takes a [`Snapshot`](super::Snapshot) instead.
+//! For front ends that only forward events: print mode, the JSON-lines protocol, the plain REPL. A front end that
+//! draws uses a [`Snapshot`](super::Snapshot) instead.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -19,42 +19,44 @@ use tokio::task::JoinSet;
 
 use super::handle::{AgentSession, EventStream, Lagged};
 
-/// What may wait for whoever listens. A model that streams faster than it is taken is waited out up to here (some
-/// 20 MB); after that events are lost, which is said, and the log is read instead.
+/// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber is told
+/// so, and the log is read instead.
 const BUFFERED: usize = 65_536;
 
-/// Hears a session.
+/// A subscription to a session.
 pub struct Subscription {
     events: EventStream,
     reader: watch::Receiver<Reader>,
     ledger: Ledger,
 }
 
-/// Takes what is heard off the session as it comes, so that a burst doesn't outrun whoever passes it on.
+/// A subscription that reads events in its own task, so that a burst doesn't overrun a slow consumer.
 pub struct BufferedSubscription {
     heard: mpsc::Receiver<Received>,
     _forwarder: JoinSet<()>,
 }
 
-/// What a listener hears.
+/// An item of a subscription.
 #[derive(Clone, Debug)]
 pub enum Received {
-    /// Something happened.
+    /// An event.
     Event(Arc<Event>),
-    /// Events were lost because nobody took them.
+    /// Events were dropped because the subscriber was too slow.
     Missed {
-        /// How many.
+        /// Number of dropped events.
         events: u64,
-        /// The messages among what they told of, from the log, in its order; their own ends aren't heard any more.
+        /// The messages that they contained, read from the log, in its order; their own `message_end` events are
+        /// skipped.
         messages: Vec<Arc<Message>>,
     },
 }
 
 impl Received {
-    /// Writes it as JSON lines: an event is one; a gap is a `trace` named `lagged`, and a `message_end` for each message.
+    /// Writes the item as JSON lines: an event is one line; a gap is a `trace` named `lagged`, and a `message_end`
+    /// for each message.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// When `out` fails.
     pub fn write_lines(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Event(event) => write_line(event, out),
@@ -74,7 +76,7 @@ fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
 }
 
 impl Subscription {
-    /// Listens from now on.
+    /// Subscribes to events from now on.
     #[must_use]
     pub fn new(agent: &AgentSession) -> Self {
         let events = agent.subscribe();
@@ -83,7 +85,7 @@ impl Subscription {
         Self { events, reader, ledger }
     }
 
-    /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
+    /// Returns the next item; `None` after the session's end. Cancel-safe.
     pub async fn next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.next().await?;
@@ -93,7 +95,7 @@ impl Subscription {
         }
     }
 
-    /// What was heard already, if there is something.
+    /// Returns the next item if there is one already.
     pub fn try_next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.try_next()?;
@@ -103,7 +105,7 @@ impl Subscription {
         }
     }
 
-    /// Goes on listening in a task of its own, on the tokio runtime this is called in.
+    /// Moves the subscription to its own task, on the current tokio runtime.
     #[must_use]
     pub fn buffered(mut self) -> BufferedSubscription {
         let (sender, heard) = mpsc::channel(BUFFERED);
@@ -128,31 +130,32 @@ impl Subscription {
 }
 
 impl BufferedSubscription {
-    /// What is heard next; `None` after the session's end. Nothing is lost when the future is dropped.
+    /// Returns the next item; `None` after the session's end. Cancel-safe.
     pub async fn next(&mut self) -> Option<Received> {
         self.heard.recv().await
     }
 
-    /// What was heard already, if there is something.
+    /// Returns the next item if there is one already.
     pub fn try_next(&mut self) -> Option<Received> {
         self.heard.try_recv().ok()
     }
 }
 
-/// The entry of the message whose end comes next; its `EntryAppended` goes before.
+/// The entry of the message whose end comes next; its `EntryAppended` precedes it.
 enum Announced {
     Nothing,
     Entry(EntryId),
-    /// Events were lost since. Whatever an end is now of was in the log before it was told, and was told from there.
+    /// Events were lost since. A message that ends now was in the log before its event was sent, and was recovered
+    /// from there.
     Lost,
 }
 
-/// Which messages were told, so that each is told once.
+/// Tracks delivered messages, so that each is delivered once.
 struct Ledger {
-    /// The newest entry that was told, from which to catch up.
+    /// The newest delivered entry, from which to recover.
     last_told: Option<EntryId>,
     announced: Announced,
-    /// Messages that were told from the log and whose own events may still come.
+    /// Messages that were recovered from the log and whose own events may still come.
     caught_up: HashSet<EntryId>,
 }
 
@@ -161,7 +164,7 @@ impl Ledger {
         Self { last_told, announced: Announced::Nothing, caught_up: HashSet::new() }
     }
 
-    /// Whether an event is to be told: everything but the end of a message that was told from the log already.
+    /// Returns whether to deliver an event: all except the end of a message that was recovered from the log.
     fn is_news(&mut self, event: &EventKind, reader: &Reader) -> bool {
         match event {
             EventKind::EntryAppended { entry_id, .. } => self.announced = Announced::Entry(entry_id.clone()),
@@ -172,7 +175,7 @@ impl Ledger {
         true
     }
 
-    /// Whether the message that ends was told from the log already.
+    /// Returns whether the message that ends was recovered from the log.
     fn was_told(&mut self) -> bool {
         match mem::replace(&mut self.announced, Announced::Nothing) {
             Announced::Lost => true,
@@ -185,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// Events are gone; the messages that they told of are in the log.
+    /// Returns the messages of the lost events from the log.
     fn catch_up(&mut self, reader: &Reader) -> Vec<Arc<Message>> {
         self.announced = Announced::Lost;
         let Some(leaf) = reader.leaf() else { return Vec::new() };
@@ -199,7 +202,8 @@ impl Ledger {
     }
 }
 
-/// The entries of the path to `leaf` after `last`; none when `last` isn't on it, for then it is another branch's or session's.
+/// Returns the entries of the path to `leaf` after `last`; none if `last` isn't on it, because that is another
+/// branch or session.
 fn missed(reader: &Reader, leaf: &EntryId, last: Option<&EntryId>) -> Vec<Entry> {
     let path = reader.path_to(leaf).unwrap_or_default();
     let from = match last {
@@ -226,7 +230,7 @@ mod tests {
         SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0))
     }
 
-    /// Appends a message; answers with the events that tell of it.
+    /// Appends a message; returns its events.
     fn say(writer: &mut Writer, text: &str) -> [EventKind; 2] {
         let message = user(text);
         let entry =
@@ -237,7 +241,7 @@ mod tests {
         ]
     }
 
-    /// Takes an event; notes the message whose end it tells, if it is to be told.
+    /// Handles an event; records the message whose end it is, if that is to be delivered.
     fn take(ledger: &mut Ledger, event: &EventKind, writer: &Writer, told: &mut Vec<Arc<Message>>) {
         if let (true, EventKind::MessageEnd { message }) = (ledger.is_news(event, &writer.reader()), event) {
             told.push(Arc::clone(message));
@@ -246,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_message_is_told_once_wherever_events_were_lost() {
-        // Events `from..to` of the six are lost; the log is read when all of it is written.
+        // Events `from..to` of the six are lost; the log is read after all of it is written.
         for (from, to) in (0..6).flat_map(|from| (from + 1..=6).map(move |to| (from, to))) {
             let mut writer = memory();
             say(&mut writer, "of an earlier run");
@@ -278,7 +282,7 @@ mod tests {
         let reader = second.reader();
         let change =
             EventKind::SessionChanged { reason: SessionChange::Open, session_id: reader.id().clone() };
-        // Whether the change was told or lost with the rest.
+        // The change of session may have been delivered or lost with the rest.
         let mut unaware = Ledger { last_told: ledger.last_told.clone(), ..Ledger::after(None) };
         assert_eq!(unaware.catch_up(&reader), []);
         assert!(ledger.is_news(&change, &reader));

@@ -1,4 +1,4 @@
-//! The system prompt: how to work, where, what the repository asks for, and which skills there are. Pure.
+//! The system prompt: general instructions, environment, context files, and the list of skills. Pure.
 
 use std::path::Path;
 
@@ -8,30 +8,30 @@ use tiller_files::search_path::ResourceOrigin;
 use crate::instructions::Instructions;
 use crate::skill::{Skill, SkillInvocation};
 
-/// The part that is the same everywhere.
+/// The fixed part.
 const AGENT: &str = include_str!("../../../prompts/system/agent.md");
 
-/// What stands before the list of skills.
+/// Precedes the list of skills.
 const SKILLS: &str = include_str!("../../../prompts/system/skills.md");
 
 /// Most bytes of the list of skills: about 8,000 tokens of every request.
 const MAX_LISTING: usize = 32 * 1024;
 
-/// What the system prompt is made from, beside the files that people write.
+/// Settings of the system prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
-    /// Takes the place of tiller's own text.
+    /// Replacement for the built-in text.
     pub replaced_by: Option<String>,
-    /// Comes at the very end.
+    /// Text at the very end.
     pub appended: Option<String>,
-    /// `2026-11-21`
+    /// Date of the session: `2026-11-21`.
     pub date: String,
-    /// Folders beside the working directory that tools reach, as they are told of.
+    /// Folders outside the working directory that tools reach.
     pub folders: Vec<String>,
 }
 
 impl SystemPrompt {
-    /// The prompt's text for a working directory, with the context files and the skills that the model may read.
+    /// Renders the prompt for a working directory, with the context files and the skills that the model may use.
     #[must_use]
     pub fn text(&self, cwd: &Path, instructions: &[Instructions], skills: &[Skill]) -> String {
         let mut text = self.replaced_by.as_deref().unwrap_or(AGENT).trim_end().to_owned();
@@ -54,7 +54,7 @@ impl SystemPrompt {
     }
 }
 
-/// Context files under a heading, each with its path.
+/// Renders context files under a heading, each with its path.
 fn section(heading: &str, instructions: &[&Instructions]) -> String {
     if instructions.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
     format!("\n## {heading}\n{}", files.join("\n"))
 }
 
-/// The skills that the model may turn to by itself, as far as there is room.
+/// Renders the list of skills that the model may use by itself, as far as there is room.
 pub(super) fn listing(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;

@@ -1,7 +1,8 @@
-//! Templates: prompts that are typed often, in files; `/NAME arguments` becomes the file's body with the arguments in it.
+//! Templates: files with prompts that are typed often; `/NAME arguments` expands to the file's body with the
+//! arguments.
 //!
-//! Files are `NAME.md` directly in a folder. Where folders lie is the caller's business. Begin with [`load`]; what
-//! arguments become is in [`Template::expand`].
+//! Files are `NAME.md` directly in a folder. The caller chooses the folders. Begin with [`load`];
+//! [`Template::expand`] inserts the arguments.
 
 mod arguments;
 mod built_in;
@@ -23,56 +24,56 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// Most templates that are loaded.
 pub const MAX_TEMPLATES: usize = 500;
 
-/// Most characters of a description, which has one line of a list.
+/// Most characters of a description, which has one line in a list.
 const MAX_DESCRIPTION: usize = 200;
 
-/// A template that can be used.
+/// A valid template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// What it is called by: the file's name without `.md`.
+    /// The file's name without `.md`.
     pub name: String,
-    /// What it is for, on one line; the body's first line where the file doesn't say.
+    /// Purpose in one line; by default the body's first line.
     pub description: String,
-    /// What may follow its name.
+    /// Hint on its arguments.
     pub argument_hint: Option<String>,
-    /// The prompt.
+    /// Its text.
     pub body: Arc<str>,
-    /// The file; for a built-in one a name in angle brackets.
+    /// Path of the file; for a built-in template a name in angle brackets.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its origin.
     pub origin: ResourceOrigin,
 }
 
-/// The templates of some places.
+/// The loaded templates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedTemplates {
-    /// In the order of precedence; no two have the same name.
+    /// In order of precedence; names are unique.
     pub templates: Vec<Template>,
-    /// What is wrong with files, none of it a failure.
+    /// Problems of files.
     pub problems: Vec<ResourceProblem>,
-    /// The folders that were looked into.
+    /// The folders that were read.
     pub folders: Vec<PathBuf>,
 }
 
-/// Whether the templates that come with tiller are among them.
+/// Use of the built-in templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BuiltIn {
-    /// They are, after all others.
+    /// After all others.
     Included,
-    /// They aren't.
+    /// They are left out.
     #[default]
     LeftOut,
 }
 
-/// What a template may not be called.
+/// Reserved names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReservedNames<'a> {
-    /// Names that mean something else already.
+    /// The names.
     pub names: &'a [String],
 }
 
-/// Loads the templates of places in the order of precedence, then the built-in ones. A file that is wrong now and is among
-/// `earlier` stays as it was.
+/// Loads the templates of search paths in order of precedence, then the built-in ones. A file that is broken now
+/// keeps its version from `earlier`.
 #[must_use]
 pub fn load(
     places: &[SearchPath],
@@ -92,7 +93,7 @@ pub fn load(
 
 struct Loader<'a> {
     found: LoadedTemplates,
-    /// Where the template of a name stands.
+    /// Position of each name in `templates`.
     names: HashMap<String, usize>,
     taken: ReservedNames<'a>,
     earlier: &'a [Template],
@@ -158,7 +159,7 @@ impl Loader<'_> {
             None => None,
         };
         match why {
-            // Whoever writes a template of a built-in one's name wants theirs.
+            // A user's template takes precedence over a built-in one of the same name.
             Some(_) if template.origin == ResourceOrigin::BuiltIn => {}
             Some(why) => {
                 let what = format!("template `{name}` not used: {why}");
@@ -176,7 +177,7 @@ impl Loader<'_> {
     }
 }
 
-/// The head of a template's file.
+/// Front matter of a template file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct Head {
@@ -184,7 +185,7 @@ struct Head {
     argument_hint: Option<Hint>,
 }
 
-/// `argument-hint: [file]` is a list in YAML and a hint to people.
+/// `argument-hint: [file]` is a list in YAML, but means a text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Hint {
@@ -226,7 +227,7 @@ fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Template, 
     })
 }
 
-/// The files of templates in a folder, by name.
+/// Returns the template files in a folder, sorted by name.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,12 +1,14 @@
-//! What happens next: a pure machine from inputs to effects.
+//! The turn machine: a pure state machine from inputs to effects.
 //!
-//! Three levels. *Session*: while follow-ups wait, the next begins again. *Turn*: while the model asks for tools or steering
-//! waits, another request. *Step*: one call or one group of reading calls, then the steering gap. The driver performs the
-//! effects in their order: persist, then act, then tell. No clock, no I/O; time and ids come with the inputs.
+//! Three levels. *Session*: while follow-ups are queued, the next one starts again. *Turn*: while the model calls
+//! tools or steering messages are queued, another request is sent. *Step*: one call or one group of reading calls,
+//! then the steering gap. The driver performs the effects in order: persist, act, then emit events. No clock, no
+//! I/O; time and ids come with the inputs.
 //!
-//! A run is always in one phase: a request is out, its calls are being planned, they are being worked off, a failed request waits for
-//! its next try, or the context has to shrink before it. [`input`] and [`effect`] are the two vocabularies; `step` works off calls,
-//! `again` tries again, `waiting` is the queue, `stop` is everything that ends a run before its time.
+//! A run is always in one phase: a request is streaming, its calls are being planned or executed, a failed request
+//! waits for its retry, or a compaction must precede the retry. [`input`] and [`effect`] define inputs and effects;
+//! `tool_calls` executes calls, `retry` handles failures, `delivery` the queue, `interrupt` every early end of a
+//! run.
 
 mod delivery;
 pub mod effect;
@@ -43,19 +45,19 @@ pub use input::{
 };
 pub use open_events::{AnnouncedRetry, OpenEvents};
 
-/// Most reading calls that run side by side.
+/// Most reading calls that run in parallel.
 pub const LARGEST_GROUP: usize = 8;
 
-/// How the machine is set.
+/// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnOptions {
-    /// When steering is delivered.
+    /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// Messages delivered at once. Default: all, because messages sent in a row belong together.
+    /// Steering messages delivered at once. Default: all, because messages sent in a row belong together.
     pub steering_mode: DeliveryMode,
     /// Follow-ups delivered at once. Default: one, because each is a task of its own.
     pub follow_up_mode: DeliveryMode,
-    /// Whether reading calls run side by side.
+    /// Parallel reading calls.
     pub groups: Groups,
     /// Most requests of one run, before a last one without tools; `None` for no limit.
     pub max_turns: Option<u64>,
@@ -73,17 +75,17 @@ impl Default for TurnOptions {
     }
 }
 
-/// When steering is delivered.
+/// Point of delivery of steering messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPoint {
-    /// Between two steps; what has not begun is skipped.
+    /// Between two steps; calls that have not begun are skipped.
     #[default]
     BetweenTools,
     /// After the last call of the answer.
     AfterAnswer,
 }
 
-/// Whether reading calls run side by side.
+/// Parallel reading calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Groups {
     /// Up to [`LARGEST_GROUP`].
@@ -93,24 +95,24 @@ pub enum Groups {
     Off,
 }
 
-/// Counts requests; jobs carry the number of theirs, so a late report is dropped.
+/// Number of a request. Jobs carry the number of their request, so that late events are dropped.
 pub type TurnNumber = u64;
 
-/// The machine.
+/// The turn machine.
 #[derive(Debug, Default)]
 pub struct Turn {
     options: TurnOptions,
     phase: Phase,
     queue: Queue,
     turn: TurnNumber,
-    /// Requests since the last prompt or follow-up went in.
+    /// Requests since the last prompt or follow-up was delivered.
     requests: u64,
     again: RetryState,
-    /// Whether the run's end was told with the promise that it goes on.
+    /// True if the run's end was emitted with the promise of a retry.
     is_paused: bool,
-    /// Messages this run has added, for its end.
+    /// Messages that this run has added, for its end event.
     said: Vec<Arc<Message>>,
-    /// What waits for the turn's end.
+    /// Entries that wait for the turn's end.
     deferred: Deferred,
 }
 
@@ -118,19 +120,19 @@ pub struct Turn {
 enum Phase {
     #[default]
     Idle,
-    /// A request is out.
+    /// A request is streaming.
     Streaming(ToolChoice),
-    /// The answer is there, and what is to become of its calls isn't known yet.
+    /// The answer is complete; the decisions on its calls are pending.
     Planning(Box<ToolPhase>),
-    /// The answer's calls are being worked off.
+    /// The answer's calls are being executed.
     Working(Box<ToolPhase>),
-    /// A request failed and goes out again after a while.
+    /// A failed request waits for its retry.
     Sleeping,
-    /// A request was longer than the model's window and goes out again when the context is smaller.
+    /// A request that was longer than the model's window waits for a compaction.
     Compacting,
 }
 
-/// Entries that are written between turns only.
+/// Entries that are written only between turns.
 #[derive(Debug, Default)]
 struct Deferred {
     records: Vec<BashExecutionMessage>,
@@ -138,60 +140,61 @@ struct Deferred {
 }
 
 impl Turn {
-    /// A machine at rest, with what an earlier process left waiting.
+    /// Creates an idle machine with the queue that an earlier process left behind.
     #[must_use]
     pub fn new(options: TurnOptions, queue: Queue) -> Self {
         Self { options, queue, ..Self::default() }
     }
 
-    /// The machine in the place of an earlier one: what is reported late of that one's turns is not taken for this one's.
+    /// Replaces an earlier machine: turn numbers continue, so that late events of the earlier machine's turns are
+    /// dropped.
     #[must_use]
     pub fn after(self, earlier: &Self) -> Self {
         Self { turn: earlier.turn, ..self }
     }
 
-    /// Whether a run is going on.
+    /// Returns whether a run is in progress.
     #[must_use]
     pub fn is_running(&self) -> bool {
         !matches!(self.phase, Phase::Idle)
     }
 
-    /// The messages that wait.
+    /// Returns the queued messages.
     #[must_use]
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// How it is set.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> TurnOptions {
         self.options
     }
 
-    /// Sets it anew; what is in flight goes on as it was begun.
+    /// Sets the options; operations in progress continue as they began.
     pub fn set_options(&mut self, options: TurnOptions) {
         self.options = options;
     }
 
-    /// The request whose stream is awaited, if one is.
+    /// Returns the number of the streaming request.
     #[must_use]
     pub fn streaming(&self) -> Option<TurnNumber> {
         matches!(self.phase, Phase::Streaming(_)).then_some(self.turn)
     }
 
-    /// The request the fates of whose calls are awaited, if they are.
+    /// Returns the number of the request whose calls are being planned.
     #[must_use]
     pub fn planning(&self) -> Option<TurnNumber> {
         matches!(self.phase, Phase::Planning(_)).then_some(self.turn)
     }
 
-    /// Whether the run waits for a smaller context.
+    /// Returns whether the run waits for a compaction.
     #[must_use]
     pub fn is_compacting(&self) -> bool {
         matches!(self.phase, Phase::Compacting)
     }
 
-    /// Whether a turn is going on, so that entries of other kinds have to wait for its end.
+    /// Returns whether a turn is in progress, so that entries of other kinds must wait for its end.
     fn is_in_turn(&self) -> bool {
         match self.phase {
             Phase::Streaming(_) | Phase::Planning(_) | Phase::Working(_) => true,
@@ -199,13 +202,13 @@ impl Turn {
         }
     }
 
-    /// Whether a failed request waits for its next try.
+    /// Returns whether a failed request waits for its retry.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
         matches!(self.phase, Phase::Sleeping)
     }
 
-    /// Whether a call was begun and has no result yet.
+    /// Returns whether a call is running.
     #[must_use]
     pub fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
@@ -216,13 +219,13 @@ impl Turn {
         }
     }
 
-    /// Whether a call waits for somebody's word, with these very arguments: a model may use an id again.
+    /// Returns whether this call, with these arguments, waits for approval: a model may use an id again.
     #[must_use]
     pub fn asks(&self, call: &CallId, arguments: &Value) -> bool {
         matches!(&self.phase, Phase::Working(working) if working.asks(call, arguments))
     }
 
-    /// Calls of the answer at work that are going to ask and haven't yet.
+    /// Returns the calls of the current answer that will need approval later.
     pub fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
         let working = match &self.phase {
             Phase::Working(working) => Some(working),
@@ -231,7 +234,7 @@ impl Turn {
         working.into_iter().flat_map(|working| working.will_ask())
     }
 
-    /// Takes an input and says what is to be done about it.
+    /// Applies an input and returns its effects.
     pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
         let mut out = Effects { effects: Vec::new(), now };
         let to = &mut out;
@@ -249,7 +252,7 @@ impl Turn {
             Input::CancelRetry => self.cancel_retry(to),
             Input::Planned { turn, plan } if turn == self.turn => self.planned(plan, to),
             Input::ToolEnded { turn, result } if turn == self.turn => self.tool_ended(result, to),
-            // Of a turn that is over.
+            // From a turn that is over.
             Input::Answered { .. }
             | Input::Failed { .. }
             | Input::Awake { .. }
@@ -278,7 +281,7 @@ impl Turn {
         self.begin(entry, out);
     }
 
-    /// Begins a run with something that the user says.
+    /// Starts a run with a message of the user.
     fn begin(&mut self, said: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
         out.effects.push(Effect::Mend);
@@ -288,7 +291,7 @@ impl Turn {
         self.request(out);
     }
 
-    /// Appends a message, then tells of it.
+    /// Appends a message, then emits it.
     fn say(&mut self, entry: MessageEntry, out: &mut Effects) {
         let message = Arc::clone(&entry.message);
         out.append(EntryBody::Message(entry));
@@ -299,7 +302,8 @@ impl Turn {
         self.said.push(message);
     }
 
-    /// Appends an answer. Its calls wait to be planned; those of a failed or stopped one never run, and sending leaves them out.
+    /// Appends an answer. Its calls wait for their plan; those of a failed or aborted answer never run, and requests
+    /// leave them out.
     fn say_answer(&mut self, answer: AssistantMessage, out: &mut Effects) -> Box<ToolPhase> {
         let calls = match answer.stop_reason {
             StopReason::Error | StopReason::Aborted => Vec::new(),
@@ -317,7 +321,7 @@ impl Turn {
     fn request(&mut self, out: &mut Effects) {
         let over = self.options.max_turns.is_some_and(|most| self.requests >= most);
         let tool_choice = if over { ToolChoice::None } else { ToolChoice::Auto };
-        // Another try is no other request.
+        // A retry isn't another request.
         if over && self.again == RetryState::default() {
             out.emit(EventKind::Warning {
                 message: match self.requests {
@@ -352,7 +356,7 @@ impl Turn {
         }
     }
 
-    /// All calls are done: the turn is over, and something follows or nothing does.
+    /// Ends a turn whose calls are all done; continues with steering messages, follow-ups, or not at all.
     fn end_turn(&mut self, working: Box<ToolPhase>, out: &mut Effects) {
         let had_calls = working.had_calls();
         let receipt = working.receipt();
@@ -384,7 +388,7 @@ impl Turn {
         }
     }
 
-    /// The run ends here, whatever waits; what waits is held.
+    /// Ends the run whatever is queued; queued messages are held.
     fn end_run(&mut self, working: Box<ToolPhase>, outcome: RunOutcome, out: &mut Effects) {
         self.close_turn(working, out);
         self.settle(outcome, out);
@@ -400,7 +404,7 @@ impl Turn {
         }
         out.effects.push(Effect::Sync);
         if std::mem::take(&mut self.is_paused) {
-            // Its end was told already: it goes on for nothing but its true one.
+            // Its end was emitted already: it continues only to emit its final end.
             out.emit(EventKind::AgentStart);
         }
         let messages = std::mem::take(&mut self.said);

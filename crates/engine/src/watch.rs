@@ -1,8 +1,8 @@
-//! Tells when one of some files or folders may have changed.
+//! File watcher: signals that one of some files or folders may have changed.
 //!
-//! Folders are watched, never files, because editors replace files; each one by itself, never with all that is beneath it,
-//! because nobody knows how much that is. What doesn't exist yet is waited for in the nearest folder that does. Nothing is
-//! read here, and several changes at once are told one by one: waiting until it is quiet is the caller's business.
+//! It watches folders and never files, because editors replace files; each folder without its descendants, because
+//! their number is unknown. A missing path is awaited in its nearest existing ancestor. Nothing is read here, and
+//! changes aren't coalesced: debouncing is up to the caller.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,37 +11,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tiller_files::search_path::ResourceProblem;
 
-/// A watch can't be set up: too many are, or the system has none.
+/// The watcher can't be started: the limit of watches is reached, or the system has none.
 #[derive(Debug, thiserror::Error)]
 #[error("changes of files can't be watched")]
 pub struct WatchError(#[from] notify::Error);
 
-/// A watch over files and folders; it ends when dropped.
+/// A watcher of files and folders; it stops when dropped.
 pub struct FileWatcher {
     watcher: RecommendedWatcher,
-    /// The folders that are watched.
+    /// The watched folders.
     folders: BTreeSet<PathBuf>,
     followed: Arc<Mutex<Followed>>,
 }
 
-/// What somebody wants to know of; shared with the thread that hears of changes.
+/// The followed paths; shared with the watcher's thread.
 #[derive(Debug, Default)]
 struct Followed {
     paths: BTreeSet<PathBuf>,
 }
 
 impl Followed {
-    /// Whether a change of this path concerns what is followed: that itself, something in it, or a folder on the way to it.
+    /// Returns whether a changed path is followed, lies in a followed path, or is an ancestor of one.
     fn concerns(&self, changed: &Path) -> bool {
         self.paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed))
     }
 }
 
 impl FileWatcher {
-    /// Begins to watch nothing; `changed` is called on a thread of the watch's own, and must not wait.
+    /// Starts a watcher that follows nothing. `changed` is called on the watcher's own thread, and must not block.
     ///
     /// # Errors
-    /// When the system has no watch to give.
+    /// When the system can't provide a watcher.
     pub fn start(changed: impl Fn() + Send + 'static) -> Result<Self, WatchError> {
         let followed = Arc::new(Mutex::new(Followed::default()));
         let known = Arc::clone(&followed);
@@ -53,22 +53,23 @@ impl FileWatcher {
         Ok(Self { watcher, folders: BTreeSet::new(), followed })
     }
 
-    /// Watches these absolute paths from now on, and nothing else. Answers with what can't be watched.
+    /// Follows these absolute paths from now on, and no others. Returns the paths that can't be watched.
     pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<ResourceProblem> {
         let mut followed = BTreeSet::new();
         for path in paths {
-            // Changes of what a link leads to are told by its real name.
+            // Changes of a symbolic link's target are reported under its real path.
             followed.extend(path.canonicalize().ok());
             followed.insert(path.clone());
         }
         let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| folders_of(path)).collect();
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
         for gone in self.folders.difference(&folders) {
-            // A folder that was deleted isn't watched any more anyway.
+            // The watch of a deleted folder is gone already.
             let _ = self.watcher.unwatch(gone);
         }
         let mut problems = Vec::new();
-        // A folder that was replaced by another of its name is a new one, so that even known ones are asked for again.
+        // A folder that was replaced by another of the same name needs a new watch, so known ones are requested
+        // again, too.
         for folder in &folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
                 problems.push(ResourceProblem::new(folder, format!("changes in it aren't noticed: {error}")));
@@ -80,7 +81,7 @@ impl FileWatcher {
 }
 
 fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
-    // Reading is no change; without this, reading what changed would be told as the next change.
+    // Reading is no change; without this, reading the changed file would count as the next change.
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
     }
@@ -88,7 +89,8 @@ fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
     event.need_rescan() || event.paths.iter().any(|path| followed.concerns(path))
 }
 
-/// The folders in which changes of a path show: itself if it is one, and the nearest above it, where it comes and goes.
+/// Returns the folders in which changes of a path appear: the path itself if it is a folder, and its nearest
+/// existing ancestor, where it is created and deleted.
 fn folders_of(path: &Path) -> impl Iterator<Item = PathBuf> {
     let own = path.is_dir().then(|| path.to_owned());
     let above = path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_owned);
@@ -106,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Longest wait for a change to be told.
+    /// Timeout for a change to be reported.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn watch(paths: &[&Path]) -> (FileWatcher, Receiver<()>) {
@@ -153,7 +155,7 @@ mod tests {
         fs::read(&path).unwrap();
         fs::write(folder.path().join("other.md"), "x").unwrap();
         fs::create_dir(folder.path().join("target")).unwrap();
-        // Changes come in their order: when the last one is told, the others would have been.
+        // Changes are reported in order: once the last one arrives, the others would have arrived.
         fs::write(&path, "y").unwrap();
         changes.recv_timeout(PATIENCE).unwrap();
         let followed = Mutex::new(Followed { paths: [path.clone()].into() });

@@ -1,15 +1,16 @@
-//! The repository of the working directory, as far as it decides whether git's reading commands only read.
+//! Inspection of the working directory's Git repository: it decides whether Git's reading commands only read.
 
 use std::path::Path;
 
 use tiller_files::git;
 use tiller_tools::policy::{RepositoryState, is_harmless_git_config};
 
-/// Hooks that reading commands run: `git status` writes the index anew.
+/// Hooks that reading commands run: `git status` rewrites the index.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
-/// Looks at the repository whose `.git` lies in a folder. It is harmless if git takes it for one, all of its own configuration is known
-/// to run nothing, and it has neither submodules, which have configurations of their own, nor a hook that reading commands run.
+/// Inspects the repository whose `.git` lies in a folder. It is harmless if Git recognizes it as a repository, every
+/// key of its configuration is known to run nothing, and it has neither submodules, which have configurations of
+/// their own, nor a hook that reading commands run.
 pub(super) fn inspect(root: &Path) -> RepositoryState {
     match find_harmless(root) {
         Some(()) => RepositoryState::Harmless,
@@ -21,7 +22,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let dot_git = root.join(".git");
     let (own, common) = (git::folder(&dot_git)?, git::common_folder(&dot_git)?);
-    // Without these git takes it for no repository, and looks for another one.
+    // Without these files Git doesn't recognize the repository and searches the parent folders.
     let is_head = is_head(&git::read_file(&own, "HEAD")?);
     let has_folder = |name: &str| common.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
     let is_repository = is_head && ["objects", "refs"].into_iter().all(has_folder);
@@ -38,7 +39,7 @@ fn find_harmless(root: &Path) -> Option<()> {
     is_harmless.then_some(())
 }
 
-/// Checks whether a text is that of a `HEAD`: the name of a branch, or a commit.
+/// Returns whether a text is a valid `HEAD`: a branch reference or a commit.
 fn is_head(text: &str) -> bool {
     let text = text.trim_end();
     let is_commit = [40, 64].contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! The summary of a branch that is left, for whoever goes on from an earlier point. Pure.
+//! Summary of an abandoned branch, for the conversation that continues from an earlier point. Pure.
 
 use serde_json::Value;
 use tiller_session::context::{ProjectedMessage, Projection};
@@ -6,7 +6,7 @@ use tiller_session::context::{ProjectedMessage, Projection};
 use super::cut::is_sent;
 use super::{CompactionError, Files, Prompt};
 
-/// A summary that is to be made of a branch.
+/// Plan of a branch summary.
 #[derive(Clone, Debug)]
 pub struct BranchPlan {
     messages: Vec<ProjectedMessage>,
@@ -14,7 +14,7 @@ pub struct BranchPlan {
 }
 
 impl BranchPlan {
-    /// What there is to say of what is left behind; `None` when nothing was said.
+    /// Plans the summary of the messages left behind; `None` if the branch has none.
     #[must_use]
     pub fn new(left: Projection) -> Option<Self> {
         if !left.messages.iter().any(|projected| is_sent(&projected.message)) {
@@ -26,16 +26,16 @@ impl BranchPlan {
         Some(Self { messages: left.messages, files })
     }
 
-    /// What is to be asked, and the messages it is about.
+    /// Returns the prompt and the messages that it is about.
     #[must_use]
     pub fn prompt(&self) -> (Prompt, &[ProjectedMessage]) {
         (Prompt::Branch, &self.messages)
     }
 
-    /// The summary and the details that the answer makes.
+    /// Returns the summary and its details, made from the model's answer.
     ///
     /// # Errors
-    /// [`CompactionError::Empty`] when the answer is.
+    /// [`CompactionError::Empty`] when the answer is empty.
     pub fn summarized(&self, answer: &str) -> Result<(String, Value), CompactionError> {
         match answer.trim() {
             "" => Err(CompactionError::Empty),
@@ -55,8 +55,8 @@ mod tests {
 
     use crate::compaction::cut::tests::entries;
 
-    /// What is told of leaving `u a u a u a`, of which the first two stay, when it was compacted at its fourth message and keeps it
-    /// from this entry on.
+    /// The plan for leaving `u a u a u a` at its second message, after a compaction at the fourth that keeps the
+    /// messages from `first_kept` on.
     fn left(first_kept: &str) -> BranchPlan {
         let mut path = entries("u a u a u a");
         let compaction = Compaction {

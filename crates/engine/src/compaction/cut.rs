@@ -1,7 +1,7 @@
-//! Where a conversation may be cut, and what is kept of it. Pure.
+//! Selection of the point where a conversation may be cut. Pure.
 //!
-//! A cut is never made between a call and its result. It may fall inside a turn, before one of its later answers: then the
-//! turn is *split*, and its beginning is summed up on its own.
+//! A cut never separates a call from its result. It may fall inside a turn, before one of its later answers: then
+//! the turn is *split*, and its beginning is summarized on its own.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use tiller_core::message::{AssistantBlock, Message, StopReason};
 use tiller_core::unit::Tokens;
 use tiller_session::context::{ProjectedMessage, estimate};
 
-/// What is to stay of a conversation: the newest messages within both limits, and always the newest that is sent.
+/// Limits of the part that stays: the newest messages within both limits, and always the newest one that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// Most tokens, by estimate.
@@ -19,12 +19,12 @@ pub struct Keep {
     pub messages: Option<usize>,
 }
 
-/// How much was kept so far.
+/// Size of the part kept so far.
 #[derive(Clone, Copy, Default)]
 struct Load {
     tokens: Tokens,
     messages: usize,
-    /// How many of them a provider gets to see.
+    /// Number of the messages that are sent to a provider.
     sent: usize,
 }
 
@@ -51,12 +51,12 @@ impl Load {
     }
 }
 
-/// Whether a provider gets to see a message.
+/// Returns whether a message is sent to a provider.
 pub(super) fn is_sent(message: &Message) -> bool {
     match message {
         Message::Assistant(answer) => match answer.stop_reason {
             StopReason::Error => false,
-            // Of one that was stopped only what it said.
+            // Of an aborted answer only the text is sent.
             StopReason::Aborted => answer.content.iter().any(is_said),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => !answer.content.is_empty(),
         },
@@ -70,17 +70,17 @@ fn is_said(block: &AssistantBlock) -> bool {
     matches!(block, AssistantBlock::Text { text } if !text.is_empty())
 }
 
-/// About how many tokens a provider gets to see of messages.
+/// Returns the estimated number of tokens that are sent to a provider.
 pub(super) fn weight(messages: &[ProjectedMessage]) -> Tokens {
     let sent = messages.iter().filter(|projected| is_sent(&projected.message));
     sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
 }
 
-/// A turn of which less than this part of all that is kept would be left is summed up whole.
+/// A split turn is summarized whole if less than this fraction of the kept part (1/4) would remain of it.
 const SPLINTER: u64 = 4;
 
-/// The first message that is kept of a conversation that is summed up. The end of a turn that would hardly count among what is
-/// kept goes with its beginning: one summary says more than a splinter and two.
+/// Returns the position of the first kept message. The remainder of a split turn that would be a small part of the
+/// kept messages is summarized with its beginning: one summary says more than a fragment and two summaries.
 pub(super) fn first_kept_whole(messages: &[ProjectedMessage], keep: Keep) -> usize {
     let first = first_kept(messages, keep);
     if split_turn(messages, first).is_none() {
@@ -88,21 +88,21 @@ pub(super) fn first_kept_whole(messages: &[ProjectedMessage], keep: Keep) -> usi
     }
     let is_user = |projected: &ProjectedMessage| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
-    // With a smaller limit it is the same walk, so what it ends at is no gap between a call and its result.
+    // The same walk with a smaller limit, so its end never separates a call from its result.
     let smaller = Keep { tokens: weight(&messages[next..]), ..keep };
     let is_splinter = weight(&messages[first..next]).0 * SPLINTER < weight(&messages[first..]).0;
     if is_splinter && first_kept(messages, smaller) == next { next } else { first }
 }
 
-/// The first message that is kept: the oldest one before which a cut may be made with what follows being within the limits.
-/// Answers with the number of messages when there is none to keep.
+/// Returns the position of the first kept message: the oldest one before which a cut is possible with everything
+/// after it within the limits. Returns the number of messages when none is kept.
 pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
     let (mut first, mut kept, mut unit) = (messages.len(), Load::default(), Load::default());
     let mut results = HashSet::new();
     for (at, projected) in messages.iter().enumerate().rev() {
         unit.add(&projected.message);
         match &*projected.message {
-            // Sent only if the answer before it makes the call, and then once.
+            // A result is sent only if the answer before it makes the call, and then once.
             Message::ToolResult(result) => {
                 unit.sent -= 1;
                 results.insert(&result.tool_call_id);
@@ -114,7 +114,7 @@ pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
             }
             Message::User(_) | Message::BashExecution(_) | Message::System(_) => {}
         }
-        // Before the very first message no call can stand.
+        // No call can precede the very first message.
         if at > 0 && !results.is_empty() {
             continue;
         }
@@ -127,8 +127,8 @@ pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
     first
 }
 
-/// Where the turn begins that a cut before `first_kept` splits: its user message. `None` when the cut falls between two
-/// turns, or when the beginning of the turn is gone already.
+/// Returns the position of the user message of the turn that a cut before `first_kept` splits. `None` when the cut
+/// falls between two turns, or when the beginning of the turn is gone already.
 pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Option<usize> {
     let speaks = |projected: &&ProjectedMessage| {
         matches!(*projected.message, Message::User(_) | Message::Assistant(_))
@@ -140,8 +140,9 @@ pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Op
     messages[..first_kept].iter().rposition(|projected| matches!(*projected.message, Message::User(_)))
 }
 
-/// Which messages stay when the middle of a conversation is left out: the first one, and the newest ones within the
-/// limits, of which it is one. Calls stay with their results. All of them when they are within the limits.
+/// Returns the positions of the messages that stay when the middle of a conversation is left out: the first one and
+/// the newest ones within the limits, which include the first. Calls stay with their results. Returns all of them
+/// when they are within the limits.
 #[must_use]
 pub fn truncate(messages: &[ProjectedMessage], keep: Keep) -> Vec<usize> {
     let Some((first, rest)) = messages.split_first() else { return Vec::new() };
@@ -168,8 +169,10 @@ pub(super) mod tests {
     use tiller_core::unit::UnixMs;
     use tiller_session::{Entry, EntryBody};
 
-    /// A conversation in short: `u` the user, `a` an answer, `a1` one with call 1, `a12` one with calls 1 and 2, `r1` its
-    /// result, `e` a failed answer, `s1` one that was stopped before call 1 was made and said nothing, `!` a command, `!!` one that no model sees. Each text is 4 characters: one token.
+    /// A conversation in shorthand: `u` a user message, `a` an answer, `a1` an answer with call 1, `a12` one with
+    /// calls 1 and 2, `r1` the result of call 1, `e` a failed answer, `s1` an answer aborted before call 1 was
+    /// complete and without text, `!` a command, `!!` a command excluded from the context. Each text has 4
+    /// characters, one token.
     pub(in crate::compaction) fn talk(words: &str) -> Vec<ProjectedMessage> {
         let said = |(at, word): (usize, &str)| ProjectedMessage {
             entry: format!("e{at}").as_str().into(),
@@ -178,7 +181,7 @@ pub(super) mod tests {
         words.split_whitespace().enumerate().map(said).collect()
     }
 
-    /// The same as entries of a log.
+    /// The same conversation as log entries.
     pub(in crate::compaction) fn entries(words: &str) -> Vec<Entry> {
         let said = |ProjectedMessage { entry, message }| Entry {
             id: entry,
@@ -319,7 +322,7 @@ pub(super) mod tests {
         prop::collection::vec(word, 0..24).prop_map(|words| talk(&words.join(" ")))
     }
 
-    /// Calls before the cut whose result would have been sent and stands behind it.
+    /// Returns whether a call before the cut has its result after the cut, where the result would have been sent.
     fn is_torn(talk: &[ProjectedMessage], first: usize) -> bool {
         let mut open: HashSet<&str> = HashSet::new();
         for (at, projected) in talk.iter().enumerate() {

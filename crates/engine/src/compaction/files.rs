@@ -1,4 +1,4 @@
-//! Which files the model read and modified, by the calls it made. Pure.
+//! The files that the model read and modified, derived from its tool calls. Pure.
 
 use std::collections::HashSet;
 
@@ -13,20 +13,20 @@ const READERS: [&str; 1] = ["read_file"];
 /// Tools that change a file.
 const WRITERS: [&str; 2] = ["edit_file", "write_file"];
 
-/// Most files of a kind that a summary names; the log's details name all.
+/// Most files of a kind that a summary names; the entry's details name all of them.
 const LISTED: usize = 100;
 
-/// Files that were read and files that were modified, those touched last at the end. No file is in both lists.
+/// Files that were read and files that were modified, the most recent at the end. No file is in both lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// Only read.
+    /// Files that were only read.
     pub read: Vec<String>,
-    /// Written or edited.
+    /// Files that were written or edited.
     pub modified: Vec<String>,
 }
 
 impl Files {
-    /// The files that the `details` of a compaction or of a branch's summary name.
+    /// Parses the `details` of a compaction or of a branch summary.
     #[must_use]
     pub fn from_details(details: &Value) -> Self {
         let list = |key: &str| {
@@ -38,18 +38,18 @@ impl Files {
         files
     }
 
-    /// `details` as the log keeps them.
+    /// Returns the `details` for the log.
     #[must_use]
     pub fn to_details(&self) -> Value {
         json!({ "readFiles": self.read, "modifiedFiles": self.modified })
     }
 
-    /// Adds what other details name; it counts as touched later.
+    /// Adds the files of later details.
     pub fn merge(&mut self, later: Self) {
         self.note(later.read, later.modified);
     }
 
-    /// Adds the files of the calls among these messages that went well.
+    /// Adds the files of the successful calls among these messages.
     pub fn note_calls(&mut self, messages: &[ProjectedMessage]) {
         let done: HashSet<&CallId> = messages
             .iter()
@@ -68,7 +68,7 @@ impl Files {
         }
     }
 
-    /// The lists as the end of a summary; empty when nothing was touched.
+    /// Returns the lists as the end of a summary; empty when there are no files.
     #[must_use]
     pub fn listed(&self) -> String {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! One compaction: what stays, what is asked, and the entry that comes of the answers. Pure.
+//! One compaction: the part that stays, the summary requests, and the entry made from the answers. Pure.
 
 use std::collections::HashMap;
 
@@ -15,57 +15,58 @@ use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, S
 /// Most characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
 
-/// The key of a compaction's details that tells how large the context is behind it, by estimate.
+/// Key in a compaction's details: estimated size of the context after it.
 const TOKENS_AFTER: &str = "tokensAfter";
 
 const FIRST: (&str, &str) = ("<first-message>\n", "\n</first-message>");
 const LEFT_OUT: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
 
-/// What a compaction is made from.
+/// Input of a compaction.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
-    /// The conversation as it is.
+    /// The current conversation.
     pub projection: Projection,
     /// The branch's first user message.
     pub first_message: Option<String>,
-    /// The details of summaries of other branches among the messages, by entry.
+    /// The details of branch summaries among the messages, by entry.
     pub noted: HashMap<EntryId, Value>,
 }
 
-/// A compaction that is to be made.
+/// A planned compaction.
 #[derive(Clone, Debug)]
 pub struct Plan {
     first_kept: EntryId,
     tokens_before: Tokens,
     first_message: Option<String>,
-    /// What the summary made before says, without what is put around it by rule.
+    /// The text of the previous summary, without the quoted first message and the file lists.
     previous: Option<String>,
-    /// What is summed up.
+    /// The messages to summarize.
     older: Vec<ProjectedMessage>,
-    /// The part before that, which is not loaded.
+    /// The part before `older`, which is not loaded.
     unloaded: UnloadedContext,
-    /// The beginning of a turn whose rest is kept; summed up on its own.
+    /// The beginning of a split turn; summarized on its own.
     turn: Vec<ProjectedMessage>,
-    /// An estimate of what stays.
+    /// Estimated size of the part that stays.
     kept: Tokens,
     files: Files,
     measure: Measure,
 }
 
-/// What the summary stands for, to be compared with.
+/// Size of the replaced messages; the summary must be smaller.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
-    /// An estimate.
+    /// By estimate.
     tokens: Tokens,
-    /// As many messages, when their number is what has to come down; else none.
+    /// The number of messages, if that number has to come down.
     messages: Option<usize>,
 }
 
 impl Plan {
-    /// Decides what is summed up and what stays.
+    /// Selects the messages to summarize and those that stay.
     ///
     /// # Errors
-    /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when all would stay.
+    /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when everything would
+    /// stay.
     pub fn new(
         material: &Material,
         keep: Keep,
@@ -78,7 +79,7 @@ impl Plan {
             Strategy::Off => return Err(CompactionError::Off),
             Strategy::Summarize => head + first_kept_whole(&messages[head.min(messages.len())..], keep),
             Strategy::Truncate => match truncate(messages, keep)[..] {
-                // All of them: where the first one stays too, nothing is left out.
+                // All of them: if the first one stays too, nothing is left out.
                 [_, 1, ..] => head,
                 [_, first, ..] => first,
                 [_] | [] => messages.len(),
@@ -93,7 +94,7 @@ impl Plan {
             return Err(nothing);
         }
         let (older, turn) = match split_turn(messages, first).map(|at| at.saturating_sub(head)) {
-            // With nothing before it, the turn's beginning is all there is to sum up.
+            // Without earlier messages only the turn's beginning is summarized.
             Some(at) if replaced[..at].iter().any(|projected| is_sent(&projected.message)) => {
                 replaced.split_at(at)
             }
@@ -117,13 +118,13 @@ impl Plan {
         })
     }
 
-    /// The size of what stays, by estimate.
+    /// Returns the estimated size of the part that stays.
     #[must_use]
     pub fn kept(&self) -> Tokens {
         self.kept
     }
 
-    /// What is to be asked, each with the messages it is about. The answers are taken in the same order.
+    /// Returns the summary requests. [`Plan::summarized`] expects the answers in the same order.
     #[must_use]
     pub fn requests(&self) -> Vec<SummaryRequest> {
         let prompt = match &self.previous {
@@ -136,7 +137,7 @@ impl Plan {
         std::iter::once(main).chain((!self.turn.is_empty()).then(of_turn)).collect()
     }
 
-    /// The entry that the answers make.
+    /// Makes the entry from the answers.
     ///
     /// # Errors
     /// When an answer is empty, or the context would not get smaller.
@@ -148,8 +149,8 @@ impl Plan {
         self.entry(&answers.join("\n\n---\n\n## The Beginning of the Current Turn\n"))
     }
 
-    /// The entry that is made without asking anybody: it quotes the first message, keeps what an earlier summary says, and
-    /// tells that the rest is left out.
+    /// Makes the entry without a request: it quotes the first message, keeps the previous summary, and notes that
+    /// the rest is left out.
     ///
     /// # Errors
     /// When the context would not get smaller.
@@ -182,7 +183,8 @@ impl Plan {
     }
 }
 
-/// Files of the compaction before, of branches that were left, and of the calls among what is summed up, in this order.
+/// Returns the files of the previous compaction, of branch summaries, and of the calls in the replaced messages, in
+/// this order.
 fn files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
     let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
@@ -205,7 +207,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What a summary says, without the first message before it and the files behind it, where tiller put them.
+/// Returns the text of a summary without the first message before it and the file lists behind it that tiller added.
 fn body(summary: &str) -> &str {
     let said = summary
         .strip_prefix(FIRST.0)
@@ -215,7 +217,7 @@ fn body(summary: &str) -> &str {
     said[..end.unwrap_or(said.len())].trim()
 }
 
-/// The text of the message with which the user began, if it has any.
+/// Returns the text of the user's first message, if it has any.
 #[must_use]
 pub fn first_message(message: &Message) -> Option<String> {
     match message {
@@ -247,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A conversation whose messages weigh enough to be worth a summary.
+    /// A conversation whose messages are long enough to be worth a summary.
     fn heavy(words: &str) -> Material {
         let mut material = material(words);
         for projected in &mut material.projection.messages {
@@ -313,12 +315,12 @@ mod tests {
         let plan = plan(&material, 2).unwrap();
         let [question] = &plan.requests()[..] else { panic!("one summary") };
         assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
-        // Longer than what is loaded, and still shorter than what it stands for.
+        // Longer than the loaded part, and still shorter than everything it replaces.
         let entry = plan.summarized(&["word ".repeat(1_000)]).unwrap();
         assert_eq!(entry.tokens_before, Tokens(5_000 + 2 * 251));
     }
 
-    /// A conversation that goes on after a compaction.
+    /// A conversation that continues after a compaction.
     fn compacted(entry: Compaction, words: &str) -> Material {
         let mut material = heavy(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));

@@ -1,4 +1,4 @@
-//! What the one who sums up is asked. Pure.
+//! Prompts and requests for summaries. Pure.
 
 use tiller_core::message::{Message, ThinkingLevel, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
@@ -14,56 +14,56 @@ const UPDATE: &str = include_str!("../../../../prompts/system/summary_update.md"
 const SPLIT_TURN: &str = include_str!("../../../../prompts/system/split_turn.md");
 const BRANCH: &str = include_str!("../../../../prompts/system/branch_summary.md");
 
-/// Most tokens of a summary: several pages; what is longer saves too little.
+/// Most tokens of a summary: several pages; a longer one saves too little.
 const LONGEST_SUMMARY: Tokens = Tokens(8_192);
 
-/// UTF-16 units that are taken for one token, as in every estimate of tiller's.
+/// UTF-16 units per token, as in all token estimates.
 const UNITS_PER_TOKEN: u64 = 4;
 
 /// Fewest tokens of conversation that are worth a request.
 const LEAST_CONVERSATION: u64 = 128;
 
-/// What is wanted of a conversation.
+/// The kind of summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// A summary of it.
+    /// A first summary.
     Summary,
-    /// A summary of it and of what an earlier summary says.
+    /// An update of an earlier summary.
     Update {
-        /// The earlier summary, without what is put around it by rule.
+        /// The earlier summary, without the quoted first message and the file lists.
         previous: String,
     },
-    /// What is needed to understand the rest of a turn of which this is the beginning.
+    /// The context needed to understand the rest of a split turn.
     SplitTurn,
-    /// A summary of a branch that is left.
+    /// A summary of an abandoned branch.
     Branch,
 }
 
 /// A summary request: the prompt and the messages that it covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRequest {
-    /// The prompt.
+    /// The kind of summary.
     pub prompt: Prompt,
-    /// The part, oldest first.
+    /// Oldest first.
     pub messages: Vec<ProjectedMessage>,
-    /// Number of earlier messages that are not among them, because they were not loaded.
+    /// Number of earlier messages that are not in `messages`, because they were not loaded.
     pub unloaded: usize,
 }
 
-/// One question to the one who sums up.
+/// The text of one summary request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The system prompt.
+    /// The system prompt of the request.
     pub system: &'static str,
-    /// The conversation and what is wanted of it.
+    /// The conversation and the instructions.
     pub text: String,
     /// Most tokens of the answer.
     pub max_tokens: Tokens,
 }
 
 impl SummaryRequest {
-    /// The question in words, within the window of a model. `attempt` counts from 0; each further one leaves out
-    /// half of what the one before had room for, because the estimate of tokens was too low.
+    /// Renders the request within a model's window. `attempt` counts from 0; each further attempt halves the room
+    /// for the conversation, because the token estimate was too low.
     ///
     /// # Errors
     /// [`CompactionError::NoRoom`] when the window has no room for any conversation worth the request.
@@ -76,7 +76,7 @@ impl SummaryRequest {
         let wanted = self.prompt.wanted(instructions);
         let max_tokens = Tokens(LONGEST_SUMMARY.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
         let said = (SUMMARIZER.len() + wanted.len()) as u64 / UNITS_PER_TOKEN;
-        // What the provider adds by itself, and what the estimate misses.
+        // Covers the provider's own additions and the error of the estimate.
         let margin = model.window.0 / 20;
         let room = model.window.0.saturating_sub(max_tokens.0 + said + margin) >> attempt;
         if room < LEAST_CONVERSATION {
@@ -109,11 +109,11 @@ impl Prompt {
     }
 }
 
-/// Stands before the sections when a summary is brought up to date.
+/// Precedes the section instructions in an update.
 const SECTIONS: &str = "These are the instructions that a summary follows:\n\n";
 
 impl Ask {
-    /// The request to a model. It offers no tools.
+    /// Returns the request to a model. It offers no tools.
     #[must_use]
     pub fn into_request(self, model: &ModelFacts, now: UnixMs) -> Request {
         let message = Message::User(UserMessage::text(self.text, now));

@@ -1,5 +1,5 @@
-//! A conversation as plain text, for the one who sums it up: who said what, so that no call has to pair up with its result
-//! and no tool has to be offered. Pure.
+//! A conversation as plain text for the model that summarizes it. Text avoids pairing calls with results and
+//! offering tools. Pure.
 
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, ToolResultMessage,
@@ -10,15 +10,15 @@ use tiller_session::context::ProjectedMessage;
 
 use super::cut::is_sent;
 
-/// Most characters of a tool's result, of a command's output or of a call's arguments: enough to see what came of it.
+/// Most characters of a tool result, of command output, or of a call's arguments.
 const SHOWN_CHARS: usize = 2_000;
 
-/// What stands around the conversation. A message that contains the end is kept from ending it.
+/// End of the conversation block. A message that contains this text is escaped.
 const END: &str = "</conversation>";
 const HARMLESS_END: &str = "<\\/conversation>";
 
-/// The messages as text, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first, and the
-/// text says so; `unloaded` of them, which are not among the messages, are always left out.
+/// Renders the messages, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first,
+/// and the text says so. `unloaded` counts older messages that are not in `messages` and are always left out.
 pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_units: u64) -> String {
     let texts: Vec<String> = messages.iter().filter_map(|projected| spoken(&projected.message)).collect();
     let mut free = most_units;
@@ -32,7 +32,7 @@ pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_un
     let (left_out, shown) = texts.split_at(texts.len() - shown);
     let mut parts: Vec<String> = shown.to_vec();
     let mut missing = left_out.len();
-    // Of a single message that is too long the end is better than nothing.
+    // The end of a single message that is too long is better than nothing.
     if let (Some(newest), true) = (left_out.last(), parts.is_empty()) {
         parts.push(tail(newest, most_units));
         missing -= 1;
@@ -55,7 +55,7 @@ fn units(text: &str) -> u64 {
     text.chars().map(|c| c.len_utf16() as u64).sum::<u64>() + 2
 }
 
-/// The end of a text, in so many UTF-16 units.
+/// Returns the end of a text, in at most this many UTF-16 units.
 fn tail(text: &str, most_units: u64) -> String {
     let mut free = most_units;
     let fits = |c: &char| {
@@ -68,7 +68,7 @@ fn tail(text: &str, most_units: u64) -> String {
     format!("[the beginning is left out] {}", &text[text.len() - kept..])
 }
 
-/// What a message says; `None` for what no model is told.
+/// Renders a message; `None` for one that isn't sent to models.
 fn spoken(message: &Message) -> Option<String> {
     if !is_sent(message) {
         return None;
@@ -82,7 +82,7 @@ fn spoken(message: &Message) -> Option<String> {
     }
 }
 
-/// Text as it is; a picture is only mentioned.
+/// Returns the text of the blocks; an image is only mentioned.
 fn content(blocks: &[UserBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserBlock::Text { text } => Some(text.clone()),
@@ -130,7 +130,7 @@ fn spoken_command(bash: &BashExecutionMessage) -> String {
     format!("[User runs a command{end}] $ {}\n{}", bash.command, head(&bash.output))
 }
 
-/// The beginning of a text, with a note of what is missing.
+/// Returns the beginning of a text, with a note of the number of characters left out.
 fn head(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The session at hand: its writer, and what is derived from its log.
+//! The active session: its writer, and the state derived from its log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use super::external_appends::ExternalAppends;
 use super::{ModelChoice, now};
 use crate::queue::Queue;
 
-/// A session at hand.
+/// The active session.
 pub(super) struct ActiveSession {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
-    /// What of the projection goes to a provider; begun anew with it.
+    /// Converts the projection to request messages; reset with it.
     pub(super) sending: RequestMessages,
     pub(super) model: Model,
-    /// Who answered before, while nobody answers because the log's model can't be had.
+    /// The previous model, while the log's model is unavailable and none answers.
     usual: Option<Model>,
-    /// Who was asked last: another one may have been chosen since.
+    /// The model of the last request; another one may have been chosen since.
     pub(super) asked: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
-    /// What was asked for: another model may be able to do it.
+    /// The requested level, which another model may support.
     pub(super) wanted_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
-    /// What others write to its log.
+    /// Entries that other processes append to the log.
     pub(super) others: ExternalAppends,
-    /// What this process says before its first entry of this session, and what it finds to mend.
+    /// State of the log before this process's first entry; `None` once that entry is written.
     before_first: Option<BeforeFirst>,
 }
 
-/// What the log is told of this process.
+/// Facts about this process that are recorded in the log.
 pub(super) struct RunFacts {
     pub(super) mode: &'static str,
     pub(super) cwd: String,
@@ -49,7 +49,8 @@ struct BeforeFirst {
 }
 
 impl ActiveSession {
-    /// Takes a session over, with the messages that an earlier process left waiting and what is wrong with the log.
+    /// Loads a session. Returns it with the queue that an earlier process left behind and with the problems found in
+    /// the log.
     pub(super) fn load(
         writer: Writer,
         model: Model,
@@ -85,7 +86,7 @@ impl ActiveSession {
         self.writer.reader()
     }
 
-    /// Derives the context from the path to the leaf; answers with what could not be read of it.
+    /// Derives the context from the path to the leaf; returns the unreadable parts.
     pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
         self.sending = RequestMessages::default();
         let reader = self.writer.reader();
@@ -99,8 +100,8 @@ impl ActiveSession {
         Ok(damaged)
     }
 
-    /// Goes on with the model and the level that the log names, each where the log has the word. Answers with a notice
-    /// when that model is not to be had: then the one at hand answers, but for one whose answers are canned.
+    /// Adopts the model and the level that the log names, each where the log takes precedence. Returns a notice if
+    /// that model is unavailable; the current model stays then, unless it is the demo.
     pub(super) fn follow_the_log(
         &mut self,
         providers: &ProviderRegistry,
@@ -133,10 +134,10 @@ impl ActiveSession {
         notice
     }
 
-    /// Has this model answer from now on.
+    /// Sets the model.
     ///
-    /// Its window may be so large that more of the log has to be loaded; while that can't be read, the conversation counts as
-    /// too long.
+    /// If its window is so large that more of the log has to be loaded and that part can't be read, the conversation
+    /// counts as too long.
     pub(super) fn answer_by(&mut self, model: Model) {
         let loaded = most_loaded(self.model.facts.window);
         (self.model, self.usual) = (model, None);
@@ -148,7 +149,7 @@ impl ActiveSession {
         }
     }
 
-    /// The same for a person, with what to do.
+    /// Returns the same error as a notice for the user, with the next step.
     pub(super) fn too_long_notice(&self) -> Option<String> {
         let reason = self.beyond_any_window()?;
         Some(format!(
@@ -157,7 +158,8 @@ impl ActiveSession {
         ))
     }
 
-    /// Why the conversation can't be sent to the model: it is so much longer than the window that not even all of it is loaded.
+    /// Returns an error if the conversation can't be sent to the model because it is so much longer than the window
+    /// that not all of it is loaded.
     pub(super) fn beyond_any_window(&self) -> Option<String> {
         self.projection.unloaded?;
         let (size, facts) = (self.projection.tokens(), &self.model.facts);
@@ -169,12 +171,13 @@ impl ActiveSession {
         ))
     }
 
-    /// Who answers in a session that names nobody.
+    /// Returns the model for a session whose log names none.
     pub(super) fn usual_model(&self) -> Model {
         self.usual.as_ref().unwrap_or(&self.model).clone()
     }
 
-    /// The same after a move in this session: whoever was chosen in it goes on where the log's model can't be had.
+    /// Adopts the path's model and level after a move within the session; where the path's model is unavailable, the
+    /// session's current choice stays.
     pub(super) fn follow_the_path(&mut self, providers: &ProviderRegistry) -> Option<String> {
         let (before, was_usual) = (self.model.clone(), self.usual.is_none());
         let notice = self.follow_the_log(providers, ModelChoice::Log, ModelChoice::Log);
@@ -186,7 +189,7 @@ impl ActiveSession {
         notice
     }
 
-    /// Appends entries, with what belongs before the first one of this process: all of it or nothing.
+    /// Appends entries, preceded by the introduction of this process if it is due. Appends all or none of them.
     pub(super) fn append(
         &mut self,
         given: Vec<EntryBody>,
@@ -204,7 +207,7 @@ impl ActiveSession {
         if is_kept {
             self.before_first = None;
         }
-        // What waited in the writer comes first, and holds no message.
+        // Entries that the writer had buffered come first; they contain no message.
         let new = appended.len().saturating_sub(bodies.len());
         for (body, entry) in bodies.iter().zip(&appended[new..]) {
             self.projection.note_state(body);
@@ -219,8 +222,8 @@ impl ActiveSession {
         Ok(appended)
     }
 
-    /// The process, the model and the level, where the log doesn't say so already, and the end of a command that an
-    /// earlier process was killed over.
+    /// Returns the run entry, the model and the level, where the log doesn't have them already, and the records of
+    /// commands that were cut off when an earlier process was killed.
     fn introduction(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
         let Some(before) = &self.before_first else { return bodies };
@@ -243,7 +246,7 @@ impl ActiveSession {
         bodies
     }
 
-    /// The newest compaction on the path.
+    /// Returns the newest compaction on the path.
     pub(super) fn compaction(&self) -> Option<EntryId> {
         self.projection
             .compaction
@@ -251,7 +254,8 @@ impl ActiveSession {
             .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
-    /// The model and the level, where the path says otherwise: after a move to where another one was in use, or none yet.
+    /// Returns the model and level changes needed where the path differs: after a move to a point with another
+    /// model, or with none.
     fn changes(&self) -> Vec<EntryBody> {
         let model = self.model.reference();
         let model = (self.projection.model.as_ref() != Some(&model)).then(|| model_change(&model));
@@ -260,7 +264,8 @@ impl ActiveSession {
         model.into_iter().chain(level).collect()
     }
 
-    /// An answer names who gave it, and the log's last word counts: when another model was chosen meanwhile, that is said again.
+    /// Returns a model change if an answer by another model was appended after the choice: the log's last model
+    /// counts.
     fn correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
         let mut said = Projection::default();
         said.note_state(body.filter(|body| body.as_message().is_some())?);
@@ -268,14 +273,15 @@ impl ActiveSession {
         said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
     }
 
-    /// Whether the log already knows of this process, so that changes have to be told to it one by one.
+    /// Returns whether this process has written to the log, so that changes must be appended one by one.
     pub(super) fn is_introduced(&self) -> bool {
         self.before_first.is_none()
     }
 }
 
-/// The size of a conversation that is held in memory for this window. Beyond four windows by estimate a smaller count of
-/// the provider's isn't believed either ([`Projection::tokens`]), so what isn't loaded could not be sent.
+/// Returns the most tokens of a conversation that are held in memory for this window. Beyond four windows by
+/// estimate, a smaller count from the provider isn't trusted either ([`Projection::tokens`]), so the unloaded part
+/// could not be sent.
 fn most_loaded(window: Tokens) -> Tokens {
     /// A few megabytes; most conversations are shorter.
     const LEAST: Tokens = Tokens(2_000_000);
@@ -286,20 +292,20 @@ pub(super) fn model_change(model: &ModelRef) -> EntryBody {
     EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
 }
 
-/// Where a session's project is now, if it was moved. One whose directory is still there stays that directory's, wherever it is gone
-/// on with.
+/// Returns the project's new directory if it was moved. If the old directory still exists, the session stays there,
+/// wherever it is continued.
 fn moved_to(from: &str, to: &str) -> Option<String> {
     (from != to && !Path::new(from).exists()).then(|| to.to_owned())
 }
 
-/// From when on what stands in a log happened in this session and not in the one it was forked from.
+/// Returns the time from which on the log's entries belong to this session and not to the one it was forked from.
 fn since(reader: &Reader) -> UnixMs {
     let header = reader.header();
     let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));
     forked.unwrap_or(UnixMs(i64::MIN))
 }
 
-/// The `!` commands that have a beginning in the log and no record: tiller died before it could write one.
+/// Returns the `!` commands that have a start entry and no record, because tiller died before it could write one.
 fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessage> {
     let mut open: Vec<BashExecutionMessage> = Vec::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Commands of the user's own: beginning one, following it, keeping its record.
+//! The user's shell commands: start, output, record.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::handle::{AgentError, BashContext, Reply, RunningBash};
 use crate::turn::Input;
 
 impl Driver {
-    /// Begins a command. Whoever `waits` for its record is answered with it, or with why it was not begun.
+    /// Starts a command. `waits` receives its record, or the reason why it was not started.
     pub(super) fn execute_bash(
         &mut self,
         line: String,
@@ -31,7 +31,7 @@ impl Driver {
         }
     }
 
-    /// Begins a command.
+    /// Starts a command.
     pub(super) fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
         self.begin_bash(line, context).map(|_| ())
     }
@@ -87,7 +87,7 @@ impl Driver {
         }
     }
 
-    /// Stops the command, if one runs.
+    /// Stops the running command.
     pub(super) fn stop_bash(&mut self) {
         if let Some(bash) = self.jobs.bash_mut() {
             bash.stop();
@@ -115,7 +115,7 @@ impl Driver {
         }
     }
 
-    /// Ends the command here and now; what was seen of its output is kept.
+    /// Ends the command at once; the output captured so far is stored.
     pub(super) fn cut_bash(&mut self) {
         if let Some(mut bash) = self.jobs.take_bash() {
             let (id, waits) = (bash.shown.id.clone(), bash.take_waiting());
@@ -131,12 +131,12 @@ impl Driver {
     ) {
         self.keep_bash(record.clone(), id);
         if let Some(waits) = waits {
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = waits.send(Ok(record));
         }
     }
 
-    /// Keeps the record of a command, then tells of its end.
+    /// Appends the record of a command, then emits its end.
     fn keep_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
         self.apply(Input::BashEnded(record.clone()));
         self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
@@ -146,6 +146,6 @@ impl Driver {
 /// A command that was begun.
 enum Begun {
     Running,
-    /// It could not be started; this is its record.
+    /// The command could not be started; this is its record.
     Over(BashExecutionMessage),
 }

@@ -1,4 +1,4 @@
-//! Leaving a branch with a summary of it that the model makes.
+//! Branch switching with a summary by the model.
 
 use tiller_core::event::EventKind;
 use tiller_core::id::EntryId;
@@ -10,11 +10,12 @@ use super::compaction_state::{Leaving, Purpose, Spent};
 use crate::compaction::{BranchPlan, CompactionError, SummaryRequest};
 use crate::handle::{AgentError, Reply, SessionSwitched};
 
-/// Where to go, the text for the editor, and what there is to tell of what is left.
+/// The target, the text for the editor, and the plan of the branch summary.
 type Way = (Option<EntryId>, Option<String>, Option<BranchPlan>);
 
 impl Driver {
-    /// Sums up what is left behind, then goes to the entry. Where there is nothing to tell it goes at once.
+    /// Summarizes the branch that is left, then moves to the entry. Moves at once if the branch has nothing to
+    /// summarize.
     pub(super) fn leave_branch(
         &mut self,
         entry: EntryId,
@@ -26,7 +27,7 @@ impl Driver {
             Err(error) => answer(reply, Err(error)),
             Ok((to, editor, None)) => answer(reply, self.move_to(to.as_ref(), editor, None)),
             Ok((to, editor, Some(plan))) => {
-                // At most one is made at a time, and that of a context that is left is for nothing.
+                // Only one summary is made at a time, and a summary of the context that is left would be useless.
                 self.stop_summary();
                 let cost = Spent::nothing(self.current.model.reference());
                 let instructions = instructions.filter(|words| !words.trim().is_empty());
@@ -47,7 +48,7 @@ impl Driver {
         Ok((to, editor, BranchPlan::new(left)))
     }
 
-    /// The answer is there, or won't come.
+    /// Moves the leaf once the summary is made, or reports its failure.
     pub(super) fn branch_summed_up(&mut self, leaving: Leaving, made: Result<Vec<String>, CompactionError>) {
         let summed = made.and_then(|answers| leaving.plan.summarized(&answers.concat()));
         let (summary, details) = match summed {
@@ -63,7 +64,7 @@ impl Driver {
         answer(leaving.reply, moved);
     }
 
-    /// The leaf stays where it is.
+    /// Reports a failure; the leaf stays where it is.
     pub(super) fn not_left(&mut self, leaving: Leaving, error: CompactionError) {
         self.keep_cost(&leaving.cost, "branch_summary");
         let aborted = error == CompactionError::Stopped;

@@ -145,13 +145,13 @@ impl Driver {
         self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| answer(reply, result));
     }
 
-    /// The error of a message that would have to wait behind [`MAX_WAITING`] others.
+    /// Returns an error if the queue already holds [`MAX_WAITING`] messages.
     fn queue_full(&self) -> Option<AgentError> {
         let waiting = self.turn.queue().items().len();
         (self.turn.is_running() && waiting >= MAX_WAITING).then_some(AgentError::QueueFull(waiting))
     }
 
-    /// What the user says, expanded, with what the machine has to know of it.
+    /// Expands the user's message into an input of the turn machine.
     fn said(
         &mut self,
         text: String,
@@ -159,7 +159,7 @@ impl Driver {
         options: PromptOptions,
     ) -> Result<TurnPrompt, AgentError> {
         let mut whole = self.shelf.expand(text.clone(), options.expand_templates)?;
-        // What a skill made says itself what it was.
+        // A message made by a skill records its own origin.
         let is_template = whole != text && typed_skill(&whole).is_none();
         let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
         if !options.attached.is_empty() {
@@ -173,7 +173,7 @@ impl Driver {
         Ok(TurnPrompt { text: whole, typed, images: options.images, kind, id })
     }
 
-    /// Refuses a message that alone is longer than the model's window: no compaction could make room for it.
+    /// Rejects a message that is longer than the model's window: no compaction could make room for it.
     fn check_length(&self, text: &str) -> Result<(), AgentError> {
         let (facts, tokens) = (&self.current.model.facts, estimate_text(text));
         if tokens <= facts.window {
@@ -190,7 +190,7 @@ impl Driver {
         self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
     }
 
-    /// Makes blocks of text that go with a message.
+    /// Makes the attachment blocks of a message.
     fn attach(&self, command: AttachCommand) {
         match command {
             AttachCommand::Read { files, reply } => self.read_attachments(files, reply),
@@ -198,7 +198,7 @@ impl Driver {
         }
     }
 
-    /// Reads files that go with a message, on another thread.
+    /// Reads attached files on a blocking thread.
     fn read_attachments(&self, files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>>) {
         let limits = self.fixed.options.output.limits;
         tokio::task::spawn_blocking(move || {
@@ -209,7 +209,7 @@ impl Driver {
         });
     }
 
-    /// Writes a long message to a file, on another thread.
+    /// Writes a long message to a file on a blocking thread.
     fn attach_text(&self, text: String, reply: Reply<String>) {
         let scratch = self.fixed.options.output.scratch.clone();
         tokio::task::spawn_blocking(move || {
@@ -220,7 +220,7 @@ impl Driver {
         });
     }
 
-    /// Says of images that the model will not see them.
+    /// Warns if the model can't see images.
     fn mind_sight(&mut self, images: &[Image]) {
         let facts = &self.current.model.facts;
         if !images.is_empty() && facts.sight == ImageInput::Unsupported {
@@ -259,7 +259,7 @@ impl Driver {
     fn abort(&mut self, queue: QueueFate, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
-        // One that the run waits for is the machine's to stop.
+        // The turn machine stops a compaction that the run waits for.
         if !self.turn.is_compacting() {
             self.stop_summary();
         }
@@ -296,7 +296,7 @@ impl Driver {
         }
     }
 
-    /// Where nobody answers any more, what was asked is denied.
+    /// Sets the presence of an approver. Without one, pending requests are denied.
     fn set_audience(&mut self, audience: Approver) -> Result<(), AgentError> {
         self.approvals.set_audience(audience);
         if audience == Approver::Absent {
@@ -314,7 +314,7 @@ impl Driver {
             return answer(reply, Err(AgentError::Gone("approval")));
         };
         let tool = self.fixed.tools.find(&request.tool_name);
-        // What an extension insists on being asked is asked every time.
+        // A call for which an extension demands approval asks every time.
         let decision = match decision {
             Decision::Session if self.approvals.insists_on(&call) => Decision::Once,
             decision => decision,
@@ -336,7 +336,7 @@ impl Driver {
         }
     }
 
-    /// Takes back what the user allowed for the session.
+    /// Revokes a rule of the session.
     fn revoke(&mut self, rule: &PermissionRule) -> Result<(), AgentError> {
         if !self.approvals.revoke(rule) {
             return Err(AgentError::Gone("permission of that kind"));
@@ -356,7 +356,7 @@ impl Driver {
         Ok(rule)
     }
 
-    /// Tells the model from the next request on which folders tools reach in this session.
+    /// Updates the folders in the system prompt, from the next request on.
     pub(super) fn folders_changed(&mut self) {
         let folders = self.approvals.session_folders();
         self.shelf.set_session_folders(folders);
@@ -380,9 +380,9 @@ impl Driver {
         Ok(self.tell_appended(appended)?)
     }
 
-    /// Whether the session may be left or the leaf moved.
+    /// Returns an error unless the session is idle, so that it may be left or its leaf moved.
     pub(super) fn at_rest(&self) -> Result<(), AgentError> {
-        // What is still to be written belongs to this session, not to the next.
+        // Entries that are still to be written belong to this session.
         let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
         let is_working = self.turn.is_running() || self.hooks.is_commanded();
         if is_working || self.jobs.bash_running().is_some() || is_writing {
@@ -433,7 +433,7 @@ impl Driver {
         }
     }
 
-    /// Makes a session beside this one; what runs goes on.
+    /// Creates a fork next to this session; a run continues.
     fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         let reader = self.current.reader();
         let NavigationTarget { entry: upto, text: waits } = reader.landing(&entry)?;
@@ -449,7 +449,7 @@ impl Driver {
         Ok(ForkedSession { session: made.id().clone(), path: made.path().map(Path::to_owned) })
     }
 
-    /// Goes on in another session's log.
+    /// Switches to another session's log.
     fn arrive(
         &mut self,
         writer: Writer,
@@ -460,7 +460,7 @@ impl Driver {
         Ok(self.moved(change, editor, notices))
     }
 
-    /// Tells where the session went, and then what is to be known of it there: whoever shows a session begins a new page with it.
+    /// Emits the switch, then its notices: front ends start a new page at a switch.
     fn moved(
         &mut self,
         change: SessionChange,
@@ -476,7 +476,7 @@ impl Driver {
         SessionSwitched { change, session, editor }
     }
 
-    /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
+    /// Opens a log. If that fails the current session stays; nothing happens if it is the same session.
     fn open(&mut self, path: &Path) -> Result<SessionSwitched, AgentError> {
         if self.current.reader().is_at(path) {
             return Ok(self.moved(SessionChange::Open, None, None));
@@ -500,7 +500,7 @@ impl Driver {
         };
         self.tell_appended(branched)?;
         self.current.project()?;
-        // Before this process has said anything, its model is the one it was started with.
+        // Before this process has written an entry, its model is the one it was started with.
         let is_ours = self.current.is_introduced();
         let notice = if is_ours { self.current.follow_the_path(&self.fixed.providers) } else { None };
         let queue: Queue = self.turn.queue().clone();
@@ -508,7 +508,7 @@ impl Driver {
         Ok(self.moved(SessionChange::Leaf, editor, notice))
     }
 
-    /// Does something to a session that is perhaps this one.
+    /// Changes a session that may be the active one.
     fn elsewhere(&mut self, path: PathBuf, what: OtherSessionOp, reply: Reply<()>) {
         let is_here = self.current.reader().is_at(&path);
         match what {
@@ -526,7 +526,7 @@ impl Driver {
         }
     }
 
-    /// Looking through the folder takes a while; it goes on beside the loop.
+    /// Runs a slow operation on the sessions folder on a blocking thread.
     fn beside<T: Send + 'static>(
         &self,
         reply: Reply<T>,
@@ -536,7 +536,7 @@ impl Driver {
         tokio::task::spawn_blocking(move || answer(reply, look(&manager).map_err(AgentError::from)));
     }
 
-    /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
+    /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
         self.stop_commands();
@@ -545,7 +545,7 @@ impl Driver {
         if self.turn.is_running() {
             self.apply(Input::Abort { so_far, queue: QueueFate::Hold });
         }
-        // A sync that is still under way holds nothing back now; the last one below covers it.
+        // A sync in progress delays nothing now; the last one below covers it.
         while std::mem::take(&mut self.agenda.syncs) > 0 {
             self.perform();
         }
@@ -556,7 +556,7 @@ impl Driver {
     }
 }
 
-/// The rule for a folder as it was typed.
+/// Parses a folder as typed into a rule.
 fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<PermissionRule> {
     let (folder, purpose) = parse_folder(typed, cwd, home)?;
     let access = match purpose {
@@ -566,7 +566,7 @@ fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Permi
     Ok(PermissionRule::Folder { folder, access })
 }
 
-/// Whoever asked may be gone; that is fine.
+/// Sends a reply; it is fine if the caller is gone.
 pub(super) fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
 }

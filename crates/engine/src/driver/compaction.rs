@@ -1,7 +1,7 @@
-//! Making the context smaller: when it is begun, what is told of it, and what becomes of the summary.
+//! Compaction of the context: the trigger, the events, and the use of the summary.
 //!
-//! The summary is made beside the run and handed to the machine, which has it written between two turns. What is summed up is
-//! decided in [`compaction`](crate::compaction).
+//! The summary is made in the background and handed to the turn machine, which appends it between two turns. The
+//! planning is in [`compaction`](crate::compaction).
 
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
 use tiller_core::unit::Tokens;
@@ -19,22 +19,22 @@ use crate::handle::{AgentError, Reply};
 use crate::retry::TOO_LONG_HELP;
 use crate::turn::{Input, NotCompacted};
 
-/// How many messages a context has to grow by before a summary is tried again that came to nothing.
+/// Number of messages by which a context must grow before a failed compaction is tried again.
 const MORE_MESSAGES: usize = 8;
 
-/// The same as a part of the window.
+/// The same as a divisor of the window.
 const MORE_OF_WINDOW: u64 = 16;
 
 impl Driver {
-    /// Looks whether the context has come close to the model's window, and has a summary made beside the run if so.
+    /// Starts a background summary if the context is close to the model's window.
     pub(super) fn compact_if_due(&mut self, moment: Moment) {
         let (projection, window) = (&self.current.projection, self.current.model.facts.window);
         let options = self.summaries.options;
         let truncates = options.strategy == Strategy::Truncate;
-        // What is left out at once is left out directly before a request.
+        // Truncation happens at once, so it is done directly before a request.
         let is_moment = moment == Moment::Request || (!truncates && self.has_audience());
         let is_free = matches!(self.summaries.state, Summing::Nothing);
-        // What can't be sent at all is compacted first, like what a provider refused; see `refuse`.
+        // A context that can't be sent is compacted first, like one that the provider rejected; see `refuse`.
         let is_sendable = truncates || projection.unloaded.is_none();
         if !is_moment || !is_free || !is_sendable || !due(projection, window, &options) || self.is_futile() {
             return;
@@ -50,7 +50,8 @@ impl Driver {
         }
     }
 
-    /// The request that comes next is to be of the smaller context already, so the machine's next gap would be too late.
+    /// Truncates at once, because the next request must have the smaller context; the machine's next gap would be
+    /// too late.
     fn truncate_before_request(&mut self, compacting: Compacting) {
         let reason = compacting.reason;
         match compacting.plan.truncated() {
@@ -74,11 +75,11 @@ impl Driver {
         }
     }
 
-    /// The request was longer than the window: the run waits for a smaller context.
+    /// Compacts after a request was longer than the window; the run waits.
     pub(super) fn compact_for_overflow(&mut self) {
         const REASON: CompactionReason = CompactionReason::Overflow;
         let state = std::mem::replace(&mut self.summaries.state, Summing::Nothing);
-        // One that is being made already will do.
+        // A summary in progress serves as well.
         if let Summing::Making(mut making) = state {
             if let Purpose::Compaction(compacting) = &mut making.purpose {
                 compacting.reason = REASON;
@@ -94,7 +95,7 @@ impl Driver {
             }
             _ => self.plan_compaction(REASON, &self.summaries.options, None),
         };
-        // Told also of one that comes to nothing, for only its end says why the run is over.
+        // Emitted even if the compaction fails, because only its end says why the run is over.
         self.teller.tell(EventKind::CompactionStart { reason: REASON });
         match begun {
             Ok(compacting) => {
@@ -109,7 +110,7 @@ impl Driver {
         }
     }
 
-    /// The user wants a smaller context, made in this way.
+    /// Compacts on the user's request.
     pub(super) fn compact(
         &mut self,
         strategy: Strategy,
@@ -119,7 +120,7 @@ impl Driver {
         const REASON: CompactionReason = CompactionReason::Manual;
         match &self.summaries.state {
             Summing::Nothing => {}
-            // The user's own words make another summary than tiller's.
+            // The user's instructions lead to another summary.
             Summing::Making(making) if making.is_threshold() => self.stop_summary(),
             Summing::Making(_) | Summing::Asking(..) | Summing::Ready(_) => {
                 return answer(reply, Err(AgentError::Summarizing));
@@ -138,7 +139,7 @@ impl Driver {
         }
     }
 
-    /// Somebody's word on a summary that failed.
+    /// Applies the user's choice after a failed summary.
     pub(super) fn resolve_compaction(&mut self, choice: CompactionChoice) -> Result<(), AgentError> {
         let (compacting, error) = match std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
             Summing::Asking(compacting, error) => (*compacting, error),
@@ -160,7 +161,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Nobody is there any more to say what is to become of a summary that failed: it goes on as if nobody had been.
+    /// Decides about a failed summary because the approver has left.
     pub(super) fn decide_compaction_alone(&mut self) -> Result<(), AgentError> {
         let choice = match &self.summaries.state {
             Summing::Asking(compacting, _) if compacting.reason == CompactionReason::Manual => {
@@ -172,7 +173,7 @@ impl Driver {
         self.resolve_compaction(choice)
     }
 
-    /// What is to be summed up, by the conversation as it is now.
+    /// Plans a compaction of the current conversation.
     fn plan_compaction(
         &self,
         reason: CompactionReason,
@@ -186,7 +187,7 @@ impl Driver {
             CompactionReason::Manual | CompactionReason::Threshold => keep,
         };
         let plan = Plan::new(&self.material(), keep, options)?;
-        // What stays would not fit, however short a summary of the rest is.
+        // The kept part would not fit, however short the summary is.
         if plan.kept() > window {
             return Err(CompactionError::TooLong { kept: plan.kept(), window });
         }
@@ -195,7 +196,8 @@ impl Driver {
         Ok(Compacting { reason, plan, instructions, after, cost, reply: None })
     }
 
-    /// The conversation and what the log knows beside it. What can't be read is left out: a summary is better than none.
+    /// Collects the input of a compaction. Unreadable parts are left out: a summary without them is better than
+    /// none.
     fn material(&self) -> Material {
         let reader = self.current.reader();
         let projection = self.current.projection.clone();
@@ -208,7 +210,7 @@ impl Driver {
         }
     }
 
-    /// Begins as the strategy says; answers with what the machine is to be told if that is known at once.
+    /// Starts a compaction by this strategy; returns the machine's input if the result is known at once.
     fn begin_compaction(&mut self, strategy: Strategy, compacting: Compacting) -> Option<Input> {
         if strategy == Strategy::Truncate {
             return Some(self.truncate(compacting));
@@ -235,7 +237,7 @@ impl Driver {
         }
     }
 
-    /// Gives the entry to the machine, unless the conversation it was made for is gone.
+    /// Hands the entry to the machine, unless the conversation has changed since.
     pub(super) fn hand_over(&mut self, compacting: Compacting, mut entry: Compaction) -> Input {
         let reader = self.current.reader();
         let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
@@ -245,13 +247,14 @@ impl Driver {
             return self.not_compacted(compacting, CompactionError::Overtaken);
         }
         entry.usage = compacting.cost.if_any();
-        // What was left out without asking anybody is nobody's.
+        // A truncation made without a request has no author.
         entry.made_by = entry.usage.as_ref().map(|_| compacting.cost.model.clone().into());
         self.summaries.state = Summing::Ready(compacting.reply);
         Input::Compacted { reason: compacting.reason, compaction: entry }
     }
 
-    /// Asks what to do where somebody is there; where nobody is, something is left out rather than everything stopped.
+    /// Asks the user what to do after a failed summary. Without an approver the older part is left out, so that the
+    /// run continues.
     pub(super) fn summary_failed(
         &mut self,
         compacting: Box<Compacting>,
@@ -282,7 +285,7 @@ impl Driver {
         self.summaries.state = Summing::Asking(compacting, error);
     }
 
-    /// The context stays as it is; what was spent counts all the same.
+    /// Ends a compaction without an entry; its cost still counts.
     pub(super) fn not_compacted(&mut self, compacting: Compacting, error: CompactionError) -> Input {
         if !matches!(error, CompactionError::Stopped | CompactionError::Overtaken) {
             let projection = &self.current.projection;
@@ -300,7 +303,7 @@ impl Driver {
         Input::NotCompacted { reason: compacting.reason, why }
     }
 
-    /// A compaction is in the log, and that was told.
+    /// Replies after a compaction was appended and emitted.
     pub(super) fn compacted(&mut self, result: CompactionResult) {
         self.summaries.futile = None;
         if let Summing::Ready(reply) = &mut self.summaries.state {
@@ -310,7 +313,7 @@ impl Driver {
         }
     }
 
-    /// What the machine was given will not be written.
+    /// Replies after the write of a compaction failed.
     pub(super) fn compaction_lost(&mut self, reason: &str) {
         if let Summing::Ready(reply) = &mut self.summaries.state {
             reply
@@ -334,16 +337,16 @@ impl Driver {
     }
 }
 
-/// When the context is looked at.
+/// The point in a run at which the context is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// A request is about to be sent.
+    /// Before a request is sent.
     Request,
-    /// A run is over.
+    /// At the end of a run.
     End,
 }
 
-/// Why a run can't go on whose context doesn't fit and didn't get smaller, and what would.
+/// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
 fn stuck(error: &CompactionError) -> String {
     let why = match error {
         CompactionError::Nothing { .. } => ", and nothing of it can be left out".to_owned(),
@@ -352,7 +355,7 @@ fn stuck(error: &CompactionError) -> String {
     format!("the conversation is longer than the model's window{why}; {TOO_LONG_HELP}")
 }
 
-/// What front ends are told of a compaction.
+/// Converts a compaction entry for events.
 fn told(entry: &Compaction) -> CompactionResult {
     CompactionResult {
         summary: entry.summary.clone(),

@@ -1,7 +1,7 @@
-//! The summary that is being made, if one is: what for, what it cost so far, and how it is stopped.
+//! The state of the summary in progress: its purpose, its cost so far, and how it is stopped.
 //!
-//! At most one is made at a time. What is summed up and what becomes of it is `compaction`'s business for the context, `leaving`'s
-//! for a branch; asking the model is `summary`'s.
+//! At most one summary is made at a time. `driver/compaction` plans and uses the summary of a context,
+//! `branch_summary` that of a branch; `summarize_job` sends the requests.
 
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind};
 use tiller_core::id::EntryId;
@@ -16,32 +16,32 @@ use crate::compaction::{Automatic, BranchPlan, CompactionError, CompactionOption
 use crate::handle::{Reply, SessionSwitched, Summarizing, SummaryOf};
 use crate::turn::{AnnouncedRetry, Input};
 
-/// What the driver knows of summaries.
+/// Options and state of summaries.
 pub(super) struct Summaries {
     pub(super) options: CompactionOptions,
     pub(super) state: Summing,
-    /// Counts jobs; what an earlier one reports is dropped.
+    /// Number of the current job; events of earlier jobs are dropped.
     pub(super) number: u64,
-    /// The size of a context of which no smaller one could be made.
+    /// Tokens and messages of a context that could not be made smaller.
     pub(super) futile: Option<(Tokens, usize)>,
-    /// The run is over, and nobody was told yet because a summary is still being made of it.
+    /// The run is over, but `agent_settled` waits for a summary in progress.
     pub(super) owes_settled: bool,
 }
 
 pub(super) enum Summing {
     Nothing,
-    /// The model is at it.
+    /// The model is working on it.
     Making(Box<Making>),
-    /// It failed; somebody is asked what to do.
+    /// The summary failed; the user is asked what to do.
     Asking(Box<Compacting>, CompactionError),
-    /// The machine has it written between two turns.
+    /// The machine appends it between two turns.
     Ready(Option<Reply<CompactionResult>>),
 }
 
 pub(super) struct Making {
     pub(super) task: AbortHandle,
     pub(super) since: UnixMs,
-    /// The try that a failed request waits for, or waited for.
+    /// The latest retry of a failed request.
     retry: Option<AnnouncedRetry>,
     pub(super) purpose: Purpose,
 }
@@ -51,19 +51,19 @@ pub(super) enum Purpose {
     Branch(Box<Leaving>),
 }
 
-/// A context that gets smaller.
+/// A compaction in progress.
 pub(super) struct Compacting {
     pub(super) reason: CompactionReason,
     pub(super) plan: Plan,
     pub(super) instructions: Option<String>,
-    /// The compaction that was the newest on the path.
+    /// The newest compaction on the path when this one began.
     pub(super) after: Option<EntryId>,
     pub(super) cost: Spent,
-    /// Whoever asked for it.
+    /// The caller that requested it.
     pub(super) reply: Option<Reply<CompactionResult>>,
 }
 
-/// A branch that is left as soon as it is summed up.
+/// A switch to another branch that waits for the summary.
 pub(super) struct Leaving {
     pub(super) to: Option<EntryId>,
     pub(super) editor: Option<String>,
@@ -72,7 +72,7 @@ pub(super) struct Leaving {
     pub(super) reply: Reply<SessionSwitched>,
 }
 
-/// What a summary cost so far.
+/// Cost of a summary so far.
 pub(super) struct Spent {
     pub(super) model: ModelRef,
     pub(super) usage: Usage,
@@ -102,17 +102,17 @@ impl Summaries {
         self.futile = None;
     }
 
-    /// Whether the branch at hand is being summed up to be left.
+    /// Returns whether a branch is being summarized in order to be left.
     pub(super) fn is_leaving(&self) -> bool {
         matches!(&self.state, Summing::Making(making) if matches!(making.purpose, Purpose::Branch(_)))
     }
 
-    /// Whether a summary of the context is on its way to the log.
+    /// Returns whether a compaction is in progress.
     pub(super) fn is_compacting(&self) -> bool {
         !matches!(self.state, Summing::Nothing) && !self.is_leaving()
     }
 
-    /// What front ends may show.
+    /// Returns the state for front ends.
     pub(super) fn shown(&self) -> Option<Summarizing> {
         let retry = match &self.state {
             Summing::Making(making) => making.retry.clone(),
@@ -150,7 +150,7 @@ impl Purpose {
 }
 
 impl Driver {
-    /// Has the model answer requests, for a purpose.
+    /// Starts a job that makes a summary.
     pub(super) fn make_summary(
         &mut self,
         requests: Vec<SummaryRequest>,
@@ -164,14 +164,15 @@ impl Driver {
         self.summaries.state = Summing::Making(Box::new(Making { task, since: now(), retry: None, purpose }));
     }
 
-    /// Stops a summary that is being made, and what waits for it.
+    /// Stops the summary in progress and everything that waits for it.
     pub(super) fn stop_summary(&mut self) {
         if let Some(input) = self.take_summary() {
             self.apply(input);
         }
     }
 
-    /// The machine doesn't wait for a summary any more, and has told so if it did.
+    /// Stops a summary that the machine no longer waits for; the machine has emitted the end of an overflow
+    /// compaction itself.
     pub(super) fn drop_summary(&mut self) {
         match self.take_summary() {
             None | Some(Input::NotCompacted { reason: CompactionReason::Overflow, .. }) => {}
@@ -179,7 +180,7 @@ impl Driver {
         }
     }
 
-    /// Ends what is being made; answers with what the machine is to be told.
+    /// Ends the summary in progress; returns the machine's input.
     fn take_summary(&mut self) -> Option<Input> {
         let compacting = match std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
             Summing::Nothing => return None,
@@ -202,7 +203,7 @@ impl Driver {
         Some(self.not_compacted(*compacting, CompactionError::Stopped))
     }
 
-    /// What a job that has a summary made reports.
+    /// Handles an event of the summary job.
     pub(super) fn summary(&mut self, number: u64, news: SummaryNews) {
         if number != self.summaries.number {
             return;
@@ -240,7 +241,7 @@ impl Driver {
         }
     }
 
-    /// What was spent on a summary that came to nothing counts all the same.
+    /// Appends the cost of a failed summary.
     pub(super) fn keep_cost(&mut self, spent: &Spent, kind: &str) {
         let Some(usage) = spent.if_any() else { return };
         let ModelRef { provider, id: model } = spent.model.clone();

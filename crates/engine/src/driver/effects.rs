@@ -1,4 +1,4 @@
-//! Performing effects, in their order.
+//! Execution of effects, in order.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::strip_images::strip_images;
 use crate::turn::{CallDecision, Effect, Input, StoreFailed, TurnNumber};
 
 impl Driver {
-    /// Performs what is to be done, until nothing is left or a sync has to finish first.
+    /// Performs the queued effects until none is left or a sync has to finish first.
     pub(super) fn perform(&mut self) {
         while self.agenda.syncs == 0 {
             match self.agenda.work.pop_front() {
@@ -46,13 +46,13 @@ impl Driver {
             }
             Effect::Mend => self.mend(),
             Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
-            // With `always` every append was followed by one already.
+            // With `always`, every append was followed by a sync.
             Effect::Sync => {}
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
             Effect::Request { turn, tool_choice } => {
                 self.compact_if_due(Moment::Request);
-                // What was to be written before it may have failed.
+                // A preceding write may have failed.
                 if self.turn.streaming() == Some(turn) {
                     self.open_request(turn, tool_choice);
                 }
@@ -74,18 +74,18 @@ impl Driver {
         }
     }
 
-    /// Appends an entry, then tells of it.
+    /// Appends an entry, then emits it.
     pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
         self.append_all(vec![body])
     }
 
-    /// Appends entries, all or none of them, then tells of them.
+    /// Appends entries, all or none of them, then emits them.
     fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
         let appended = self.current.append(bodies, &self.fixed.run);
         self.tell_appended(appended)
     }
 
-    /// Gives every call that was left without a result one that says so. What was said before is in the log by now.
+    /// Appends a result for every call that has none. Earlier results are in the log by now.
     fn mend(&mut self) {
         for (call, cut_off) in unanswered(&self.current.projection.messages) {
             let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
@@ -95,7 +95,7 @@ impl Driver {
         }
     }
 
-    /// Tells what the writer found and what it did. Where the log has other entries than before, the context is made anew.
+    /// Emits the writer's findings and the appended entries. Reprojects the context if the log's entries changed.
     pub(super) fn tell_appended(
         &mut self,
         appended: Result<Vec<Appended>, SessionError>,
@@ -121,7 +121,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Warns of what was found; what goes on all the time isn't said all the time, but logged.
+    /// Emits a warning about a change by another process; frequent ones go to the tracing log only.
     fn tell_disturbance(&mut self, disturbance: &ExternalChange, ours: usize) {
         tracing::warn!("{disturbance}");
         let mut message = disturbance.to_string();
@@ -137,7 +137,7 @@ impl Driver {
         self.teller.tell(EventKind::Warning { message, hint });
     }
 
-    /// Tells of entries that stand before one's own newest ones and are somebody else's.
+    /// Emits the entries of another process, which stand before the `ours` newest entries.
     fn tell_foreign(&mut self, entries: usize, ours: usize) {
         let reader = self.current.reader();
         let end = reader.entry_count().saturating_sub(ours);
@@ -152,8 +152,8 @@ impl Driver {
         }
     }
 
-    /// What was to follow a failed write doesn't happen; the machine is told, and whoever waits for an answer.
-    /// A command's record that was not written is kept for later, and what waits is again what the log says.
+    /// Handles a failed write: drops the remaining effects, and informs the machine and the callers that wait.
+    /// Unwritten records of commands are kept for later, and the queue is restored from the log.
     pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
         tracing::error!(reason, "the session could not be written");
@@ -185,7 +185,7 @@ impl Driver {
         self.queue(effects);
     }
 
-    /// Tells that a run has settled which waited for its summary.
+    /// Emits the deferred `agent_settled` of a run that waited for its summary.
     fn settle_late(&mut self) {
         if self.summaries.owes_settled && !self.summaries.is_compacting() {
             self.summaries.owes_settled = false;
@@ -195,10 +195,10 @@ impl Driver {
 
     fn emit(&mut self, event: EventKind) {
         match &event {
-            // What was never told to begin has no end to be told of.
+            // An operation without a start event gets no end event.
             EventKind::CompactionEnd { .. } if self.teller.told.compaction.is_none() => return,
             EventKind::AutoRetryEnd { .. } if self.teller.told.retry.is_none() => return,
-            // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
+            // Without an approver the process ends with the run, and the cost of the summary would be lost.
             EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
                 self.summaries.owes_settled = true;
                 return;
@@ -229,7 +229,7 @@ impl Driver {
             _ => None,
         };
         self.teller.tell(event);
-        // Whoever asked for it hears of it last.
+        // The caller that requested the compaction gets its reply last.
         compacted.into_iter().for_each(|result| self.compacted(result));
     }
 
@@ -274,7 +274,7 @@ impl Driver {
         self.teller.tell(EventKind::MessageStart { message });
     }
 
-    /// Takes an input whose effects come before everything that is still to be done.
+    /// Applies an input whose effects precede all queued effects.
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
@@ -292,8 +292,8 @@ impl Driver {
         }
     }
 
-    /// Asks, unless what has changed meanwhile answers already: a rule that the user gave, the mode, or that a command still only
-    /// reads. What the call would do is looked at first.
+    /// Requests approval, unless a rule, a change of mode, or the fact that a command still only reads decides the
+    /// call by now. The request includes a preview.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         match self.fate_now(&call) {
             Some(CallDecision::Run(_)) => {
@@ -329,18 +329,18 @@ impl Driver {
         }
     }
 
-    /// What is to become of a call if it is to run now; `None` where it asks in any case.
+    /// Returns the decision on a call that is about to run; `None` if an extension demands approval.
     fn fate_now(&self, call: &ToolCall) -> Option<CallDecision> {
         let tool = self.fixed.tools.find(&call.name).filter(|_| !self.approvals.insists_on(&call.id))?;
         Some(self.approvals.fate(call, tool.spec(), self.fixed.tools.source(&call.name)))
     }
 
-    /// Whether nothing that has changed meanwhile answers a call that was to ask.
+    /// Returns whether a call that was to ask still needs approval.
     fn still_asks(&self, call: &ToolCall) -> bool {
         !matches!(self.fate_now(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 
-    /// Answers the open questions that a new approval mode answers: calls that it allows run, calls that it denies don't.
+    /// Resolves the pending requests that a new approval mode decides: allowed calls run, denied calls don't.
     pub(super) fn answer_open_questions(&mut self) {
         for request in self.approvals.waiting().to_vec() {
             if let Some(decision) = self.decide_now(&request) {
@@ -350,7 +350,7 @@ impl Driver {
         }
     }
 
-    /// The decision on a question that the mode and the rules answer by now; `None` while it is the user's.
+    /// Returns the decision that the mode and the rules make on a request; `None` if it is the user's.
     fn decide_now(&self, request: &ApprovalRequest) -> Option<Decision> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
@@ -366,7 +366,7 @@ impl Driver {
         self.teller.tell(EventKind::ApprovalRequested(request));
     }
 
-    /// What is to be asked is known. The question may have been answered otherwise meanwhile, or nobody is there any more.
+    /// Emits an approval request with its preview, unless the call was decided meanwhile or the approver has left.
     pub(super) fn previewed(&mut self, request: ApprovalRequest) {
         self.approvals.open_path_of(&[]);
         if !self.turn.asks(&request.tool_call_id, &request.args) {
@@ -391,12 +391,13 @@ impl Driver {
     }
 }
 
-/// The answer where nobody is there.
+/// Returns the denial in the absence of an approver.
 pub(super) fn nobody() -> Decision {
     Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
 }
 
-/// The failure of a request that no model could take. It is compacted like one that the provider found too long.
+/// Returns the error of a request that no model could take. It leads to a compaction, like a request that the
+/// provider rejected as too long.
 fn not_sent(model: &ModelFacts, message: String) -> ProviderError {
     ProviderError { provider: model.provider.clone(), failure: FailureKind::Overflow, message, hint: None }
 }

@@ -1,5 +1,5 @@
-//! Entries that another program appended to the log of the session at hand: found before the next append, and told like one's own,
-//! unless they are many.
+//! Entries that another process appended to the active session's log. They are found before the next append, and
+//! emitted like our own unless they are many.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tiller_core::event::{EventKind, SessionChange};
 use tiller_session::Reader;
 use tiller_session::tree::TreeNode;
 
-/// How often others have appended to the log of the session at hand.
+/// Number of times that other processes have appended to the log.
 #[derive(Debug, Default)]
 pub(super) struct ExternalAppends {
     times: usize,
@@ -17,8 +17,9 @@ pub(super) struct ExternalAppends {
 }
 
 impl ExternalAppends {
-    /// Takes note that so many entries of others were found; whether that is to be said, and how. The first time is, and then whenever
-    /// it has become ten times as often: two programs that write in turn would warn with every word.
+    /// Records that another process appended entries. Returns the warning to emit: one at the first time, and one
+    /// whenever the number of times has grown tenfold, because two programs that write in turn would warn at every
+    /// entry.
     pub(super) fn word(&mut self, entries: usize) -> AppendNotice {
         (self.times, self.entries) = (self.times + 1, self.entries + entries);
         let is_power_of_ten = self.times == 10_usize.pow(self.times.ilog10());
@@ -33,21 +34,23 @@ impl ExternalAppends {
     }
 }
 
-/// What is said of entries of others.
+/// The warning about appended entries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AppendNotice {
-    /// What the writer says of it.
+    /// The writer's text.
     AsItIs,
-    /// That, and this.
+    /// The writer's text with this addition.
     Counted(String),
     Nothing,
 }
 
-/// Entries that are told one by one, about a screen of them. More would keep front ends busy with what nobody watched grow.
+/// Most entries that are emitted individually, about a screenful. More would keep front ends busy with entries that
+/// no one watched arrive.
 const MOST: usize = 50;
 
-/// What to tell of the entries at these positions. A few that go on from where the session was are told one by one; if any of them
-/// begins elsewhere the path is another one, and of many it is enough that they are there: then front ends have to read it anew.
+/// Returns the events for the entries at these positions. A few entries that continue from the current leaf are
+/// emitted individually. If one of them starts elsewhere, the path has changed; for that and for many entries one
+/// event makes front ends reload.
 pub(super) fn told(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
     let tree = reader.tree();
     let nodes = tree.nodes().get(positions.clone()).unwrap_or_default();
@@ -62,7 +65,7 @@ pub(super) fn told(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
         return vec![EventKind::SessionChanged { reason, session_id: reader.id().clone() }];
     }
     let entry = |(at, node): (usize, &TreeNode)| {
-        // What can't be read is told of by the log's findings.
+        // The log's findings report unreadable lines.
         let line = String::from_utf8(reader.raw_line(at).ok()?).ok()?;
         let entry = Arc::from(RawValue::from_string(line.trim().to_owned()).ok()?);
         Some(EventKind::EntryAppended { entry_id: node.id.clone(), entry })
@@ -70,7 +73,7 @@ pub(super) fn told(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
     positions.zip(nodes).filter_map(entry).collect()
 }
 
-/// Whether each entry follows the one before it in the file.
+/// Returns whether each entry's parent is the entry before it in the file.
 fn is_chain(nodes: &[TreeNode], first: usize) -> bool {
     nodes.iter().zip(first..).all(|(node, at)| node.parent == at.checked_sub(1))
 }

@@ -1,6 +1,6 @@
-//! Where extensions come in: before a request is sent, before calls run, when a result is there, and for their commands.
+//! Extension hooks: before a request is sent, before calls run, after a result, and extension commands.
 //!
-//! Everything they do is done in jobs beside the loop. Without extensions nothing waits and nothing is copied.
+//! Hooks run in jobs outside the loop. Without extensions nothing waits and nothing is copied.
 
 use std::collections::HashMap;
 
@@ -22,18 +22,18 @@ use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
 use crate::resources::{CommandSource, SlashCommand};
 use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
 
-/// The extensions, and what they are in the middle of.
+/// The extensions and the state of their hooks.
 #[derive(Debug)]
 pub(super) struct Hooks {
     crew: ExtensionHost,
-    /// Whether the next request is the first of a run.
+    /// True if the next request is the first of a run.
     begins_run: bool,
-    /// What they made of the request at hand.
+    /// Changes by extensions to the current request.
     opened: Option<Opened>,
-    /// Calls of the answer at hand that run with other arguments than the model gave, and who wanted that.
+    /// Calls of the current answer whose arguments were changed, and the extensions that changed them.
     rewritten: HashMap<CallId, Vec<String>>,
     commands: HashMap<u64, PendingCommand>,
-    /// Names commands.
+    /// Number of the next command.
     next: u64,
 }
 
@@ -44,7 +44,7 @@ struct Opened {
     tools: Tools,
 }
 
-/// A command at work, and who waits for it.
+/// A running command and the caller that waits for it.
 #[derive(Debug)]
 struct PendingCommand {
     options: PromptOptions,
@@ -54,7 +54,7 @@ struct PendingCommand {
 
 /// A call on its way through the extensions.
 pub(crate) enum Considered {
-    /// It doesn't get that far.
+    /// Refused before any extension sees it.
     Refused(PlannedCall),
     Judged(ReviewedCall),
 }
@@ -71,7 +71,7 @@ impl Hooks {
         }
     }
 
-    /// Whether a command of an extension's is at work.
+    /// Returns whether an extension's command is running.
     pub(super) fn is_commanded(&self) -> bool {
         !self.commands.is_empty()
     }
@@ -82,7 +82,7 @@ impl Hooks {
 }
 
 impl Driver {
-    /// A run begins. One that tries something again is the same run.
+    /// Marks the begin of a run. A retry belongs to the same run.
     pub(super) fn note_run(&mut self) {
         let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
         if !is_again {
@@ -91,7 +91,7 @@ impl Driver {
         }
     }
 
-    /// Sends a request once the extensions had their say. Trying again is the same request to them.
+    /// Sends a request after the extensions' hooks. They see a retry as the same request.
     pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
         let is_open = |opened: &Opened| opened.turn == turn || is_again;
@@ -108,7 +108,7 @@ impl Driver {
     }
 
     fn opening(&self) -> RequestContext {
-        // Not what an earlier change left: changes of changes would pile up from request to request.
+        // The text as typed and not as edited before: edits of edits would pile up from request to request.
         let prompt = self.last_said().and_then(|(entry, _)| self.typed(&entry)).unwrap_or_default();
         RequestContext {
             session: self.current.reader().id().clone(),
@@ -119,14 +119,14 @@ impl Driver {
         }
     }
 
-    /// The user's newest message on the path, as the model reads it.
+    /// Returns the user's newest message on the path, as the model reads it.
     fn last_said(&self) -> Option<(tiller_core::id::EntryId, Content)> {
         let reader = self.current.reader();
         let is_message = |entry: &tiller_core::id::EntryId| {
             reader.entry(entry).is_ok_and(|entry| entry.body.as_message().is_some())
         };
         self.current.projection.messages.iter().rev().find_map(|projected| match &*projected.message {
-            // A summary reads as a user's message too.
+            // A summary reads as a user message, too.
             Message::User(user) if is_message(&projected.entry) => {
                 Some((projected.entry.clone(), user.content.clone()))
             }
@@ -134,7 +134,7 @@ impl Driver {
         })
     }
 
-    /// What the user said in an entry, whatever the model reads instead.
+    /// Returns the user's text in an entry, without edits by extensions.
     fn typed(&self, entry: &tiller_core::id::EntryId) -> Option<String> {
         let entry = self.current.reader().entry(entry).ok()?;
         match &**entry.body.as_message()? {
@@ -143,7 +143,7 @@ impl Driver {
         }
     }
 
-    /// The extensions had their say: what they changed of the prompt is written, then the request goes out.
+    /// Writes the extensions' changes to the prompt, then sends the request.
     pub(super) fn opened(
         &mut self,
         (turn, tool_choice): (TurnNumber, ToolChoice),
@@ -166,7 +166,8 @@ impl Driver {
         self.perform();
     }
 
-    /// The entry that lets the model read another text than the user's, images aside; none where it reads that already.
+    /// Returns an entry that replaces the text of the user's message for the model, images aside; `None` if the
+    /// model reads that text already.
     fn edited(&self, text: &str) -> Option<EntryBody> {
         let (target_id, content) = self.last_said().filter(|(_, content)| content.joined_text() != text)?;
         let images = content.to_blocks().into_iter().filter(|block| matches!(block, UserBlock::Image { .. }));
@@ -175,17 +176,17 @@ impl Driver {
         Some(EntryBody::ContextEdit { target_id, replacement })
     }
 
-    /// The system prompt of the request at hand.
+    /// Returns the system prompt of the current request.
     pub(super) fn system(&self) -> &str {
         self.hooks.opened.as_ref().map_or(self.shelf.system(), |opened| &opened.system)
     }
 
-    /// The tools on offer in the request at hand.
+    /// Returns the tools offered in the current request.
     pub(super) fn offered(&self) -> &Tools {
         self.hooks.opened.as_ref().map_or(&self.fixed.offered, |opened| &opened.tools)
     }
 
-    /// Says what is to become of calls, once the extensions had their say on those that are fine otherwise.
+    /// Decides on calls after the extensions have reviewed those that would run or ask.
     pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
         self.hooks.rewritten.clear();
         self.approvals.forget_paths();
@@ -209,7 +210,7 @@ impl Driver {
         });
     }
 
-    /// The extensions had their say on calls. What runs with other arguments is judged by the policy once more.
+    /// Applies the extensions' reviews. The policy judges a call with changed arguments once more.
     pub(super) fn judged(&mut self, turn: TurnNumber, considered: Vec<Considered>) {
         if self.turn.planning() != Some(turn) {
             return;
@@ -232,7 +233,7 @@ impl Driver {
         PlannedCall { call, fate }
     }
 
-    /// Notes in a result that its call ran with other arguments than the model gave.
+    /// Notes in a result that its call ran with changed arguments.
     pub(super) fn note_rewrite(
         &mut self,
         result: &mut ToolResultMessage,
@@ -245,7 +246,7 @@ impl Driver {
         }
     }
 
-    /// What can be typed after a slash: extensions' commands first, because they are looked for first.
+    /// Returns the slash commands; extensions' commands come first, because they take precedence.
     pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
         let of_extension = |command: ExtensionCommand| SlashCommand {
             name: command.name,
@@ -262,7 +263,7 @@ impl Driver {
         commands
     }
 
-    /// Runs the command that a prompt is, if an extension has it; hands the prompt back if not.
+    /// Runs the extension command that a prompt names; returns the prompt if there is none.
     pub(super) fn extension_command(
         &mut self,
         text: String,
@@ -292,7 +293,7 @@ impl Driver {
         }
     }
 
-    /// Shows what a command has to say. Whoever prompted waits for the end of a run, so that is told too.
+    /// Emits a command's message. The caller waits for the end of a run, so that is emitted, too.
     fn notice(&mut self, message: String, reply: Reply<()>) {
         let notice = Effect::Emit(EventKind::Notice { message });
         let effects = if self.turn.is_running() {
@@ -308,7 +309,7 @@ impl Driver {
         self.perform();
     }
 
-    /// Stops every command at work.
+    /// Stops all running commands.
     pub(super) fn stop_commands(&mut self) {
         for (_, PendingCommand { reply, task, .. }) in self.hooks.commands.drain() {
             task.abort();
@@ -317,7 +318,7 @@ impl Driver {
     }
 }
 
-/// The name and the arguments of the command that a prompt may be.
+/// Splits a prompt that may be a command into name and arguments.
 fn command_of<'a>(text: &'a str, options: &PromptOptions) -> Option<(&'a str, &'a str)> {
     if options.expand_templates == Expansion::Verbatim {
         return None;

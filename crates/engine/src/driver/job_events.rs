@@ -1,4 +1,4 @@
-//! What jobs report, and what it means.
+//! Handling of job events.
 
 use serde_json::json;
 use tiller_core::ansi::StyledText;
@@ -87,7 +87,7 @@ impl Driver {
         self.apply(Input::Failed { turn, answer, then });
     }
 
-    /// The answer in flight as far as it goes, with its price.
+    /// Returns the partial answer with its cost.
     pub(super) fn answer_so_far(&self) -> AssistantMessage {
         let mut answer = self.partial.as_ref().map(|partial| partial.message()).unwrap_or_default();
         answer.usage.cost = self.current.asked.cost(&answer.usage);
@@ -95,7 +95,7 @@ impl Driver {
         answer
     }
 
-    /// What there is of everything in flight.
+    /// Returns the partial output of everything in progress.
     pub(super) fn so_far(&self) -> PartialOutput {
         PartialOutput {
             answer: self.partial.as_ref().map(|_| self.answer_so_far()),
@@ -116,7 +116,7 @@ impl Driver {
         self.apply(Input::Answered { turn, answer });
     }
 
-    /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
+    /// Decides on a call: the tool must exist, the arguments must be valid, then the policy decides.
     pub(super) fn plan(&mut self, call: &ToolCall) -> PlannedCall {
         let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
             (None, _) => {
@@ -162,7 +162,7 @@ impl Driver {
     }
 }
 
-/// What decides on a wait's jitter: something that two processes hardly share.
+/// Returns a seed for a retry's jitter that two processes are unlikely to share.
 pub(super) fn jitter() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(now().0)

@@ -1,6 +1,6 @@
-//! The work that goes on beside the loop: a stream, tools, a command of the user's, a sync.
+//! The jobs that run outside the loop: streams, tools, the user's command, syncs.
 //!
-//! Every job reports over one bounded channel and carries the number of the turn that began it. The set owns the
+//! Every job reports over one bounded channel and carries the number of the turn that started it. The set owns the
 //! jobs: dropping it stops them all.
 
 use std::collections::HashMap;
@@ -30,61 +30,61 @@ use crate::handle::{Reply, RunningBash, RunningCall};
 use crate::resources::{Read, ResourceReloader};
 use crate::turn::TurnNumber;
 
-/// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
+/// Timeout of a preview before an approval request: enough for a slow disk to read a large file.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What a job reports.
+/// An event from a job.
 pub(crate) enum JobEvent {
-    /// A piece of the stream.
+    /// A stream event.
     Part { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
-    /// The stream is over without having said so.
+    /// The stream ended without a final event.
     StreamEnded { turn: TurnNumber },
-    /// The wait before another try is over.
+    /// The wait before a retry is over.
     Awake { turn: TurnNumber },
-    /// What extensions make of a request that is to be sent.
+    /// Extensions' changes to a request that is about to be sent.
     Opened {
         turn: TurnNumber,
         tool_choice: ToolChoice,
         before: Box<RequestContext>,
         after: Box<RequestContext>,
     },
-    /// What is to be asked about a call, with what it would do.
+    /// An approval request with its preview.
     Previewed(ApprovalRequest),
-    /// What extensions think of the calls of an answer.
+    /// Extensions' reviews of the calls of an answer.
     Judged { turn: TurnNumber, considered: Vec<Considered> },
-    /// What an extension's command came to.
+    /// The end of an extension's command.
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
-    /// Something is wrong with an extension.
+    /// A problem with an extension.
     Warned(String),
-    /// The newest part of a running call's output.
+    /// The newest output of a running call.
     ToolProgress { call: CallId, printed: StyledText },
-    /// A summary that is being made cost something, or is there.
+    /// An event of the summary job.
     Summary { number: u64, news: SummaryNews },
-    /// A call has its result.
+    /// The result of a call.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
-    /// The user's command printed something.
+    /// Output of the user's command.
     BashOutput { id: EntryId, delta: String, output: Box<OutputBuffer> },
-    /// The user's command is over.
+    /// The end of the user's command.
     BashEnded { id: EntryId, end: BashEnd },
-    /// Skills, templates and context files were read anew.
+    /// Skills, templates and context files were reloaded.
     ResourcesRead(Read),
-    /// The log is on the disk, or isn't.
+    /// The end of a sync.
     Synced(io::Result<()>),
 }
 
-/// The jobs at work.
+/// The running jobs.
 pub(super) struct Jobs {
     tasks: JoinSet<()>,
     report: mpsc::Sender<JobEvent>,
-    /// A stream, or what has to come before it.
+    /// The stream, or the job that precedes it.
     stream: Option<AbortHandle>,
-    /// What has to come before calls.
+    /// The job that precedes calls.
     plan: Option<AbortHandle>,
     calls: HashMap<CallId, AtWork>,
     bash: Option<Bash>,
 }
 
-/// A call at work.
+/// A running call.
 struct AtWork {
     task: AbortHandle,
     shown: RunningCall,
@@ -92,7 +92,7 @@ struct AtWork {
 }
 
 impl AtWork {
-    /// What there is of its result.
+    /// Returns the partial result.
     fn remains(&self) -> ToolOutcome {
         match self.progress.remains() {
             Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
@@ -102,14 +102,14 @@ impl AtWork {
 }
 
 impl Jobs {
-    /// None but the keeper of what people write for the model, who works as long as the driver does.
+    /// Starts with the resource reloader as the only job; it runs as long as the driver.
     pub(super) fn new(report: mpsc::Sender<JobEvent>, keeper: ResourceReloader) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(resource_state::keep(keeper, report.clone()));
         Self { tasks, report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
-    /// Waits until a job is over and lets go of it; forever if there is none.
+    /// Waits until a job is over and removes it; waits forever if there is none.
     pub(super) async fn reap(&mut self) {
         match self.tasks.join_next().await {
             Some(_) => {}
@@ -122,7 +122,7 @@ impl Jobs {
         self.follow(turn, provider.stream(request));
     }
 
-    /// Answers a request with an error and sends nothing.
+    /// Fails a request with an error without sending it.
     pub(super) fn refuse(&mut self, turn: TurnNumber, error: ProviderError) {
         self.follow(turn, Box::pin(stream::iter([Err(error)])));
     }
@@ -132,14 +132,14 @@ impl Jobs {
         let (report, end) = (self.report.clone(), self.report.clone());
         let forwarding = forward(parts, report, move |part| JobEvent::Part { turn, part });
         let task = async move {
-            // A provider that panics has ended its stream too early, like one that breaks off.
+            // A provider that panics has ended its stream early, like a connection that breaks.
             let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
             let _ = end.send(JobEvent::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));
     }
 
-    /// Waits before another try of a request; stopped like its stream.
+    /// Waits before a retry; stopped like a stream.
     pub(super) fn sleep(&mut self, turn: TurnNumber, delay: Duration) {
         self.stop_stream();
         let report = self.report.clone();
@@ -149,18 +149,18 @@ impl Jobs {
         }));
     }
 
-    /// Does what has to come before a request.
+    /// Starts the job that precedes a request.
     pub(super) fn open(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.stop_stream();
         self.stream = Some(self.beside(work));
     }
 
-    /// Does what has to come before calls.
+    /// Starts the job that precedes calls.
     pub(super) fn plan(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.plan = Some(self.beside(work));
     }
 
-    /// Looks at what a call would do before it is asked about. A look that takes too long, or fails, is left out.
+    /// Previews a call before its approval request. A preview that fails or takes too long is left out.
     pub(super) fn preview(&mut self, tool: Arc<dyn Tool>, request: ApprovalRequest) {
         self.plan(async move {
             let look = async {
@@ -175,7 +175,7 @@ impl Jobs {
         });
     }
 
-    /// Does something and reports what it comes to.
+    /// Starts a job that reports its result.
     pub(super) fn beside(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) -> AbortHandle {
         let report = self.report.clone();
         self.tasks.spawn(async move {
@@ -183,7 +183,7 @@ impl Jobs {
         })
     }
 
-    /// Passes on what extensions are in trouble about.
+    /// Forwards the extensions' warnings.
     pub(super) fn hear(&mut self, mut warnings: mpsc::Receiver<String>) {
         let report = self.report.clone();
         self.tasks.spawn(async move {
@@ -195,7 +195,7 @@ impl Jobs {
         });
     }
 
-    /// Has a summary made.
+    /// Starts a summary.
     pub(super) fn summarize(&mut self, number: u64, maker: Maker) -> AbortHandle {
         self.tasks.spawn(maker.run(number, self.report.clone()))
     }
@@ -206,7 +206,7 @@ impl Jobs {
         }
     }
 
-    /// Runs a call. A tool that panics has a result all the same.
+    /// Runs a call. A tool that panics yields an error result.
     pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: ExtensionHost) {
         let running = RunningCall {
             id: call.id.clone(),
@@ -237,7 +237,7 @@ impl Jobs {
         self.calls.insert(id, AtWork { task: self.tasks.spawn(task), shown: running, progress });
     }
 
-    /// Progress replaces itself, so a full channel drops it.
+    /// Each progress report replaces the one before, so a full channel drops it.
     fn progress(&self, call: CallId) -> ToolProgress {
         let report = self.report.clone();
         ToolProgress::new(move |printed| {
@@ -254,7 +254,7 @@ impl Jobs {
         }
     }
 
-    /// The call is over.
+    /// Removes a call that is over.
     pub(super) fn forget(&mut self, call: &CallId) {
         self.calls.remove(call);
     }
@@ -267,20 +267,20 @@ impl Jobs {
         self.calls.values().map(|call| &call.shown)
     }
 
-    /// What there is of the results of the calls at work, where there is anything.
+    /// Returns the partial results of the running calls, where there are any.
     pub(super) fn remains(&self) -> HashMap<CallId, ToolOutcome> {
         let of = |(id, call): (&CallId, &AtWork)| (id.clone(), call.remains());
         self.calls.iter().map(of).filter(|(_, outcome)| !joined_text(&outcome.content).is_empty()).collect()
     }
 
-    /// Runs a command of the user's own that was just started.
+    /// Starts the job of a command that was just started.
     pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: OutputCapture) {
         let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
     }
 
-    /// Lets somebody wait for the record of the command that runs.
+    /// Registers the reply for the record of the running command.
     pub(super) fn await_bash(&mut self, waits: Reply<BashExecutionMessage>) {
         if let Some(bash) = &mut self.bash {
             bash.waits = Some(waits);
@@ -295,7 +295,7 @@ impl Jobs {
         self.bash.as_mut()
     }
 
-    /// The command is over.
+    /// Removes the command that is over.
     pub(super) fn take_bash(&mut self) -> Option<Bash> {
         self.bash.take()
     }
@@ -310,7 +310,7 @@ impl Jobs {
     }
 }
 
-/// Reports the parts of a stream as long as somebody listens.
+/// Forwards the items of a stream while the receiver exists.
 async fn forward<T, R>(
     mut parts: impl Stream<Item = T> + Unpin,
     report: mpsc::Sender<R>,

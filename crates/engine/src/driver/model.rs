@@ -1,4 +1,4 @@
-//! Who answers and how much it thinks: choosing, stepping on, and keeping the choice.
+//! Choice of the model and thinking level.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use super::commands::answer;
 use crate::handle::{AgentError, ChosenModel, CycleScope, ProviderChange, Reply};
 
 impl Driver {
-    /// Takes note of who can be asked. The model that answers asks its provider as that is now.
+    /// Applies a change of the usable providers. The active model uses its provider's new state from the next
+    /// request on.
     pub(super) fn change_provider(&mut self, change: ProviderChange, reply: Reply<()>) {
         let asked = &mut self.current.model;
         let is_asked = asked.facts.provider == change.provider();
@@ -52,7 +53,8 @@ impl Driver {
         Ok(Some(ChosenModel { model, thinking: self.current.thinking, scope }))
     }
 
-    /// Keeps the choice of a model, then tells of it. The level is what was wanted last, as far as this model can do it.
+    /// Records the choice of a model, then emits it. The level is the one requested last, as far as this model
+    /// supports it.
     fn choose(&mut self, model: Model, thinking: Option<ThinkingLevel>) -> Result<(), AgentError> {
         let reference = model.reference();
         self.note(model_change(&reference))?;
@@ -84,7 +86,7 @@ impl Driver {
         self.set_thinking(next).map(Some)
     }
 
-    /// A server refused what didn't fit into a model's window and said how large that is: from now on it is taken at its word.
+    /// Lowers the model's known context window after its server reported a smaller one.
     pub(super) fn heed_window(&mut self, error: &ProviderError) {
         let asked =
             ModelRef { provider: self.current.asked.provider.clone(), id: self.current.asked.id.clone() };
@@ -103,7 +105,7 @@ impl Driver {
         ));
     }
 
-    /// Keeps a change of state. In a log without a word nothing is written yet: the introduction will say it.
+    /// Appends a change of state. An empty log stays empty: the introduction will include the change.
     fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
         let has_words = self.current.reader().leaf().is_some();
         if has_words || self.current.is_introduced() { self.append(body) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What the driver tells of itself, and how it is set while it runs.
+//! Queries of the session's state, and changes of its options at run time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Driver {
         projected.map(|projected| Arc::clone(&projected.message)).collect()
     }
 
-    /// Answers now, or when the run is over.
+    /// Replies now, or when the run is over.
     pub(super) fn settled(&mut self, reply: Reply<Settled>) {
         self.teller.settling.replies.push(reply);
         if self.teller.told.since.is_none() && !self.turn.is_running() {
@@ -86,25 +86,25 @@ impl Driver {
         }
     }
 
-    /// Nothing runs: whoever waited for that is told how the last run ended.
+    /// Replies to the callers that wait for the session to settle.
     pub(super) fn answer_waiting(&mut self) {
         for reply in self.teller.settling.replies.drain(..) {
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = reply.send(self.teller.settling.last.clone().ok_or(AgentError::Empty));
         }
     }
 
-    /// Counting reads the whole log; it goes on beside the loop.
+    /// Counts messages, tokens and cost on a blocking thread, because that reads the whole log.
     pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
         let (reader, context) = (self.current.reader(), self.context());
         tokio::task::spawn_blocking(move || {
             let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = reply.send(counted);
         });
     }
 
-    /// Estimating looks at every message; it goes on beside the loop.
+    /// Estimates the context's parts on a blocking thread, because that reads every message.
     pub(super) fn context_breakdown(&self, reply: Reply<Box<ContextBreakdown>>) {
         let files = self.shelf.resources.instructions().iter();
         let source = ContextSource {
@@ -116,7 +116,7 @@ impl Driver {
             messages: self.messages(),
         };
         tokio::task::spawn_blocking(move || {
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = reply.send(Ok(Box::new(ContextBreakdown::new(&source))));
         });
     }
@@ -146,7 +146,8 @@ impl Driver {
         }
     }
 
-    /// Offers these tools from the next request on; in the order that they have, so that no order of asking changes the prompt.
+    /// Offers these tools from the next request on, in the session's order of tools, so that the caller's order
+    /// doesn't change the prompt.
     pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
         if names.iter().any(|name| self.fixed.tools.find(name).is_none()) {
             return Err(AgentError::Gone("tool of that name"));

@@ -1,5 +1,5 @@
-//! Skills, templates and context files as the driver holds them: what a request begins with, what a prompt becomes, and
-//! the change from one state of the files to the next.
+//! The loaded skills, templates and context files: they make the system prompt, expand prompts, and are replaced on
+//! reload.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::resources::{Inventory, Read, ReloadRequest, ResourceReloader, Resourc
 use crate::skill::Skill;
 use crate::system_prompt::{SystemPrompt, listing};
 
-/// The tool that a model reads skills with; without it they aren't listed.
+/// The tool with which a model reads skills; without it they aren't listed.
 const READER: &str = "read_file";
 
-/// What the files say at the moment.
+/// The current resources.
 pub(super) struct ResourceState {
     pub(super) resources: Arc<Resources>,
-    /// The system prompt made from them. It is made anew only when they say something else, because providers keep what
-    /// requests have in common.
+    /// The system prompt. It is rebuilt only when its sources change, because providers cache the common beginning
+    /// of requests.
     system: String,
     prompt: SystemPrompt,
     /// Folders that tools reach in this session only.
@@ -32,11 +32,11 @@ pub(super) struct ResourceState {
     cwd: PathBuf,
     skills: Listed,
     orders: mpsc::Sender<ReloadRequest>,
-    /// Whoever gave orders, in their order.
+    /// Callers of pending reload requests, in order.
     waiting: VecDeque<Reply<Inventory>>,
 }
 
-/// Whether the model is told of skills.
+/// Listing of skills in the system prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listed {
     Yes,
@@ -44,7 +44,7 @@ enum Listed {
 }
 
 impl ResourceState {
-    /// What was read, and the task that will read it anew.
+    /// Creates the state and the task that reloads it.
     pub(super) fn new(
         resources: Resources,
         prompt: SystemPrompt,
@@ -61,12 +61,11 @@ impl ResourceState {
         (shelf, keeper)
     }
 
-    /// What the model is told before everything else.
     pub(super) fn system(&self) -> &str {
         &self.system
     }
 
-    /// The list of skills in the system prompt, and how many it names.
+    /// Returns the list of skills in the system prompt, and the number of skills in it.
     pub(super) fn skills_listing(&self) -> (String, usize) {
         let listing = listing(self.listed_skills());
         let count = listing.matches("  <skill>\n").count();
@@ -86,7 +85,7 @@ impl ResourceState {
         self.system = prompt.text(&self.cwd, self.resources.instructions(), self.listed_skills());
     }
 
-    /// Names other folders that tools reach in this session only.
+    /// Sets the folders that tools reach in this session only.
     pub(super) fn set_session_folders(&mut self, folders: Vec<String>) {
         if folders != self.session_folders {
             self.session_folders = folders;
@@ -94,7 +93,7 @@ impl ResourceState {
         }
     }
 
-    /// The prompt as the model gets it.
+    /// Expands a prompt for the model.
     pub(super) fn expand(&self, text: String, expansion: Expansion) -> Result<String, AgentError> {
         match expansion {
             Expansion::Verbatim => Ok(text),
@@ -105,7 +104,7 @@ impl ResourceState {
         }
     }
 
-    /// Has everything read anew, and answers when that is done.
+    /// Requests a reload, and replies when it is done.
     pub(super) fn order(&mut self, order: ReloadRequest, reply: Reply<Inventory>) {
         match self.orders.try_send(order) {
             Ok(()) => self.waiting.push_back(reply),
@@ -115,7 +114,7 @@ impl ResourceState {
 }
 
 impl Driver {
-    /// What was read takes the place of what was there: the next request and the next prompt see it.
+    /// Replaces the resources; the next request and the next prompt use the new ones.
     pub(super) fn resources_read(&mut self, read: Read) {
         let Read { resources, ordered, trouble } = read;
         let before = std::mem::replace(&mut self.shelf.resources, resources);
@@ -123,7 +122,7 @@ impl Driver {
         if let Some(trouble) = trouble {
             self.teller.warn(trouble);
         }
-        // Whoever asked wants to hear all of it.
+        // A caller that requested the reload gets all problems.
         let told = if ordered { Arc::default() } else { Arc::clone(&before) };
         for problem in now.problems_since(&told) {
             self.teller.warn(problem.to_string());
@@ -140,7 +139,7 @@ impl Driver {
     }
 }
 
-/// Lets a keeper work beside the loop.
+/// Runs a reloader and reports its results.
 pub(super) async fn keep(keeper: ResourceReloader, reports: mpsc::Sender<JobEvent>) {
     keeper
         .keep(|read| {

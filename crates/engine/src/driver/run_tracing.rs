@@ -1,7 +1,7 @@
-//! What tiller's own log says of a session: what was begun and how it ended, for whoever looks for a fault.
+//! Tracing of a session for diagnosis: starts and ends of operations.
 //!
-//! It is made of what is told, and holds nothing of what was said: neither prompts nor answers, neither what calls are given nor
-//! what they print. Of commands of the user's own it says nothing at all.
+//! Made from events. It contains no content: no prompts, answers, call arguments or output, and nothing at all about
+//! the user's shell commands.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
-/// Characters of an error that are logged: a server may answer with a page.
+/// Most characters of an error that are logged: a server may answer with a whole page.
 const LONGEST: usize = 300;
 
-/// When what goes on was begun.
+/// Start times of the operations in progress.
 #[derive(Debug, Default)]
 pub(super) struct RunTracer {
     run: Option<UnixMs>,
@@ -22,19 +22,19 @@ pub(super) struct RunTracer {
     calls: HashMap<CallId, UnixMs>,
 }
 
-/// Logs that a session was opened.
+/// Logs the opening of a session.
 pub(super) fn opened(reader: &Reader) {
     let (session, path) = (reader.id(), reader.path().unwrap_or("(in memory)".as_ref()));
     tracing::info!(%session, path = %path.display(), entries = reader.entry_count(), "session opened");
 }
 
-/// Logs that a session was closed.
+/// Logs the closing of a session.
 pub(super) fn closed(reader: &Reader) {
     tracing::info!(session = %reader.id(), entries = reader.entry_count(), "session closed");
 }
 
 impl RunTracer {
-    /// Logs an event, if it is one that a fault could be found by.
+    /// Logs an event if it helps with diagnosis.
     pub(super) fn note(&mut self, event: &EventKind, time: UnixMs) {
         match event {
             EventKind::AgentStart if self.run.is_none() => {
@@ -109,7 +109,7 @@ fn note_summary(event: &EventKind) {
             tracing::warn!(reason = short(error), "summary of a branch failed");
         }
         EventKind::BranchSummaryEnd { aborted, .. } => tracing::info!(aborted, "summary of a branch ended"),
-        // Nothing else helps to find a fault, or it is logged where it is found.
+        // Other events don't help, or are logged at their source.
         _ => {}
     }
 }
@@ -136,7 +136,7 @@ fn answered(answer: &AssistantMessage, took_ms: u64) {
     );
 }
 
-/// Milliseconds since something was begun; none where its beginning was not told.
+/// Returns the milliseconds since an operation began; 0 if its start was not emitted.
 fn taken(since: Option<UnixMs>, time: UnixMs) -> u64 {
     since.map_or(0, |since| time.since_ms(since))
 }

@@ -1,6 +1,6 @@
-//! Having a summary made: the requests go to the model one after the other, with another try where one may help.
+//! The job that makes a summary: it sends the requests one after the other, and retries where that may help.
 //!
-//! A job like others: it reports what it spends and how it ended, and is stopped by being dropped.
+//! Like other jobs it reports events, here its cost and its end, and is stopped by being dropped.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -17,33 +17,33 @@ use crate::message_builder::{MessageBuilder, MessageUpdate};
 use crate::retry::{self, RetryOptions, Tried};
 use crate::turn::AfterFailure;
 
-/// How often a conversation is cut in half because the provider finds it too long.
+/// Number of times that a conversation is halved because the provider finds it too long.
 const MOST_HALVINGS: u32 = 3;
 
-/// What a summary ends with that was longer than the model may answer.
+/// Appended to a summary that reached the output limit.
 const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
 
-/// A summary's requests, and who is asked.
+/// A summary's requests and the model that answers them.
 pub(super) struct Maker {
     pub(super) model: Model,
     pub(super) retry: RetryOptions,
     pub(super) requests: Vec<SummaryRequest>,
-    /// The user's own words on what matters.
+    /// The user's instructions.
     pub(super) instructions: Option<String>,
 }
 
-/// What a job that has a summary made reports.
+/// An event of the summary job.
 pub(crate) enum SummaryNews {
-    /// A request is over and has cost this.
+    /// Usage of a request that is over.
     Spent(Usage),
-    /// It failed, and goes out again after a while.
+    /// A request failed and is retried after a delay.
     Waits { attempt: u32, most: u32, delay: Duration, why: String },
-    /// The answers in the order of the requests, or why there are none.
+    /// The answers in the order of the requests, or the error.
     Ended(Result<Vec<String>, CompactionError>),
 }
 
 impl Maker {
-    /// Asks, and reports under this number. A provider that panics has failed like any other.
+    /// Sends the requests, and reports with this job number. A provider that panics counts as failed.
     pub(super) async fn run(self, number: u64, report: mpsc::Sender<JobEvent>) {
         let made = AssertUnwindSafe(self.make(number, &report)).catch_unwind().await;
         let crashed = || Err(CompactionError::Provider("the provider failed inside tiller".to_owned()));
@@ -83,7 +83,7 @@ impl Maker {
         Ok(answers)
     }
 
-    /// How long to wait before another try, and how many there are at most; an error when there is none.
+    /// Returns the delay before the next retry and the most retries; an error when there is no retry.
     fn pause(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
         let tried = Tried { times, has_compacted: true };
         match retry::after(error.failure, tried, &self.retry, job_events::jitter()).0 {
@@ -92,7 +92,7 @@ impl Maker {
         }
     }
 
-    /// One request: what it cost, and what it brought.
+    /// Sends one request; returns its usage and its answer.
     async fn ask(&self, request: Request) -> (Usage, Result<String, ProviderError>) {
         let mut parts = self.model.provider.stream(request);
         let mut partial = MessageBuilder::new(AssistantMessage::default());

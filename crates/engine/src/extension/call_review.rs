@@ -1,4 +1,4 @@
-//! What extensions think of a call: rewrites one after the other, and of all opinions the strictest.
+//! Reviews of calls by extensions: rewrites are applied one after the other, and the strictest verdict counts.
 
 use std::sync::Arc;
 
@@ -9,33 +9,34 @@ use tiller_tools::tool::Tool;
 use super::CallVerdict;
 use super::host::{ExtensionHost, Hook, LoadedExtension};
 
-/// A call that was judged.
+/// A call after its review.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReviewedCall {
-    /// The call as it would run.
+    /// The call with its final arguments.
     pub(crate) call: ToolCall,
-    /// What the extensions together think of it.
+    /// The extensions' combined verdict.
     pub(crate) opinion: CallOpinion,
-    /// Who rewrote its arguments.
+    /// Names of the extensions that changed the arguments.
     pub(crate) rewritten_by: Vec<String>,
 }
 
-/// What extensions together think of a call.
+/// The combined verdict of the extensions on a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallOpinion {
-    /// Nothing against it.
+    /// No objection.
     #[default]
     Fine,
-    /// Somebody should say yes first, for this reason.
+    /// Needs approval, for this reason.
     Doubtful(String),
-    /// Who was to guard it came to no opinion, for this reason. Unlike a doubt, no flag answers it beforehand.
+    /// A guard failed to reach a verdict, for this reason. Unlike a request for approval, no flag answers it in
+    /// advance.
     Unjudged(String),
-    /// It must not run, for this reason.
+    /// Must not run, for this reason.
     Forbidden(String),
 }
 
 impl CallOpinion {
-    /// The stricter one of two; of equals the first.
+    /// Returns the stricter of two; the first if they are equal.
     fn or(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
     }
@@ -50,15 +51,15 @@ impl CallOpinion {
     }
 }
 
-/// What one extension says of a call.
+/// One extension's verdict.
 enum Saying {
     Thinks(CallOpinion),
     WantsOtherwise(Value),
 }
 
 impl ExtensionHost {
-    /// What the extensions think of a call of that tool. Each sees the arguments that those before it left. Whoever judged
-    /// other arguments than the final ones is asked once more about those, so that no guard is gone round by a rewrite.
+    /// Reviews a call. Each extension sees the arguments as the ones before it left them. An extension that saw
+    /// other than the final arguments reviews those once more, so that a rewrite can't bypass a guard.
     pub(crate) async fn judge(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
         let mut judged = ReviewedCall { call, opinion: CallOpinion::Fine, rewritten_by: Vec::new() };
         let mut saw_others = 0;
@@ -94,7 +95,7 @@ impl ExtensionHost {
         judged
     }
 
-    /// Asks one extension. To want the arguments that there are is to have nothing against them.
+    /// Runs one extension's hook. A rewrite to the current arguments counts as approval.
     async fn ask_about(&self, member: &LoadedExtension, call: &ToolCall) -> Saying {
         let (extension, seen) = (Arc::clone(&member.extension), call.clone());
         let work = async move { extension.tool_call(&seen).await };
@@ -125,7 +126,8 @@ impl ReviewedCall {
     }
 }
 
-/// Takes other arguments if the tool takes them. Else nobody has judged what would run: somebody wanted it otherwise.
+/// Applies other arguments if the tool accepts them. Otherwise the call counts as not reviewed, because an extension
+/// wanted it changed.
 fn rewrite(
     judged: &mut ReviewedCall,
     arguments: Value,

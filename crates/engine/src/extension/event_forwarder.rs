@@ -1,4 +1,4 @@
-//! Events on their way to extensions, beside the run and at each one's own pace.
+//! Forwards events to extensions, outside the run and at each extension's own pace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::timeout;
 
 use super::host::{ExtensionHost, Hook, LoadedExtension};
 
-/// Time that the last events have to be told when the session is closed.
+/// Time limit for delivering the last events when the session is closed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The extensions of a session as they listen to it. The listening ends when this is dropped.
+/// Forwards a session's events to its extensions until dropped.
 #[derive(Debug)]
 pub(crate) struct EventForwarder {
     crew: ExtensionHost,
@@ -21,7 +21,7 @@ pub(crate) struct EventForwarder {
 }
 
 impl EventForwarder {
-    /// Tells the crew every event from now on.
+    /// Starts to forward events.
     pub(crate) fn begin(crew: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
         let mut tasks = JoinSet::new();
         for member in crew.members() {
@@ -30,12 +30,12 @@ impl EventForwarder {
         Self { crew, tasks: Mutex::new(tasks) }
     }
 
-    /// Gives every extension that can't work any more another chance.
+    /// Reloads the extensions.
     pub(crate) async fn reload(&self) {
         self.crew.reload().await;
     }
 
-    /// Tells what is left to be told, and lets the extensions put their things away. The session's own end comes before.
+    /// Delivers the remaining events and shuts the extensions down. Called after the session itself has ended.
     pub(crate) async fn end(&self) {
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = timeout(LAST_WORDS, async { while tasks.join_next().await.is_some() {} }).await;

@@ -1,4 +1,4 @@
-//! The extensions of a session: calling their hooks in order, and surviving them.
+//! Runs the hooks of a session's extensions in order, and contains their failures.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use super::{
 };
 use crate::resources::ResourcePaths;
 
-/// Warnings that may wait before the session runs; more than that say nothing new.
+/// Warnings that are buffered before the session runs; further ones add nothing.
 const WARNINGS: usize = 64;
 
-/// Time that one extension has to put its things away.
+/// Time limit for the shutdown of one extension.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The extensions that a session is given, in order.
+/// The extensions for a session, in order.
 #[derive(Debug)]
 pub struct Extensions {
     members: Vec<Arc<LoadedExtension>>,
     timeout: Duration,
     warn: Warn,
     heard: mpsc::Receiver<String>,
-    /// Whether their tools were asked for.
+    /// True after `equip` has added their tools.
     has_equipped: bool,
     newcomers: Newcomers,
 }
 
-/// Executables that would be extensions if tiller began now.
+/// Finds executables that would be extensions if tiller started now.
 #[derive(Clone, Default)]
 struct Newcomers {
     look: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
-    /// Those that were started.
+    /// Paths of the executables that were started.
     known: Vec<PathBuf>,
 }
 
 impl Newcomers {
-    /// A sentence on each that was not started.
+    /// Returns a sentence about each executable that was not started.
     fn told(&self) -> Vec<String> {
         let found = self.look.as_ref().map(|look| look()).unwrap_or_default();
         let told = |path: PathBuf| {
@@ -61,27 +61,27 @@ impl std::fmt::Debug for Newcomers {
     }
 }
 
-/// Where extensions' troubles are told.
+/// Channel for extensions' warnings.
 #[derive(Clone, Debug)]
 pub(super) struct Warn(mpsc::Sender<String>);
 
 impl Warn {
     pub(super) fn tell(&self, warning: String) {
         tracing::warn!("{warning}");
-        // A full channel has enough to read already.
+        // A full channel holds enough warnings already.
         let _ = self.0.try_send(warning);
     }
 }
 
 impl Default for Extensions {
-    /// None yet, with 5 seconds for each hook.
+    /// Returns an empty set with a timeout of 5 seconds per hook.
     fn default() -> Self {
         Self::with_timeout(Duration::from_secs(5))
     }
 }
 
 impl Extensions {
-    /// None yet. `timeout` is how long one extension may take over one hook.
+    /// Returns an empty set. `timeout` limits each call of a hook.
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
         let (warn, heard) = mpsc::channel(WARNINGS);
@@ -95,30 +95,30 @@ impl Extensions {
         }
     }
 
-    /// Adds an extension behind those there are.
+    /// Adds an extension at the end.
     pub fn add(&mut self, extension: Arc<dyn Extension>) {
         self.members.push(Arc::new(LoadedExtension { extension, warned: AtomicU32::new(0) }));
     }
 
-    /// Says where there are executables for extensions at any moment: those that were not started are told of when everything is
-    /// read anew. `look` may read folders.
+    /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
+    /// `look` may read folders.
     pub fn look_out(&mut self, look: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
         self.newcomers.look = Some(Arc::new(look));
     }
 
-    /// These executables are among them.
+    /// Marks executables as started.
     pub(super) fn know(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         self.newcomers.known.extend(paths);
     }
 
-    /// How long one extension may take over one hook.
+    /// Returns the time limit of a hook.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Adds the extensions' folders of skills and templates to where these are looked for, and keeps templates from having the
-    /// names of their commands.
+    /// Adds the extensions' folders of skills and templates to the search paths, and reserves the names of their
+    /// commands, so that no template gets them.
     pub fn contribute(&self, sources: &mut ResourcePaths) {
         for member in &self.members {
             let place = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
@@ -128,7 +128,8 @@ impl Extensions {
         }
     }
 
-    /// Sentences on commands that can't be reached: those whose name is among `taken`, or another extension's before.
+    /// Returns a sentence about each command that can't be reached, because its name is in `taken` or belongs to an
+    /// earlier extension.
     #[must_use]
     pub fn unreachable_commands(&self, taken: &[String]) -> Vec<String> {
         let mut found = Vec::new();
@@ -149,8 +150,8 @@ impl Extensions {
         found
     }
 
-    /// These tools and those that the extensions add, for whoever wants to choose among all of them before the session begins.
-    /// One whose name is taken is left out, and a sentence in `notices` says so.
+    /// Adds the extensions' tools to these, for callers that select among all tools before the session begins. A
+    /// tool whose name is taken is left out, and `notices` says so.
     #[must_use]
     pub fn equip(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
         self.has_equipped = true;
@@ -176,8 +177,8 @@ impl Extensions {
         self.warn.clone()
     }
 
-    /// The tools with theirs, the extensions at work, and what they will be in trouble about. What they were in trouble about
-    /// before goes to `notices`.
+    /// Joins the tools and starts the host; returns also the receiver of later warnings. Earlier warnings go to
+    /// `notices`.
     pub(crate) fn join(
         mut self,
         tools: Tools,
@@ -190,10 +191,10 @@ impl Extensions {
     }
 }
 
-/// An extension and what the user was told of it.
+/// An extension and the warnings already given about it.
 pub(super) struct LoadedExtension {
     pub(super) extension: Arc<dyn Extension>,
-    /// A bit for each kind of trouble with each hook.
+    /// A bit for each kind of failure of each hook.
     warned: AtomicU32,
 }
 
@@ -203,7 +204,7 @@ impl std::fmt::Debug for LoadedExtension {
     }
 }
 
-/// The extensions of a session at work. Clones are the same ones.
+/// The running extensions of a session. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct ExtensionHost {
     members: Arc<[Arc<LoadedExtension>]>,
@@ -238,7 +239,7 @@ impl Hook {
     }
 }
 
-/// What went wrong with a hook.
+/// The failure of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     Slow,
@@ -266,12 +267,10 @@ impl Trouble {
     }
 }
 
-/// At which request its hooks are called.
+/// The position of a request in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// The first of a run.
     RunStart,
-    /// A later one.
     Turn,
 }
 
@@ -292,7 +291,7 @@ impl ExtensionHost {
         &self.warn
     }
 
-    /// What the extensions make of a request, each seeing what those before it changed.
+    /// Runs the hooks before a request, each on the result of the one before.
     pub(crate) async fn open(&self, moment: Moment, opening: RequestContext) -> RequestContext {
         let mut now = opening;
         let known = now.tools.clone();
@@ -335,7 +334,7 @@ impl ExtensionHost {
         opening.tools = tools;
     }
 
-    /// What the extensions make of a result.
+    /// Runs the hooks on a result.
     pub(crate) async fn revise(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
         let mut now = output;
         for member in self.members.iter() {
@@ -351,7 +350,7 @@ impl ExtensionHost {
         now
     }
 
-    /// Every command. Of several of one name the first counts.
+    /// Returns all commands. Of several with the same name the first one counts.
     pub(crate) fn commands(&self) -> Vec<ExtensionCommand> {
         let mut commands: Vec<ExtensionCommand> = Vec::new();
         for command in self.members.iter().flat_map(|member| member.extension.commands()) {
@@ -362,7 +361,7 @@ impl ExtensionHost {
         commands
     }
 
-    /// Gives every extension that can't work any more, or is another one by now, another chance; tells of new ones.
+    /// Reloads the extensions, restarts those that have ended or changed, and announces new ones.
     pub(crate) async fn reload(&self) {
         let mut chances = JoinSet::new();
         for member in self.members.iter() {
@@ -375,7 +374,7 @@ impl ExtensionHost {
         while chances.join_next().await.is_some() {}
     }
 
-    /// Runs a command; `None` when no extension has one of that name.
+    /// Runs a command; `None` when no extension has a command of that name.
     pub(crate) fn command(
         &self,
         name: &str,
@@ -401,7 +400,7 @@ impl ExtensionHost {
         })
     }
 
-    /// Lets every extension put its things away.
+    /// Shuts all extensions down.
     pub(crate) async fn close(&self) {
         let mut farewells = JoinSet::new();
         for member in self.members.iter() {
@@ -411,8 +410,8 @@ impl ExtensionHost {
         while farewells.join_next().await.is_some() {}
     }
 
-    /// Runs a hook in a task of its own, where it can neither panic into ours nor keep it waiting. The first trouble of a kind is
-    /// told.
+    /// Runs a hook in its own task, with a timeout, so that its panics and delays are contained. The first failure
+    /// of each kind is reported.
     pub(super) async fn attempt<T: Send + 'static>(
         &self,
         member: &LoadedExtension,

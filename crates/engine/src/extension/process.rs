@@ -1,7 +1,8 @@
-//! Extensions in a process of their own: executables that speak JSON lines, as docs/extending.md describes.
+//! Extensions that run as a process: executables that speak JSON lines, as docs/extending.md describes.
 //!
-//! They start through the helper, so none outlives tiller, and without the variables that hold secrets. One that ends is no
-//! opinion from then on, except about calls if it judges them, or if it never came to say whether it does.
+//! They start through the helper, so none outlives tiller, and without the environment variables that hold secrets.
+//! After its end a process counts as having no opinion, except about calls if it reviews them, or if it never
+//! declared its hooks.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,40 +27,40 @@ use super::{
     RequestChange, RequestContext, ResultChange,
 };
 
-/// Whether a program may still be run; asked each time before it is.
+/// Returns whether a program may still be run; called before each start.
 pub type Permit = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// An executable to be an extension.
+/// An extension's executable.
 #[derive(Clone)]
 pub struct Launch {
-    /// The executable; its name without the ending is the extension's. Absolute.
+    /// Absolute path of the executable; its file stem is the extension's name.
     pub path: PathBuf,
-    /// Whether it may be run.
+    /// Permission to run it.
     pub permit: Permit,
 }
 
-/// What all of them are started with.
+/// Settings shared by all processes.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// What starts them.
+    /// Starts the processes.
     pub runner: Runner,
-    /// The session they are told of first.
+    /// The first session that they are told of.
     pub session: SessionId,
-    /// Where they work.
+    /// Their working directory.
     pub cwd: PathBuf,
-    /// Names of the environment variables that they don't get.
+    /// Names of environment variables that they don't get.
     pub withheld: Vec<String>,
-    /// Most that a result of their tools may hold.
+    /// Limits on the results of their tools.
     pub limits: OutputLimits,
 }
 
-/// What makes scripts answer at once and leave nothing beside themselves: the files of a project are trusted as they are, and a
+/// Makes Python scripts flush their output and write no cache: a project's files are trusted as they are, and a
 /// cache would change them.
 const VARIABLES: [(&str, &str); 2] = [("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")];
 
 impl Extensions {
-    /// Starts executables side by side, and adds them in their order. One that can't be started, or isn't ready in time, is
-    /// added too: nobody knows what it was to guard, so calls are asked about. The warning says so.
+    /// Starts executables in parallel, and adds them in order. One that can't be started or isn't ready in time is
+    /// added, too: its hooks are unknown, so calls need approval. The warning says so.
     pub async fn start(&mut self, launches: Vec<Launch>, surroundings: &Surroundings) {
         let (limit, warn) = (self.timeout(), self.warn());
         self.know(launches.iter().map(|launch| launch.path.clone()));
@@ -79,42 +80,42 @@ impl Extensions {
     }
 }
 
-/// An extension in a process of its own.
+/// An extension that runs as a process.
 struct Process {
     inner: Arc<Inner>,
 }
 
-/// What a process and its tools share.
+/// State shared by a process and its tools.
 pub(super) struct Inner {
     name: String,
     launch: Launch,
     surroundings: Surroundings,
     warn: Warn,
     limit: Duration,
-    /// Held only to look or to change it, never while anything is waited for.
+    /// Locked only for reads and changes, never across an await.
     state: Mutex<State>,
 }
 
 #[derive(Clone, Default)]
 struct State {
-    /// What it said of itself last; `None` until it was ready once.
+    /// Its latest declaration; `None` until it was ready once.
     declared: Option<Arc<Declared>>,
     link: Option<Arc<Transport>>,
-    /// The executable as it was when it was started.
+    /// State of the executable when it was started.
     file: Option<FileState>,
 }
 
-/// Tells an executable from what it was before.
+/// Identifies a version of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     inode: u64,
     bytes: u64,
-    /// Seconds and nanoseconds of its last change.
+    /// Seconds and nanoseconds of the last modification.
     changed: (i64, i64),
 }
 
 impl FileState {
-    /// `None` where there is nothing to read it from.
+    /// Returns `None` if the file has no readable metadata.
     fn of(path: &Path) -> Option<Self> {
         let facts = path.metadata().ok()?;
         Some(Self { inode: facts.ino(), bytes: facts.len(), changed: (facts.mtime(), facts.mtime_nsec()) })
@@ -143,9 +144,9 @@ impl Inner {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Starts it; says what is wrong if that doesn't work.
+    /// Starts the process, or reports the error.
     async fn start(&self) {
-        // Before it runs: what is changed meanwhile counts as changed.
+        // Taken before the start, so that a change in between counts as a change.
         let file = FileState::of(&self.launch.path);
         match self.begin().await {
             Ok((link, declared)) => {
@@ -165,7 +166,7 @@ impl Inner {
         }
     }
 
-    /// Starts it again if it has ended, or is another program by now.
+    /// Restarts the process if it has ended or its executable has changed.
     async fn restart(&self) {
         let before = self.state();
         let has_ended = before.link.is_none_or(|link| link.is_over());
@@ -195,7 +196,7 @@ impl Inner {
         }
     }
 
-    /// Lets it end. Where somebody is still talking with it, it ends when they have.
+    /// Stops the process, after calls in progress have finished.
     async fn stop(&self) {
         let mut link = None;
         self.change(|state| link = state.link.take());
@@ -230,14 +231,14 @@ impl Inner {
             let theirs = declared.protocol;
             return Err(format!("it speaks version {theirs} of the protocol, and tiller version {PROTOCOL}"));
         }
-        // A guard with a slip in its only hook would judge nothing, and nobody would notice.
+        // A guard with a typo in its only hook would review nothing, and no one would notice.
         match declared.unknown_hook() {
             Some(hook) => Err(format!("there is no hook `{hook}`; there are {}", protocol::HOOKS.join(", "))),
             None => Ok((link, declared)),
         }
     }
 
-    /// Asks the process.
+    /// Sends a request to the process.
     pub(super) async fn ask(
         &self,
         hook: &'static str,
@@ -250,7 +251,7 @@ impl Inner {
         }
     }
 
-    /// Asks the process if it wants to be asked and is there.
+    /// Sends a request if the process runs and has declared the hook.
     async fn consult(&self, hook: &'static str, params: impl FnOnce() -> Value) -> Result<Value, HookError> {
         match self.state() {
             State { declared: Some(declared), link: Some(link), .. }
@@ -266,7 +267,7 @@ impl Inner {
         self.state().declared
     }
 
-    /// A path that it named, from its own folder on.
+    /// Resolves declared paths relative to the executable's folder.
     fn resolved(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let folder = self.launch.path.parent().unwrap_or(&self.surroundings.cwd);
         paths.iter().map(|path| folder.join(path)).collect()
@@ -306,7 +307,7 @@ impl Extension for Process {
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> HookFuture<'a, CallVerdict> {
         Box::pin(async move {
-            // Whoever never said what it is for may have been there to guard.
+            // A process without a declaration may have been a guard.
             match self.inner.declared() {
                 Some(declared) if !declared.has("tool_call") => Ok(CallVerdict::Allow),
                 _ => protocol::verdict(self.inner.ask("tool_call", protocol::call(call), None).await?),

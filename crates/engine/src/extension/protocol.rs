@@ -1,4 +1,4 @@
-//! The lines that tiller and an extension's process say to each other: docs/extending.md. Types and their JSON only.
+//! Messages between tiller and an extension's process: docs/extending.md. Types and their JSON only.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{
     ResultChange,
 };
 
-/// The version of the protocol.
+/// Version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
 
-/// What tiller says.
+/// A message to a process.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum ToProcess<'a> {
@@ -31,7 +31,7 @@ pub(super) enum ToProcess<'a> {
 }
 
 impl ToProcess<'_> {
-    /// The line, with its newline.
+    /// Returns the message as a line with its newline.
     pub(super) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("what tiller says has only string keys");
         line.push(b'\n');
@@ -39,7 +39,7 @@ impl ToProcess<'_> {
     }
 }
 
-/// What a process says.
+/// A message from a process.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum FromProcess {
@@ -57,7 +57,7 @@ pub(super) enum FromProcess {
     },
 }
 
-/// What a process says of itself.
+/// A process's declaration.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct Declared {
@@ -70,13 +70,12 @@ pub(super) struct Declared {
     pub(super) prompts: Vec<PathBuf>,
 }
 
-/// A tool of a process.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(super) struct DeclaredTool {
     pub(super) name: String,
     #[serde(default)]
     pub(super) description: String,
-    /// A JSON Schema of type object; missing is one without arguments.
+    /// A JSON Schema of type object; by default one without arguments.
     #[serde(default)]
     pub(super) parameters: Option<Value>,
     #[serde(default)]
@@ -88,7 +87,7 @@ pub(super) struct DeclaredTool {
 pub(super) enum DeclaredAccess {
     Reads,
     Writes,
-    /// What isn't said is the most it could be.
+    /// The default, because it gets the strictest treatment.
     #[default]
     Executes,
 }
@@ -103,7 +102,7 @@ impl From<DeclaredAccess> for Access {
     }
 }
 
-/// The hooks that a process can name.
+/// The hooks that a process can declare.
 pub(super) const HOOKS: [&str; 6] =
     ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
 
@@ -112,12 +111,12 @@ impl Declared {
         self.hooks.iter().any(|known| known == hook)
     }
 
-    /// Which events it gets: those it asks for, as much of them as it says.
+    /// Returns the set of events that the process subscribed to.
     pub(super) fn event_detail(&self) -> EventDetail {
         if self.has("session_event") { self.events.unwrap_or_default() } else { EventDetail::Nothing }
     }
 
-    /// The first of its hooks that there is none of.
+    /// Returns its first unknown hook.
     pub(super) fn unknown_hook(&self) -> Option<&str> {
         self.hooks.iter().map(String::as_str).find(|hook| !HOOKS.contains(hook))
     }
@@ -140,7 +139,7 @@ pub(super) fn result(call: &ToolCall, output: &ToolOutput) -> Value {
     params
 }
 
-/// Reads the result of an answer; `what` names it where it is wrong.
+/// Parses a result; `what` names it in errors.
 fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
     serde_path_to_error::deserialize(result).map_err(|error| {
         let path = error.path().to_string();
@@ -148,7 +147,7 @@ fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, Ho
     })
 }
 
-/// Null and an empty object change nothing.
+/// Parses changes to a request. Null and an empty object change nothing.
 pub(super) fn opening_change(result: Value) -> Result<RequestChange, HookError> {
     #[derive(Deserialize, Default)]
     #[serde(deny_unknown_fields)]
@@ -162,7 +161,7 @@ pub(super) fn opening_change(result: Value) -> Result<RequestChange, HookError> 
     Ok(RequestChange { prompt, system, tools })
 }
 
-/// Nothing is taken for granted: an answer without a clear verdict is an error.
+/// Parses a verdict. Anything unclear is an error and not consent.
 pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
     #[derive(Deserialize)]
     #[serde(tag = "verdict", rename_all = "lowercase")]

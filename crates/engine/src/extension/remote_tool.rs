@@ -1,4 +1,4 @@
-//! A tool whose work another process does.
+//! A tool that another process runs.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct RemoteTool {
 
 impl RemoteTool {
     /// # Errors
-    /// When the schema of its arguments is none.
+    /// When the JSON Schema of its arguments is invalid.
     pub(super) fn new(declared: &DeclaredTool, process: Arc<Inner>) -> Result<Self, String> {
         let none = || json!({"type": "object", "properties": {}});
         let parameters = declared.parameters.clone().unwrap_or_else(none);
@@ -60,7 +60,7 @@ impl Tool for RemoteTool {
     }
 }
 
-/// A result no longer than one of tiller's own tools.
+/// Truncates a result to the limits of the built-in tools.
 fn limited(mut output: ToolOutput, limits: OutputLimits) -> ToolOutput {
     for block in &mut output.content {
         let UserBlock::Text { text } = block else { continue };

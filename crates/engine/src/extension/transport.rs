@@ -1,7 +1,7 @@
-//! The talk with an extension's process: requests and their answers, over lines.
+//! Transport to an extension's process: requests and replies as JSON lines.
 //!
-//! One task, the keeper, owns what is expected; writing, reading and the process's complaints each have a task of their own, so
-//! that a process that doesn't read can't keep its own answers from being read. All of them end with the link.
+//! One task, the dispatcher, owns the pending requests. Writer, reader and stderr each have their own task, so that
+//! a process that doesn't read can't block the reading of its own replies. All tasks end with the transport.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,24 +20,24 @@ use super::HookError;
 use super::host::Warn;
 use super::protocol::{Declared, FromProcess, ToProcess};
 
-/// Longest line of a process: a result with some images in it.
+/// Longest line from a process, in bytes: a result with several images.
 const LONGEST_LINE: usize = 8 * 1024 * 1024;
 
-/// Longest line of its complaints, and of what a warning quotes.
+/// Longest line of stderr, and longest quote in a warning, in bytes.
 const LONGEST_QUOTE: usize = 300;
 
-/// Lines that mean nothing after which an extension is ended, when no other came between: it isn't one.
+/// Number of consecutive invalid lines after which the process is killed: it isn't an extension.
 const MOST_WRONG: u32 = 100;
 
-/// Such lines, and complaints, that are logged; more of them would only fill the log.
+/// Number of invalid lines and stderr lines that are logged.
 const LOGGED_WRONG: u32 = 5;
 
 const LOGGED_COMPLAINTS: u32 = 1_000;
 
-/// Lines that may wait for a process that is slow to read, and news of it; beyond that whoever has more waits.
+/// Capacity of the channels to the writer and the dispatcher; senders wait when they are full.
 const WAITING: usize = 64;
 
-/// A process that is talked with. Dropped, it ends.
+/// The connection to a process. The process ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Transport {
     lines: mpsc::Sender<Vec<u8>>,
@@ -49,7 +49,7 @@ pub(super) struct Transport {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Its end is wanted, and no news.
+    /// Set before an intended end, so that the end is not reported.
     closing: AtomicBool,
     over: AtomicBool,
 }
@@ -61,16 +61,16 @@ enum TransportMessage {
     Ended(String),
 }
 
-/// A line of a process.
+/// A line from a process.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Whole(Vec<u8>),
-    /// The beginning of one that is over the limit; the rest was passed over.
+    /// The beginning of a line over the limit; the rest was skipped.
     TooLong(Vec<u8>),
 }
 
 impl Transport {
-    /// Takes up the talk. What the process says of itself comes on the receiver, or why it ended instead.
+    /// Starts the tasks. The receiver yields the process's declaration, or the reason for its end.
     pub(super) fn open(
         name: &str,
         talk: PipedChild,
@@ -108,12 +108,12 @@ impl Transport {
         self.state.over.load(Ordering::Relaxed)
     }
 
-    /// Says something that needs no answer.
+    /// Sends a notification.
     pub(super) async fn tell(&self, what: &ToProcess<'_>) -> Result<(), HookError> {
         self.lines.send(what.line()).await.map_err(|_| gone())
     }
 
-    /// Asks something. Dropped before the answer is there, it tells the process so.
+    /// Sends a request and waits for the reply. If dropped before, it sends a cancellation.
     pub(super) async fn ask(
         &self,
         hook: &'static str,
@@ -122,7 +122,7 @@ impl Transport {
     ) -> Result<Value, HookError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        // Expected before it is asked, or the answer could come first.
+        // Registered before it is sent, or the reply could arrive first.
         self.news.send(TransportMessage::Expected { id, answer, progress }).await.map_err(|_| gone())?;
         let mut question = Question { id, link: self, is_answered: false };
         self.tell(&ToProcess::Request { id, hook, params }).await?;
@@ -131,12 +131,13 @@ impl Transport {
         answer.map_err(|_| gone())?
     }
 
-    /// Says goodbye and waits for the process's end.
+    /// Shuts the process down and waits for its end.
     pub(super) async fn close(self) {
         self.state.closing.store(true, Ordering::Relaxed);
         let Self { lines, news, mut tasks, .. } = self;
         let _ = lines.send(ToProcess::Close.line()).await;
-        // Without them the writer closes the process's stdin, and the keeper ends when everybody has.
+        // Without these senders the writer closes the process's stdin, and the dispatcher ends when all senders are
+        // gone.
         drop((lines, news));
         while tasks.join_next().await.is_some() {}
     }
@@ -146,7 +147,7 @@ fn gone() -> HookError {
     HookError::new("it has ended")
 }
 
-/// A question whose answer is waited for.
+/// A request that waits for its reply.
 struct Question<'a> {
     id: u64,
     link: &'a Transport,
@@ -156,7 +157,7 @@ struct Question<'a> {
 impl Drop for Question<'_> {
     fn drop(&mut self) {
         if !self.is_answered {
-            // Where there is no room, it is answered in vain.
+            // If the channel is full, the late reply is dropped anyway.
             let _ = self.link.news.try_send(TransportMessage::Forgotten { id: self.id });
             let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.line());
         }
@@ -180,7 +181,7 @@ async fn read(stdout: ChildStdout, news: mpsc::Sender<TransportMessage>) {
     }
 }
 
-/// Logs what a process complains of, and says in the end how it ended.
+/// Logs stderr; returns a description of the process's end.
 async fn complain(name: &str, stderr: ChildStderr) -> String {
     let mut stderr = BufReader::new(stderr);
     let (mut last, mut before) = (String::new(), String::new());
@@ -209,7 +210,7 @@ async fn complain(name: &str, stderr: ChildStderr) -> String {
     if before.is_empty() { how } else { format!("{how}; its last words: {before}") }
 }
 
-/// The next line without its newline; what is over the limit is passed over. None at the end.
+/// Reads the next line without its newline; the part over the limit is skipped. `None` at the end.
 async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::Result<Option<Line>> {
     let (mut line, mut is_too_long) = (Vec::new(), false);
     loop {
@@ -235,7 +236,7 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
     }
 }
 
-/// What the keeper keeps.
+/// Owns the pending requests.
 struct Keeper {
     name: String,
     warn: Warn,
@@ -243,19 +244,19 @@ struct Keeper {
     ready: Option<oneshot::Sender<Result<Declared, String>>>,
     expected: HashMap<u64, Expected>,
     wrong: Wrong,
-    /// Whose end closes the process's stdin, and so ends the process.
+    /// Its end closes the process's stdin, and so ends the process.
     writer: AbortHandle,
     ended: Option<String>,
 }
 
-/// Lines that mean nothing, so far.
+/// Count of invalid lines.
 #[derive(Debug, Default)]
 struct Wrong {
     count: u64,
     in_a_row: u32,
 }
 
-/// Who waits for an answer.
+/// A pending request.
 struct Expected {
     answer: oneshot::Sender<Result<Value, HookError>>,
     progress: Option<ToolProgress>,
@@ -272,7 +273,7 @@ impl Keeper {
                     self.expected.insert(id, Expected { answer, progress });
                 }
                 TransportMessage::Forgotten { id } => drop(self.expected.remove(&id)),
-                // The rest of what an ended one said is nobody's.
+                // Lines that follow the kill are ignored.
                 TransportMessage::Said(_) if self.is_cut_off() => {}
                 TransportMessage::Said(Line::Whole(line)) => self.said(&line),
                 TransportMessage::Said(Line::TooLong(line)) => {
@@ -297,7 +298,7 @@ impl Keeper {
                 }
             },
             Ok(FromProcess::Answer { id, result, error }) => {
-                // One that came too late was forgotten.
+                // A late reply has no pending request.
                 if let Some(Expected { answer, .. }) = self.expected.remove(&id) {
                     let _ = answer.send(error.map_or(Ok(result), |error| Err(HookError::new(error))));
                 }
@@ -314,7 +315,7 @@ impl Keeper {
         }
     }
 
-    /// Whether it was ended for what it said.
+    /// Returns whether the process was killed for invalid lines.
     fn is_cut_off(&self) -> bool {
         self.wrong.in_a_row >= MOST_WRONG
     }
@@ -366,7 +367,7 @@ mod tests {
     use super::*;
 
     async fn lines(text: &[u8], limit: usize) -> Vec<Line> {
-        // One byte at a time, so that every line comes in pieces.
+        // One byte at a time, so that every line arrives in pieces.
         let mut from = BufReader::with_capacity(1, text);
         let mut lines = Vec::new();
         while let Some(line) = next_line(&mut from, limit).await.unwrap() {

@@ -1,4 +1,4 @@
-//! The handle's word on commands of the user's own, `!` and `!!`.
+//! Methods for the user's shell commands, `!` and `!!`.
 
 use tiller_core::message::BashExecutionMessage;
 
@@ -7,19 +7,19 @@ use super::prompt::BashContext;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Runs a command of the user's own.
+    /// Runs a shell command of the user.
     ///
-    /// Returns once it is begun; what it prints comes as events.
+    /// Returns once it has started; its output comes as events.
     ///
     /// # Errors
-    /// [`AgentError::BashRunning`] when one runs already; the log's error when its beginning could not be kept.
+    /// [`AgentError::BashRunning`] when one is running already; the log's error when its start could not be stored.
     pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
         let line = line.into();
         self.ask(|reply| SessionCommand::Bash { line, context, reply }).await
     }
 
-    /// As [`AgentSession::bash`], and returns its record when it is over, however it ended. While the agent works the record is
-    /// in the log at the turn's end.
+    /// Works as [`AgentSession::bash`], but returns the command's record when it has ended in any way. During a run
+    /// the record is appended at the end of the turn.
     ///
     /// # Errors
     /// As [`AgentSession::bash`].
@@ -32,8 +32,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::ExecuteBash { line, context, reply }).await
     }
 
-    /// Stops the user's own command with everything it started, and nothing else; what it printed is kept. Nothing happens if
-    /// none runs.
+    /// Stops the user's shell command with its child processes; its output is stored. Does nothing if none is
+    /// running.
     ///
     /// # Errors
     /// When the session is closed.

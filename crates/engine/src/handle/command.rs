@@ -1,4 +1,4 @@
-//! What the handle tells the driver.
+//! Commands from the handle to the driver.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::turn::{QueueFate, SteeringPoint};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
-/// Commands that make blocks of text to go with a message.
+/// Commands that make attachment blocks.
 pub(crate) enum AttachCommand {
     Read { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
     Text { text: String, reply: Reply<String> },
 }
 
-/// What the handle tells the driver.
+/// A command to the driver.
 pub(crate) enum SessionCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
@@ -97,7 +97,7 @@ pub(crate) enum PermissionCommand {
     AddFolder { typed: String, reply: Reply<PermissionRule> },
 }
 
-/// What can be set while a session runs.
+/// An option that can change at run time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     SteeringPoint(SteeringPoint),
@@ -109,7 +109,7 @@ pub(crate) enum Change {
     ConfiguredApproval(ApprovalMode),
 }
 
-/// Where a session can go.
+/// The target of a switch.
 pub(crate) enum SwitchTarget {
     New,
     NewAfter(PathBuf),
@@ -120,29 +120,29 @@ pub(crate) enum SwitchTarget {
     Leaf { entry: EntryId, summary: Option<String> },
 }
 
-/// What is done to a session that isn't the one at hand.
+/// An operation on a session that may not be the active one.
 pub(crate) enum OtherSessionOp {
     Name(String),
     Trash,
     Restore,
 }
 
-/// A session that was made beside the one at hand.
+/// A session that was forked next to the active one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkedSession {
     /// Its id.
     pub session: SessionId,
-    /// Its log; `None` where sessions are kept in memory only.
+    /// Path of its log; `None` if sessions are kept in memory only.
     pub path: Option<PathBuf>,
 }
 
-/// Where the session went.
+/// Result of switching the session or branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSwitched {
-    /// How.
+    /// Kind of the switch.
     pub change: SessionChange,
-    /// The session it is now.
+    /// Id of the session that is active now.
     pub session: SessionId,
-    /// Text for the editor: that of the user message just before which the new leaf stands.
+    /// Text for the editor: that of the user message after the new leaf.
     pub editor: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The handle's word on summaries: of the older part of the context, and of a branch that is left.
+//! Methods for compaction and branch summaries.
 
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::unit::UnixMs;
@@ -7,35 +7,35 @@ use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
 use crate::turn::AnnouncedRetry;
 
-/// What the model is told of a branch that is left.
+/// Summary of a branch that is left, for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BranchSummary {
-    /// Nothing.
+    /// No summary.
     #[default]
     None,
-    /// This.
+    /// This text.
     Text(String),
-    /// What a model says of it.
+    /// Made by the model.
     Made {
-        /// What matters in it, in the user's words.
+        /// The user's instructions on its focus.
         instructions: Option<String>,
     },
 }
 
-/// A summary at work.
+/// A summary in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summarizing {
-    /// What is summed up.
+    /// Subject of the summary.
     pub of: SummaryOf,
-    /// Since when.
+    /// Start time.
     pub since: UnixMs,
-    /// The try that a failed request waits for, or waited for.
+    /// The latest retry of a failed request.
     pub retry: Option<AnnouncedRetry>,
-    /// Why it could not be made; somebody is to say what now.
+    /// The error, if it failed and the user is asked what to do.
     pub failed: Option<String>,
 }
 
-/// What is summed up.
+/// Subject of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummaryOf {
     /// The older part of the context.
@@ -45,28 +45,28 @@ pub enum SummaryOf {
 }
 
 impl AgentSession {
-    /// Puts a summary in the place of the older part of the context; `instructions` say what matters in it. While the agent works
-    /// the summary is made beside it and takes its place at the end of the turn.
+    /// Replaces the older part of the context by a summary; `instructions` set its focus. During a run the summary
+    /// is made in the background and appended at the end of the turn.
     ///
-    /// Answers when it is in the log.
+    /// Returns when it is in the log.
     ///
     /// # Errors
-    /// When there is nothing to compact, when one is being made already, or when none could be made.
+    /// When there is nothing to compact, when a compaction is in progress, or when it failed.
     pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
         self.ask(|reply| SessionCommand::Compact { instructions, reply }).await
     }
 
-    /// Leaves the older part of the context out, without a summary; no model is asked.
+    /// Leaves the older part of the context out, without a summary and without a request.
     ///
-    /// Answers when that is in the log.
+    /// Returns when that is in the log.
     ///
     /// # Errors
-    /// When there is nothing to leave out, or a summary is being made.
+    /// When there is nothing to leave out, or a summary is in progress.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
         self.ask(|reply| SessionCommand::Truncate { reply }).await
     }
 
-    /// Stops the summary of the context that is being made, or the question that waits because none could be made.
+    /// Stops the compaction in progress, or dismisses the question after a failed one.
     ///
     /// # Errors
     /// When there is none.
@@ -74,10 +74,10 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::AbortCompaction { reply }).await
     }
 
-    /// Says what to do after [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
+    /// Answers [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
     ///
     /// # Errors
-    /// When nobody asks any more.
+    /// When the question is no longer pending.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::ResolveCompaction { choice, reply }).await
     }

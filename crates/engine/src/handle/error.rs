@@ -1,4 +1,4 @@
-//! Why a command could not be carried out.
+//! Errors of the handle's commands.
 
 use tiller_core::unit::Tokens;
 use tiller_provider::ModelError;
@@ -6,58 +6,58 @@ use tiller_session::SessionError;
 
 use crate::compaction::CompactionError;
 
-/// Why a command could not be carried out.
+/// The reason why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// A prompt came while the agent was at work, without saying what should become of it.
+    /// A prompt during a run without a `streaming_behavior`.
     #[error("the agent is at work; say whether this steers it or follows up")]
     Busy,
-    /// As many messages wait as may.
+    /// The queue is full.
     #[error("{0} messages are waiting; send more when some are delivered, or clear the queue")]
     QueueFull(usize),
-    /// The command needs the agent to be idle.
+    /// The command needs an idle agent.
     #[error("the agent is at work, and this needs it to be at rest")]
     Running,
-    /// A command of the user's own is running already.
+    /// A shell command of the user is running.
     #[error("a command is running already; abort it first, or wait for its end")]
     BashRunning,
-    /// There is nothing in the session yet.
+    /// The session is empty.
     #[error("there is nothing in this session yet")]
     Empty,
-    /// There is no model to ask.
+    /// No model is available.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A message alone is longer than the model's window, by estimate; nothing was sent.
+    /// The message alone is longer than the model's window, by estimate; nothing was sent.
     #[error(
         "the message has about {tokens} tokens, more than {model} reads at once ({window}); put it into a file and \
          name the file: the model reads it in parts"
     )]
     TooLong {
-        /// The size of the message.
+        /// Estimated size of the message.
         tokens: Tokens,
         /// The model's id.
         model: String,
-        /// Its window.
+        /// The model's window.
         window: Tokens,
     },
-    /// The log, or a file of the session's, could not be written; the run stopped.
+    /// The log, or a file of the session, could not be written; the run stopped.
     #[error("{0}")]
     Store(String),
-    /// The log said no.
+    /// The session manager's error.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A prompt begins with `/skill:` and the name of none.
+    /// A prompt names an unknown skill.
     #[error("there is no skill `{name}`{}", meant(nearest.as_deref()))]
     UnknownSkill {
-        /// The name.
+        /// The name as typed.
         name: String,
-        /// The one that may be meant.
+        /// The skill with the most similar name.
         nearest: Option<String>,
     },
-    /// The session is the one at hand.
+    /// The session is the active one.
     #[error("this session is open here; go to another one first")]
     InUse,
-    /// Nothing like that waits.
+    /// The named item is not pending.
     #[error("no {0} waits any more")]
     Gone(&'static str),
     /// A folder can't be added.
@@ -65,16 +65,16 @@ pub enum AgentError {
     Folder {
         /// The folder, as typed.
         path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// An extension's command failed.
     #[error("{0}")]
     Extension(String),
-    /// The context stays as it is, or the branch was not left.
+    /// The compaction or branch summary failed.
     #[error(transparent)]
     Compaction(#[from] CompactionError),
-    /// A summary is being made.
+    /// A summary is in progress.
     #[error("a summary is being made, and this needs it to be over")]
     Summarizing,
     /// The session is closed.

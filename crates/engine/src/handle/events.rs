@@ -1,27 +1,27 @@
-//! Events as they come to a front end.
+//! The event stream of a front end.
 
 use std::sync::Arc;
 
 use tiller_core::event::Event;
 use tokio::sync::broadcast;
 
-/// Events as they happen.
+/// A stream of events.
 pub struct EventStream {
     pub(super) events: broadcast::Receiver<Arc<Event>>,
 }
 
-/// A front end was too slow, and some events are gone: take a snapshot and read the log.
+/// The front end was too slow, and some events were dropped: take a snapshot and read the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lagged(
-    /// How many events are gone.
+    /// Number of dropped events.
     pub u64,
 );
 
 impl EventStream {
-    /// The next event; `None` after the session's end.
+    /// Returns the next event; `None` after the session's end.
     ///
     /// # Errors
-    /// When events were lost because this front end lagged; the next call goes on with what is left.
+    /// When events were dropped because this front end lagged; the next call continues with the remaining events.
     pub async fn next(&mut self) -> Option<Result<Arc<Event>, Lagged>> {
         match self.events.recv().await {
             Ok(event) => Some(Ok(event)),
@@ -30,7 +30,7 @@ impl EventStream {
         }
     }
 
-    /// The next event if one is there already.
+    /// Returns the next event if there is one already.
     pub fn try_next(&mut self) -> Option<Result<Arc<Event>, Lagged>> {
         match self.events.try_recv() {
             Ok(event) => Some(Ok(event)),

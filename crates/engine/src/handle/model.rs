@@ -1,4 +1,4 @@
-//! The handle's word on models and thinking levels.
+//! Methods for models and thinking levels.
 
 use std::sync::Arc;
 
@@ -8,51 +8,51 @@ use tiller_provider::{Direction, Model, ModelFacts, Provider, ScopedModel};
 use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
 
-/// What a step through the models came to.
+/// Result of cycling through the models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenModel {
-    /// The model that answers from the next turn on.
+    /// The model from the next turn on.
     pub model: ModelRef,
-    /// How much it thinks.
+    /// Its thinking level.
     pub thinking: ThinkingLevel,
-    /// What was stepped through.
+    /// The set of models that was cycled through.
     pub scope: CycleScope,
 }
 
-/// What is stepped through.
+/// The set of models that is cycled through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CycleScope {
-    /// A list of models that somebody chose.
+    /// The configured list.
     Listed,
-    /// Every model that can be asked.
+    /// All usable models.
     All,
 }
 
-/// A model that could be asked if there were a key for its provider.
+/// A model that needs a key for its provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockedModel {
-    /// What is known of it.
+    /// The model.
     pub facts: ModelFacts,
-    /// The variable that would hold the key: `OPENAI_API_KEY`.
+    /// The variable for the key: `OPENAI_API_KEY`.
     pub key_name: String,
 }
 
-/// Who can be asked, and can't be asked any more.
+/// A change of the usable providers.
 #[derive(Clone)]
 pub enum ProviderChange {
-    /// This one can, from the next request on, with the models that it is known to serve. One of the same name is replaced.
+    /// Adds or replaces a provider, with its models, from the next request on.
     Open(Arc<dyn Provider>, Vec<ModelFacts>),
-    /// This one has no key any more.
+    /// Removes a provider, because its key is gone.
     Shut {
         /// The provider's name.
         provider: String,
-        /// The variable that would hold the key: `OPENAI_API_KEY`.
+        /// The variable for the key: `OPENAI_API_KEY`.
         key_name: String,
     },
 }
 
 impl ProviderChange {
-    /// The provider's name.
+    /// Returns the provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {
         match self {
@@ -72,9 +72,8 @@ impl std::fmt::Debug for ProviderChange {
 }
 
 impl AgentSession {
-    /// Adds a provider to those that can be asked, or takes one away. A request that is in flight is not disturbed; the next one goes
-    /// to the provider as it is then. A model that answers and whose provider was taken away stays chosen, and every request to it
-    /// fails, saying why.
+    /// Adds a provider or removes one. A request in progress is not affected. A model whose provider was removed
+    /// stays active, and every request to it fails with the reason.
     ///
     /// # Errors
     /// When the session is closed.
@@ -82,25 +81,25 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::ChangeProvider { change, reply }).await
     }
 
-    /// Lets another model answer from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
+    /// Sets the model from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
     ///
     /// # Errors
-    /// When no model goes by these words, or its provider has no key: then everything stays as it was, and nothing is written.
+    /// When no model matches, or its provider has no key; nothing changes then, and nothing is written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
         self.ask(|reply| SessionCommand::SetModel { words, reply }).await
     }
 
-    /// Steps to the next or the previous model of [`AgentSession::scoped_models`], from the last to the first; `None` if there is
-    /// no other.
+    /// Switches to the next or previous model of [`AgentSession::scoped_models`], from the last to the first; `None`
+    /// if there is no other.
     ///
     /// # Errors
-    /// When the choice could not be kept.
+    /// When the choice could not be stored.
     pub async fn cycle_model(&self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
         self.ask(|reply| SessionCommand::CycleModel { direction, reply }).await
     }
 
-    /// The models that are cycled through: those of the setting `models`, else every one that can be asked.
+    /// Returns the models that are cycled through: those of the setting `models`, or all usable ones.
     ///
     /// # Errors
     /// When the session is closed.
@@ -108,24 +107,25 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::ScopedModels { reply }).await
     }
 
-    /// Lets the model think more or less from the next turn on; answers with the level it can do. A model that is chosen later
-    /// thinks as much as was wanted here, if it can.
+    /// Sets the thinking level from the next turn on; returns the nearest level that the model supports. A model
+    /// that is chosen later gets the level requested here, if it supports it.
     ///
     /// # Errors
-    /// When the choice could not be kept.
+    /// When the choice could not be stored.
     pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
         self.ask(|reply| SessionCommand::SetThinking { level, reply }).await
     }
 
-    /// Steps to the next level that the model can do, from the highest to the lowest; `None` if it can't think.
+    /// Switches to the next level that the model supports, from the highest to the lowest; `None` if it doesn't
+    /// think.
     ///
     /// # Errors
-    /// When the choice could not be kept.
+    /// When the choice could not be stored.
     pub async fn cycle_thinking(&self) -> Result<Option<ThinkingLevel>, AgentError> {
         self.ask(|reply| SessionCommand::CycleThinking { reply }).await
     }
 
-    /// The levels that the model can do, least first: `off` alone if it can't think.
+    /// Returns the levels that the model supports, lowest first: only `off` if it doesn't think.
     ///
     /// # Errors
     /// When the session is closed.
@@ -133,7 +133,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::ThinkingLevels { reply }).await
     }
 
-    /// The models that can't be asked for want of a key.
+    /// Returns the models that lack a key.
     ///
     /// # Errors
     /// When the session is closed.
@@ -141,7 +141,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::LockedModels { reply }).await
     }
 
-    /// The models that can be asked.
+    /// Returns the usable models.
     ///
     /// # Errors
     /// When the session is closed.

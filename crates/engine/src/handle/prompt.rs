@@ -1,17 +1,17 @@
-//! How what the user says is to be taken.
+//! Options of a prompt.
 
 use tiller_core::message::Image;
 
-/// How a prompt is to be taken.
+/// Options of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptOptions {
-    /// What to do when the agent is at work; without it that is an error.
+    /// The treatment during a run; `None` makes that an error.
     pub streaming_behavior: Option<StreamingBehavior>,
-    /// Whether `/skill:name` and `/template` at its beginning mean something.
+    /// Expansion of `/skill:name` and `/template` at its beginning.
     pub expand_templates: Expansion,
-    /// What is shown with it.
+    /// Attached images.
     pub images: Vec<Image>,
-    /// Blocks of text that go to the model behind the message; the session shows the message without them.
+    /// Text blocks that the model gets after the message; the session shows the message without them.
     pub attached: String,
     /// The treatment of a message that is longer than the model's window.
     pub length: Length,
@@ -20,37 +20,37 @@ pub struct PromptOptions {
 /// The treatment of a message that alone is longer than the model's window, by estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Length {
-    /// It is refused, and nothing is sent.
+    /// The message is rejected, and nothing is sent.
     #[default]
     Checked,
-    /// It is sent all the same.
+    /// The message is sent anyway.
     Any,
 }
 
-/// Whether skills, templates and commands at a prompt's beginning mean something.
+/// Expansion of skills, templates and commands at a prompt's beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expansion {
-    /// They do.
+    /// They are expanded.
     #[default]
     Expand,
-    /// The text goes to the model as it stands.
+    /// The text goes to the model as it is.
     Verbatim,
 }
 
-/// What a prompt becomes when the agent is at work.
+/// The treatment of a prompt during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamingBehavior {
-    /// A steering message.
+    /// It becomes a steering message.
     Steer,
-    /// A follow-up.
+    /// It becomes a follow-up.
     FollowUp,
 }
 
-/// Whether a command's output reaches the model.
+/// Use of a command's output in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BashContext {
-    /// `!`: it does.
+    /// `!`: the model gets it.
     Include,
-    /// `!!`: it is logged and shown only.
+    /// `!!`: it is only logged and shown.
     Exclude,
 }

@@ -1,12 +1,12 @@
-//! The handle's word on skills, templates and context files.
+//! Methods for skills, templates and context files.
 
 use super::command::SessionCommand;
 use super::{AgentError, AgentSession};
 use crate::resources::{Inventory, ReloadRequest, ResourcePaths, SlashCommand};
 
 impl AgentSession {
-    /// Reads skills, templates and context files anew; the next prompt and the next request see them. What is wrong with
-    /// them is told by warnings. Extensions that have ended, or whose file has changed, are started again, and new ones are told of.
+    /// Reloads skills, templates and context files for the next prompt and request. Problems are emitted as
+    /// warnings. Extensions that have ended or changed are restarted, and new ones are announced.
     ///
     /// # Errors
     /// When the session is closed.
@@ -15,7 +15,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Resources { order: ReloadRequest::Reload, reply }).await
     }
 
-    /// Looks for skills, templates and context files in other places from now on.
+    /// Changes the search paths of skills, templates and context files.
     ///
     /// # Errors
     /// When the session is closed.
@@ -27,8 +27,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Resources { order, reply }).await
     }
 
-    /// What a prompt that begins with `/skill:name` or `/template` becomes; any other stays as it is. Commands of extensions
-    /// are not run.
+    /// Expands a prompt that begins with `/skill:name` or `/template`; returns others unchanged. Commands of
+    /// extensions are not run.
     ///
     /// # Errors
     /// [`AgentError::UnknownSkill`] when there is no such skill.
@@ -37,7 +37,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Expand { text, reply }).await
     }
 
-    /// What can be typed after a `/` at the beginning of a prompt, beside the commands of a front end.
+    /// Returns the slash commands that a prompt may begin with, without those of front ends.
     ///
     /// # Errors
     /// When the session is closed.

@@ -1,4 +1,4 @@
-//! The handle's word on sessions: which one, which branch of it, and what it is called.
+//! Methods for sessions and branches.
 
 use std::path::PathBuf;
 
@@ -13,72 +13,75 @@ impl AgentSession {
     /// Names the session.
     ///
     /// # Errors
-    /// When the name could not be kept.
+    /// When the name could not be stored.
     pub async fn rename(&self, name: impl Into<String>) -> Result<(), AgentError> {
         let name = name.into();
         self.ask(|reply| SessionCommand::Rename { name, reply }).await
     }
 
-    /// Labels an entry, or takes its label away.
+    /// Sets or removes the label of an entry.
     ///
     /// # Errors
-    /// When there is no such entry, or the label could not be kept.
+    /// When there is no such entry, or the label could not be stored.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Label { entry, label, reply }).await
     }
 
-    /// Takes an entry and everything that follows it out of the drawn tree, or brings them back.
+    /// Hides an entry and its descendants in the tree, or shows them again.
     ///
     /// # Errors
-    /// When there is no such entry, when it is to be hidden and lies on the path to the leaf, or when that could not be kept.
+    /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when that could not be
+    /// stored.
     pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Hide { entry, visibility, reply }).await
     }
 
-    /// Goes to a fresh session.
+    /// Switches to a new session.
     ///
     /// # Errors
-    /// While the agent works.
+    /// During a run.
     pub async fn new_session(&self) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::New).await
     }
 
-    /// Goes to a fresh session whose log names the one at `parent` as where it comes from.
+    /// Switches to a new session whose log names the one at `parent` as its origin.
     ///
     /// # Errors
-    /// While the agent works.
+    /// During a run.
     pub async fn new_session_after(&self, parent: impl Into<PathBuf>) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::NewAfter(parent.into())).await
     }
 
-    /// Goes to a copy of this session: a new one that begins with the whole of this one's path.
+    /// Switches to a copy of this session: a new one that begins with the whole path of this one.
     ///
     /// # Errors
-    /// While the agent works, or [`AgentError::Empty`] when there is nothing to copy.
+    /// During a run, or [`AgentError::Empty`] when there is nothing to copy.
     pub async fn clone_session(&self) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Copy).await
     }
 
-    /// Goes to a session on disk.
+    /// Switches to a session on disk.
     ///
     /// # Errors
-    /// While the agent works, or when the log can't be opened.
+    /// During a run, or when the log can't be opened.
     pub async fn open_session(&self, path: PathBuf) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Open(path)).await
     }
 
-    /// Goes to a new session that begins with the whole path of the session at `path`, which may be another process's.
+    /// Switches to a new session that begins with the whole path of the session at `path`, which may belong to
+    /// another process.
     ///
     /// # Errors
-    /// While the agent works, [`AgentError::Empty`] when there is nothing in it, or when the log can't be read.
+    /// During a run, [`AgentError::Empty`] when the other session is empty, or when the log can't be read.
     pub async fn fork_session(&self, path: PathBuf) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::ForkOf(path)).await
     }
 
-    /// Names a session, this one or another; a blank name takes its name away. When it was gone on with last doesn't change.
+    /// Names a session, this one or another; a blank name removes the name. The session's time of last use doesn't
+    /// change.
     ///
     /// # Errors
-    /// When another process writes to it, or the name could not be kept.
+    /// When another process writes to it, or the name could not be stored.
     pub async fn name_session(&self, path: PathBuf, name: impl Into<String>) -> Result<(), AgentError> {
         self.elsewhere(path, OtherSessionOp::Name(name.into())).await
     }
@@ -91,10 +94,10 @@ impl AgentSession {
         self.elsewhere(path, OtherSessionOp::Trash).await
     }
 
-    /// Brings a session back from the user's trash: the one that was moved there last from `path`.
+    /// Restores the session that was last moved to the user's trash from `path`.
     ///
     /// # Errors
-    /// When it isn't there any more, or something else has its place.
+    /// When it isn't in the trash any more, or its path is taken.
     pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.elsewhere(path, OtherSessionOp::Restore).await
     }
@@ -103,30 +106,31 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Elsewhere { path, what, reply }).await
     }
 
-    /// Goes to a new session that begins with this one's path up to `entry`; if that is a user message, up to just
+    /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just
     /// before it, with its text for the editor.
     ///
     /// # Errors
-    /// While the agent works, or when there is no such entry.
+    /// During a run, or when there is no such entry.
     pub async fn fork(&self, entry: EntryId) -> Result<SessionSwitched, AgentError> {
         self.switch(SwitchTarget::Fork(entry)).await
     }
 
-    /// Makes a session that begins with this one's path up to `entry`, as [`AgentSession::fork`] does, and stays here: that works
-    /// while the agent does. The text of a user message waits in it, held.
+    /// Creates a session that begins with this one's path up to `entry`, as [`AgentSession::fork`] does, without
+    /// switching to it; works during a run. The text of a user message is queued in it, held.
     ///
     /// # Errors
-    /// When there is no such entry, when nothing stands before it ([`AgentError::Empty`]), or when the log could not be written.
+    /// When there is no such entry, when nothing precedes it ([`AgentError::Empty`]), or when the log could not be
+    /// written.
     pub async fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         self.ask(|reply| SessionCommand::ForkBeside { entry, reply }).await
     }
 
-    /// Goes on from an earlier entry of this session; if that is a user message, from just before it, with its text for
-    /// the editor. With a summary the model there is told of the branch that is left; one that a model makes takes a while, and
-    /// [`AgentSession::abort`] stops it. Where nothing is left behind none is made.
+    /// Moves the leaf to an earlier entry of this session; for a user message to just before it, with its text for
+    /// the editor. A summary describes the branch that is left to the model; one made by the model takes a while,
+    /// and [`AgentSession::abort`] stops it. An empty branch gets no summary.
     ///
     /// # Errors
-    /// While the agent works, when there is no such entry, or when no summary could be made.
+    /// During a run, when there is no such entry, or when the summary failed.
     pub async fn navigate(
         &self,
         entry: EntryId,
@@ -142,7 +146,7 @@ impl AgentSession {
         self.switch(SwitchTarget::Leaf { entry, summary }).await
     }
 
-    /// The sessions there are.
+    /// Lists the sessions.
     ///
     /// # Errors
     /// When their folder can't be read.
@@ -150,10 +154,10 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Sessions { scope, reply }).await
     }
 
-    /// What there is to look through all sessions with. It reads files: use it where that may take its time.
+    /// Returns the catalog for searching all sessions. It reads files, so use it on a blocking thread.
     ///
     /// # Errors
-    /// When there is no room for it, or the session is closed.
+    /// When it can't be stored, or the session is closed.
     pub async fn catalog(&self) -> Result<Catalog, AgentError> {
         self.ask(|reply| SessionCommand::Catalog { reply }).await
     }

@@ -1,4 +1,4 @@
-//! A session at one moment.
+//! A snapshot of a session.
 
 use std::path::PathBuf;
 
@@ -15,104 +15,104 @@ use super::compaction::Summarizing;
 use super::prompt::BashContext;
 use crate::turn::AnnouncedRetry;
 
-/// A session at one moment.
+/// A snapshot of a session.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Events up to this one are part of it.
+    /// Number of the last event that the snapshot includes.
     pub seq: u64,
-    /// What it is.
+    /// Facts about the session.
     pub state: SessionState,
-    /// What it is doing.
+    /// Operations in progress.
     pub live: InFlight,
 }
 
-/// What a session is at one moment.
+/// Facts about a session.
 #[derive(Clone, Debug)]
 pub struct SessionState {
-    /// The session's id.
+    /// Id of the session.
     pub session: SessionId,
-    /// Its log; `None` when it lives in memory.
+    /// Path of its log; `None` for a session in memory.
     pub path: Option<PathBuf>,
-    /// Its name.
+    /// Name of the session.
     pub name: Option<String>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Who answers the next turn.
+    /// The model of the next turn.
     pub model: ModelRef,
-    /// How much it thinks.
+    /// Its thinking level.
     pub thinking: ThinkingLevel,
-    /// Whether it takes images.
+    /// Image support of the model.
     pub sight: ImageInput,
-    /// How full its window is.
+    /// Use of the model's window.
     pub context: ContextUse,
-    /// Tokens and money of the path so far.
+    /// Tokens and cost of the path so far.
     pub usage: Usage,
-    /// Which calls are asked about: `ask`, `auto`, `read-only`, `yes`.
+    /// The approval mode: `ask`, `auto`, `read-only`, `yes`.
     pub approval: String,
 }
 
-/// How full a model's window is.
+/// Use of a model's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextUse {
-    /// Tokens of the next request, about.
+    /// Estimated tokens of the next request.
     pub used: Tokens,
-    /// Tokens the model can take.
+    /// Size of the window.
     pub window: Tokens,
 }
 
-/// What a session is doing at one moment.
+/// Operations in progress.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
-    /// Since when a run is going on; `None` when idle.
+    /// Start of the current run; `None` when idle.
     pub running_since: Option<UnixMs>,
-    /// The try that a failed request waits for.
+    /// The pending retry of a failed request.
     pub retry: Option<AnnouncedRetry>,
-    /// The answer so far.
+    /// The partial answer.
     pub partial: Option<AssistantMessage>,
-    /// Calls at work.
+    /// Running calls.
     pub calls: Vec<RunningCall>,
-    /// Messages that wait.
+    /// Queued messages.
     pub queue: Vec<QueueItem>,
-    /// Calls that wait for somebody's word.
+    /// Pending approval requests.
     pub approvals: Vec<ApprovalRequest>,
-    /// The user's own command at work.
+    /// The user's running shell command.
     pub bash: Option<RunningBash>,
-    /// The summary that is being made, or that could not be made.
+    /// The summary in progress, or the failed one.
     pub summary: Option<Summarizing>,
 }
 
-/// A call at work.
+/// A running tool call.
 #[derive(Clone, Debug)]
 pub struct RunningCall {
-    /// The call.
+    /// Id of the call.
     pub id: CallId,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
     /// Its arguments.
     pub arguments: Value,
-    /// Since when.
+    /// Start time.
     pub since: UnixMs,
     /// The newest part of its output.
     pub partial: ToolOutcome,
 }
 
-/// The user's own command at work.
+/// The user's running shell command.
 #[derive(Clone, Debug)]
 pub struct RunningBash {
-    /// The entry that says it began.
+    /// Id of its start entry.
     pub id: EntryId,
-    /// The command.
+    /// The command line.
     pub line: String,
-    /// Whether the model will read it.
+    /// Use of its output in the context.
     pub context: BashContext,
-    /// Since when.
+    /// Start time.
     pub since: UnixMs,
-    /// What it printed so far, cut at the front; the text of each later event belongs on this paper.
+    /// Its output so far, cut at the front; append the text of later events to this buffer.
     pub output: OutputBuffer,
 }
 
 impl RunningBash {
-    /// A screenful of what it printed last.
+    /// Returns the last screenful of its output.
     #[must_use]
     pub fn glance(&self) -> StyledText {
         glance(&self.output)

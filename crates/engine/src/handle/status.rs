@@ -1,4 +1,4 @@
-//! What a session is and does in a few facts, what it adds up to, and how it is set.
+//! Status, statistics and run-time options of a session.
 
 use std::sync::Arc;
 
@@ -16,71 +16,71 @@ use crate::queue::DeliveryMode;
 use crate::retry::RetryMode;
 use crate::turn::SteeringPoint;
 
-/// A session at one moment, without what is in flight: cheap to ask for at any time.
+/// The state of a session without operations in progress: cheap to get at any time.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// What it is: names, model, thinking, context used, approval mode.
+    /// Names, model, thinking level, context use, approval mode.
     pub state: SessionState,
-    /// What goes on.
+    /// Current activities.
     pub activity: Activity,
-    /// What waits, and how it is delivered.
+    /// Queued messages and their delivery modes.
     pub queue: QueueStatus,
-    /// Whether failed requests are tried again.
+    /// Retry of failed requests.
     pub auto_retry: RetryMode,
-    /// Whether the context is compacted by itself.
+    /// Automatic compaction.
     pub auto_compaction: Automatic,
-    /// The entry that the next one follows.
+    /// The parent of the next entry.
     pub leaf: Option<EntryId>,
-    /// How many messages the model would read, system prompts of other programs aside.
+    /// Number of messages that the model would get, without other programs' system prompts.
     pub messages: usize,
 }
 
-/// What goes on in a session; all three may at once.
+/// Activities of a session; all three are possible at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// A run is going on.
+    /// A run is in progress.
     pub is_running: bool,
-    /// The context is being made smaller.
+    /// A compaction is in progress.
     pub is_compacting: bool,
-    /// A failed request waits for its next try.
+    /// A failed request waits for its retry.
     pub is_retrying: bool,
 }
 
-/// What waits in a session, and how it is delivered.
+/// Queued messages and their delivery modes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueStatus {
     /// The messages, in the order of delivery within each kind.
     pub items: Vec<QueueItem>,
-    /// When steering messages are delivered.
+    /// Point of delivery of steering messages.
     pub steering_point: SteeringPoint,
-    /// How many of them at once.
+    /// Number of steering messages that are delivered at once.
     pub steering_mode: DeliveryMode,
-    /// How many follow-ups at once.
+    /// Number of follow-ups that are delivered at once.
     pub follow_up_mode: DeliveryMode,
 }
 
-/// What a session adds up to.
+/// Statistics of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionStats {
-    /// The whole log, every branch.
+    /// The whole log, all branches.
     pub session: Totals,
     /// The current branch.
     pub branch: Totals,
-    /// How full the model's window is.
+    /// Use of the model's window.
     pub context: ContextUse,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
-    /// How.
+    /// The outcome.
     pub outcome: RunOutcome,
-    /// The messages it added, in order.
+    /// The messages that it added, in order.
     pub messages: Vec<Arc<Message>>,
 }
 
 impl AgentSession {
-    /// What the session is and whether it works, without what is in flight.
+    /// Returns the session's status without operations in progress.
     ///
     /// # Errors
     /// When the session is closed.
@@ -88,15 +88,17 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Status { reply }).await
     }
 
-    /// Waits until nothing runs and nothing waits to run, and tells how the last run ended; at once when idle.
+    /// Waits until the session has settled, and returns the end of the last run; returns at once when idle.
     ///
     /// # Errors
-    /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed meanwhile.
+    /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed
+    /// meanwhile.
     pub async fn settled(&self) -> Result<Settled, AgentError> {
         self.ask(|reply| SessionCommand::Settled { reply }).await
     }
 
-    /// Counts messages, tokens and money, over the whole session and over the current branch. Reads the log, beside the loop.
+    /// Counts messages, tokens and cost of the whole session and of the current branch. Reads the whole log on a
+    /// blocking thread.
     ///
     /// # Errors
     /// When the log can't be read.
@@ -104,7 +106,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Stats { reply }).await
     }
 
-    /// Estimates the parts of the context window that are in use, beside the loop.
+    /// Estimates the parts of the context window that are in use, on a blocking thread.
     ///
     /// # Errors
     /// When the session is closed.
@@ -112,8 +114,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::ContextBreakdown { reply }).await
     }
 
-    /// The messages of the current branch as the model would be given them, and the failed answers and `!!` records that are
-    /// left out then; oldest first.
+    /// Returns the messages of the current branch as the model would get them, and the failed answers and `!!`
+    /// records that requests leave out; oldest first.
     ///
     /// # Errors
     /// When the session is closed.
@@ -121,7 +123,7 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Messages { reply }).await
     }
 
-    /// The text of the newest answer on the current branch that has any; failed ones are passed over.
+    /// Returns the text of the newest answer on the current branch that has any; skips failed answers.
     ///
     /// # Errors
     /// When the session is closed.
@@ -136,7 +138,7 @@ impl AgentSession {
         Ok(messages.iter().rev().find_map(text))
     }
 
-    /// Sets when steering messages are delivered, from now on and in every session of this handle.
+    /// Sets the point of delivery of steering messages, now and in later sessions of this handle.
     ///
     /// # Errors
     /// When the session is closed.
@@ -144,7 +146,7 @@ impl AgentSession {
         self.configure(Change::SteeringPoint(point)).await
     }
 
-    /// Sets how many waiting steering messages are delivered at once.
+    /// Sets the number of steering messages that are delivered at once.
     ///
     /// # Errors
     /// When the session is closed.
@@ -152,7 +154,7 @@ impl AgentSession {
         self.configure(Change::SteeringMode(mode)).await
     }
 
-    /// Sets how many waiting follow-ups are delivered at once.
+    /// Sets the number of follow-ups that are delivered at once.
     ///
     /// # Errors
     /// When the session is closed.
@@ -160,7 +162,7 @@ impl AgentSession {
         self.configure(Change::FollowUpMode(mode)).await
     }
 
-    /// Sets whether failed requests are tried again, from the next failure on.
+    /// Turns the retry of failed requests on or off, from the next failure on.
     ///
     /// # Errors
     /// When the session is closed.
@@ -168,7 +170,7 @@ impl AgentSession {
         self.configure(Change::Retry(mode)).await
     }
 
-    /// Lets the context be compacted by itself, or only when somebody says so, from now on and in every session of this handle.
+    /// Turns automatic compaction on or off, now and in later sessions of this handle.
     ///
     /// # Errors
     /// When the session is closed.

@@ -1,4 +1,4 @@
-//! The handle's word on tools and approvals.
+//! Methods for tools and approvals.
 
 use tiller_core::message::ToolSpec;
 use tiller_tools::policy::{ApprovalMode, PermissionRule};
@@ -10,27 +10,27 @@ use super::{AgentError, AgentSession};
 /// A tool of the session.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
-    /// What the model is told of it.
+    /// Its specification for the model.
     pub spec: ToolSpec,
-    /// Who it is from.
+    /// Its origin.
     pub source: ToolSource,
-    /// Whether the model is told of it, and if not, why.
+    /// Whether it is offered to the model.
     pub standing: ToolStanding,
 }
 
-/// Whether the model is told of a tool.
+/// Offer state of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolStanding {
-    /// It is.
+    /// Offered to the model.
     Offered,
-    /// It isn't, because this says so, since the start: a flag, a setting.
+    /// Left out since the start by this source: a flag, a setting.
     LeftOut(String),
-    /// It isn't any more: [`AgentSession::offer_tools`] left it out.
+    /// Left out by [`AgentSession::offer_tools`].
     TakenAway,
 }
 
 impl OfferedTool {
-    /// Whether the model is told of it.
+    /// Returns whether the tool is offered to the model.
     #[must_use]
     pub fn is_offered(&self) -> bool {
         self.standing == ToolStanding::Offered
@@ -38,7 +38,7 @@ impl OfferedTool {
 }
 
 impl AgentSession {
-    /// The tools that there are, those that are not offered to the model too.
+    /// Returns all tools, including those that are not offered to the model.
     ///
     /// # Errors
     /// When the session is closed.
@@ -46,16 +46,17 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Tools { reply }).await
     }
 
-    /// Offers the model the tools with these names, from the next request on and in every session of this handle. Nothing is kept:
-    /// the next start offers what the setting `tools` says.
+    /// Offers the tools with these names to the model, from the next request on and in later sessions of this
+    /// handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
-    /// [`AgentError::Gone`] when there is no tool of a name.
+    /// [`AgentError::Gone`] when a name is unknown.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::OfferTools { names, reply }).await
     }
 
-    /// Lists what the user allowed for this session, in the order it was allowed: commands, files, and folders that tools reach.
+    /// Returns the rules that the user added for this session, in order: commands, files, and folders that tools
+    /// reach.
     ///
     /// # Errors
     /// When the session is closed.
@@ -63,17 +64,18 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Permission(PermissionCommand::List { reply })).await
     }
 
-    /// Takes back something that the user allowed for this session; what it covered asks again.
+    /// Revokes a rule of this session; the calls that it covered need approval again.
     ///
     /// # Errors
-    /// [`AgentError::Gone`] when it isn't allowed any more.
+    /// [`AgentError::Gone`] when there is no such rule.
     pub async fn revoke_permission(&self, rule: PermissionRule) -> Result<(), AgentError> {
         self.ask(|reply| SessionCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
-    /// Lets tools reach another folder until another session is opened; with `:ro` behind it they may only read there. Relative
-    /// ones begin at the working directory. Answers with what was allowed, which [`revoke_permission`](Self::revoke_permission) takes
-    /// back. The model is told of it in the system prompt of the next request.
+    /// Lets tools reach another folder until another session is opened; with the suffix `:ro` they may only read
+    /// there. A relative path starts at the working directory. Returns the rule, which
+    /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt of the next request names the
+    /// folder.
     ///
     /// # Errors
     /// [`AgentError::Folder`] when there is no such folder.
@@ -82,8 +84,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
     }
 
-    /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered
-    /// is asked again. An open question is answered where the mode allows or denies the call.
+    /// Sets the approval mode from the next call on until another session is opened, created or forked; ends the
+    /// effect of `--yes`. Pending requests are resolved if the mode allows or denies the call.
     ///
     /// # Errors
     /// When the session is closed.
@@ -91,7 +93,8 @@ impl AgentSession {
         self.ask(|reply| SessionCommand::Configure { change: Change::Approval(mode), reply }).await
     }
 
-    /// Sets which calls are asked about as [`set_approval`](Self::set_approval) does, and in every later session of this handle too.
+    /// Sets the approval mode as [`set_approval`](Self::set_approval) does, and for later sessions of this handle,
+    /// too.
     ///
     /// # Errors
     /// When the session is closed.

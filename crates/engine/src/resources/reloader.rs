@@ -1,4 +1,4 @@
-//! The task that reads resources anew: when files change, once it is quiet, and when somebody asks.
+//! The task that reloads resources: on request, and after files have changed and been quiet for a moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,50 +10,50 @@ use tokio::time::sleep;
 use super::{ResourcePaths, Resources, WatchMode};
 use crate::watch::FileWatcher;
 
-/// How long a change waits for others: an editor saves, a checkout writes many files.
+/// Delay after a change, for further ones: an editor saves, a checkout writes many files.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Orders that may wait; nobody gives more of them at once than a few.
+/// Capacity of the request channel; callers send only a few at once.
 const ORDERS: usize = 8;
 
-/// What the task is told.
+/// A request to the task.
 pub(crate) enum ReloadRequest {
-    /// Read everything now.
+    /// Reload now.
     Reload,
-    /// Look in other places from now on.
+    /// Change the search paths.
     Change(Box<dyn FnOnce(&mut ResourcePaths) + Send>),
 }
 
-/// What the task read.
+/// The result of a reload.
 pub(crate) struct Read {
     pub(crate) resources: Arc<Resources>,
-    /// Whether somebody waits for it.
+    /// True if a caller waits for it.
     pub(crate) ordered: bool,
-    /// Why changes aren't noticed, told once.
+    /// The reason why changes aren't watched, reported once.
     pub(crate) trouble: Option<String>,
 }
 
-/// The task's own possessions.
+/// State of the reload task.
 pub(crate) struct ResourceReloader {
     current: Arc<Resources>,
     orders: mpsc::Receiver<ReloadRequest>,
-    /// Told of changes by the watch; one that waits stands for any number.
+    /// Signals from the watcher; one pending signal stands for any number of changes.
     changes: mpsc::Receiver<()>,
     changed: mpsc::Sender<()>,
     watch: Option<FileWatcher>,
-    /// What isn't noticed, as it was told last.
+    /// The last reported problem of the watcher.
     told: Option<String>,
 }
 
 impl ResourceReloader {
-    /// A keeper of what was read last, and where to give it orders.
+    /// Creates a reloader and its request channel.
     pub(crate) fn new(current: Arc<Resources>) -> (Self, mpsc::Sender<ReloadRequest>) {
         let (sender, orders) = mpsc::channel(ORDERS);
         let (changed, changes) = mpsc::channel(1);
         (Self { current, orders, changes, changed, watch: None, told: None }, sender)
     }
 
-    /// Works until the orders end or nobody reads the reports.
+    /// Runs until the request channel is closed or a report fails.
     pub(crate) async fn keep<F: Future<Output = bool>>(mut self, report: impl Fn(Read) -> F) {
         let mut next = (self.current.sources.watching == WatchMode::On).then_some(Next::Watch);
         loop {
@@ -75,7 +75,7 @@ impl ResourceReloader {
         }
     }
 
-    /// Waits for an order, or for changes and quiet after them.
+    /// Waits for a request, or for changes followed by quiet.
     async fn wait(&mut self) -> Option<Next> {
         tokio::select! {
             biased;
@@ -83,14 +83,14 @@ impl ResourceReloader {
             // `changed` is never dropped, so this doesn't end.
             Some(()) = self.changes.recv() => {
                 sleep(QUIET).await;
-                // What came meanwhile is read now.
+                // Signals that arrived meanwhile are covered by this reload.
                 while self.changes.try_recv().is_ok() {}
                 Some(Next::Watch)
             }
         }
     }
 
-    /// Reads everything where that may take its time; `None` when the runtime ends.
+    /// Reloads on a blocking thread; `None` when the runtime shuts down.
     async fn read(mut self, order: Option<ReloadRequest>) -> Option<(Self, Option<String>)> {
         let read = move || {
             if let Some(ReloadRequest::Change(change)) = order {
@@ -111,14 +111,14 @@ impl ResourceReloader {
         self.current = Arc::new(resources);
     }
 
-    /// Reads everything, and watches what was read. Answers with what can't be watched.
+    /// Reloads, and watches the loaded paths. Returns the watcher's problem.
     fn reload(&mut self) -> Option<String> {
         let mut resources = self.current.reloaded();
         let mut trouble = Vec::new();
         if let Some(watch) = self.watch.as_mut() {
             trouble = watch.follow(&resources.watched);
             if resources.watched != self.current.watched {
-                // What is watched only now may have changed since it was read.
+                // Newly watched paths may have changed since they were read.
                 resources = resources.reloaded();
             }
         }
@@ -126,14 +126,14 @@ impl ResourceReloader {
         trouble.first().map(ToString::to_string)
     }
 
-    /// Watches if it should and doesn't yet. Answers with why it can't, after which nothing is watched.
+    /// Starts the watcher if it is enabled and not running. Returns the error if it can't; nothing is watched then.
     fn begin_watch(&mut self) -> Option<String> {
         match self.current.sources.watching {
             WatchMode::Off => self.watch = None,
             WatchMode::On if self.watch.is_some() => {}
             WatchMode::On => {
                 let changed = self.changed.clone();
-                // A full channel holds a change that hasn't been looked at.
+                // A full channel holds an unprocessed change.
                 match FileWatcher::start(move || _ = changed.try_send(())) {
                     Ok(mut watch) => {
                         watch.follow(&self.current.watched);
@@ -152,9 +152,9 @@ impl ResourceReloader {
     }
 }
 
-/// Why everything is read now.
+/// The cause of a reload.
 enum Next {
-    /// The watch begins, or told of changes.
+    /// The watcher starts, or reported a change.
     Watch,
     Order(ReloadRequest),
 }

@@ -1,4 +1,4 @@
-//! Where things lie: in the project, from the working directory up to its root, and in the user's folders.
+//! Search paths: the project's folders, from the working directory up to its root, and the user's folders.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use super::{ResourcePaths, Resources, is_beneath};
 
 impl ResourcePaths {
-    /// The usual places of a working directory and of a user, without the built-in ones.
+    /// Returns the default search paths for a working directory and a user, without the built-in resources.
     ///
-    /// `config` is the user's folder for tiller; `home`, where there is one, holds `.agents/skills`.
+    /// `config` is the user's folder for tiller; `home`, if there is one, holds `.agents/skills`.
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);
@@ -38,8 +38,9 @@ impl ResourcePaths {
 }
 
 impl Resources {
-    /// Folders and files that tools have to be able to read for the skills, beside the working directory: those of the user
-    /// wherever their links lead, those of the project only where they stay in it, because anybody may have written them.
+    /// Returns the folders and files outside the working directory that tools must be able to read for the skills:
+    /// the user's wherever their links lead, the project's only if they stay inside it, because anybody may have
+    /// written them.
     #[must_use]
     pub fn readable(&self, cwd: &Path) -> Vec<PathBuf> {
         let root = project_folders(cwd).pop().unwrap_or_else(|| cwd.to_owned());
@@ -70,7 +71,7 @@ impl Resources {
     }
 }
 
-/// The working directory and the folders above it up to the root of its repository, nearest first.
+/// Returns the working directory and the folders above it up to the root of its repository, nearest first.
 fn project_folders(cwd: &Path) -> Vec<PathBuf> {
     up_to_repository(cwd).into_iter().map(Path::to_owned).collect()
 }

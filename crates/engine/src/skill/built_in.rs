@@ -1,5 +1,4 @@
-//! The skills that come with tiller: part of the binary, and written to a folder so that a model can read them where it
-//! reads any other.
+//! The built-in skills: part of the binary, and written to a folder so that a model can read them like other skills.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -10,7 +9,7 @@ use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
 use super::walk::SkillFile;
 use super::{LoadedSkills, parse};
 
-/// Name and text of each.
+/// Name and text of each skill.
 const TEXTS: [(&str, &str); 4] = [
     ("code-review", include_str!("../../../../skills/code-review/SKILL.md")),
     ("commit", include_str!("../../../../skills/commit/SKILL.md")),
@@ -18,7 +17,8 @@ const TEXTS: [(&str, &str); 4] = [
     ("write-tests", include_str!("../../../../skills/write-tests/SKILL.md")),
 ];
 
-/// The built-in skills, written to a folder where they aren't there yet. They can be used even if that fails.
+/// Returns the built-in skills after writing them to a folder where they are missing. They are usable even if that
+/// fails.
 #[must_use]
 pub fn built_in(folder: &Path) -> LoadedSkills {
     let mut found = LoadedSkills::default();
@@ -34,7 +34,7 @@ pub fn built_in(folder: &Path) -> LoadedSkills {
     found
 }
 
-/// Writes a file unless it says the same already; whoever reads it gets the old or the new one.
+/// Writes a file unless it has this content already; readers see either the old or the new content.
 fn store(path: &Path, text: &str) -> io::Result<()> {
     if files::read(path, text.len() as u64).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! From a file's bytes to a skill: what the format demands, and what is said about the rest.
+//! Parser of skill files: the requirements of the format, and remarks on deviations.
 
 use serde::Deserialize;
 use tiller_core::front_matter;
@@ -13,10 +13,10 @@ const MAX_NAME: usize = 64;
 /// Most characters of a description.
 const MAX_DESCRIPTION: usize = 1_024;
 
-/// Most characters of what a skill says that it needs.
+/// Most characters of the compatibility note.
 const MAX_COMPATIBILITY: usize = 500;
 
-/// The head of a skill's file. `license`, `metadata` and `allowed-tools` may be there; nothing depends on them.
+/// Front matter of a skill file. `license`, `metadata` and `allowed-tools` are accepted and ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct Head {
@@ -26,17 +26,17 @@ struct Head {
     disable_model_invocation: bool,
 }
 
-/// A skill, and what is not as it should be without being in the way.
+/// A skill, and remarks on harmless deviations from the format.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) skill: Skill,
     pub(super) remarks: Vec<String>,
 }
 
-/// Reads a skill.
+/// Parses a skill.
 ///
 /// # Errors
-/// Why it can't be used.
+/// The reason why it can't be used.
 pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<Parsed, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
@@ -67,7 +67,7 @@ pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
     Ok(Parsed { skill, remarks })
 }
 
-/// The name that a skill goes by, which can always be typed behind `/skill:`.
+/// Returns the skill's name, in a form that can be typed after `/skill:`.
 fn name(given: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
     let given = given.map(str::trim).filter(|name| !name.is_empty());
     let name = given.unwrap_or(place);
@@ -83,7 +83,7 @@ fn name(given: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
     typed.collect::<Vec<_>>().join("-")
 }
 
-/// The rule of the format that a name breaks.
+/// Returns the rule of the format that a name breaks.
 fn broken_rule(name: &str) -> Option<String> {
     if name.chars().count() > MAX_NAME {
         return Some(format!("is longer than {MAX_NAME} characters"));

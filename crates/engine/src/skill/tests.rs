@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Writes a file beneath a folder, with the folders it needs.
+/// Writes a file in a folder, and creates the folders it needs.
 fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Finding the files of skills in a folder, within bounds.
+//! Search for skill files in a folder, within limits.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,21 +11,21 @@ use tiller_files::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
 
-/// Folders beneath a place that are looked into: skills in groups of groups, and not somebody's whole disk.
+/// Depth of subfolders that are searched: enough for groups of groups of skills, but not a whole disk.
 const MAX_DEPTH: usize = 4;
 
-/// Most folders of one place that are looked into.
+/// Most folders that are searched for one path.
 const MAX_FOLDERS: usize = 1_000;
 
-/// A file that should be a skill.
+/// A candidate for a skill file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SkillFile {
     pub(super) path: PathBuf,
-    /// The name that its place gives it.
+    /// The name derived from its path.
     pub(super) name: String,
 }
 
-/// What there is in a place.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
     pub(super) files: Vec<SkillFile>,
@@ -33,7 +33,7 @@ pub(super) struct Walked {
     pub(super) problems: Vec<ResourceProblem>,
 }
 
-/// Looks into a place, which may be a skill, a folder of skills, or a file.
+/// Searches a path, which may be a skill folder, a folder of skills, or a file.
 pub(super) fn walk(place: &SearchPath) -> Walked {
     let mut walk = Walk { place, walked: Walked::default(), seen: HashSet::new() };
     match fs::metadata(&place.path) {
@@ -48,7 +48,7 @@ pub(super) fn walk(place: &SearchPath) -> Walked {
 struct Walk<'a> {
     place: &'a SearchPath,
     walked: Walked,
-    /// Folders without links: a link to a folder above would never end.
+    /// Folders with symbolic links resolved: a link to a parent folder would never end.
     seen: HashSet<PathBuf>,
 }
 
@@ -105,12 +105,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a file directly in a folder of skills is one; a README tells people of the folder.
+/// Returns whether a file directly in a folder of skills is a skill; a README describes the folder to people.
 fn is_skill(name: &str) -> bool {
     name.ends_with(".md") && !name.eq_ignore_ascii_case("readme.md")
 }
 
-/// What is in a folder and not hidden, by name.
+/// Returns the entries of a folder that aren't hidden, sorted by name.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {

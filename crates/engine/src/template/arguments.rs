@@ -1,7 +1,7 @@
-//! What follows a template's name, taken apart nearly as a shell does. Pure.
+//! Parser of a template's arguments, similar to a shell. Pure.
 //!
-//! Arguments are words of people and pasted text more often than words of a program, so three things differ from a shell: an
-//! apostrophe within a word is an apostrophe, a quote that is never closed stands for itself, and so does a backslash before
+//! Arguments are more often prose and pasted text than words for a program, so three rules differ from a shell: an
+//! apostrophe within a word is literal, a quote that is never closed is literal, and so is a backslash before
 //! anything but a space, a quote or a backslash.
 
 use std::iter::Peekable;
@@ -11,12 +11,12 @@ use std::str::CharIndices;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
     words: Vec<String>,
-    /// What stands before each word: a line break with its indentation, or one space.
+    /// Whitespace before each argument: a line break with its indentation, or one space.
     gaps: Vec<String>,
 }
 
 impl Arguments {
-    /// Takes a text apart.
+    /// Splits a text into arguments.
     pub(super) fn parse(text: &str) -> Self {
         let mut arguments = Self::default();
         let mut chars = text.char_indices().peekable();
@@ -30,12 +30,12 @@ impl Arguments {
         }
     }
 
-    /// An argument by its place, from 1.
+    /// Returns an argument by its number, from 1.
     pub(super) fn at(&self, place: usize) -> Option<&str> {
         self.words.get(place.checked_sub(1)?).map(String::as_str)
     }
 
-    /// At most `count` arguments from a place on, which counts from 1, with what stands between them.
+    /// Returns at most `count` arguments from a number on, counted from 1, with the whitespace between them.
     pub(super) fn from(&self, place: usize, count: usize) -> String {
         let mut text = String::new();
         let chosen = self.gaps.iter().zip(&self.words).skip(place.saturating_sub(1)).take(count);
@@ -48,7 +48,7 @@ impl Arguments {
         text
     }
 
-    /// All of them.
+    /// Returns all arguments.
     pub(super) fn all(&self) -> String {
         self.from(1, usize::MAX)
     }
@@ -56,7 +56,7 @@ impl Arguments {
 
 type Chars<'a> = Peekable<CharIndices<'a>>;
 
-/// Passes over the space before a word.
+/// Consumes the whitespace before an argument.
 fn gap(text: &str, chars: &mut Chars<'_>) -> String {
     let start = chars.peek().map_or(text.len(), |(at, _)| *at);
     while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
@@ -65,7 +65,7 @@ fn gap(text: &str, chars: &mut Chars<'_>) -> String {
     if gap.contains('\n') { gap.to_owned() } else { " ".to_owned() }
 }
 
-/// Takes a word up to the space after it.
+/// Consumes an argument up to the next whitespace.
 fn word(text: &str, chars: &mut Chars<'_>) -> String {
     let mut word = String::new();
     let mut before = None;
@@ -85,7 +85,7 @@ fn word(text: &str, chars: &mut Chars<'_>) -> String {
     word
 }
 
-/// Where the double quote is that closes.
+/// Returns the position of the closing double quote.
 fn closing(rest: &str) -> Option<usize> {
     let mut escaped = false;
     rest.find(|c| {
@@ -108,7 +108,7 @@ fn double_quoted(chars: &mut Chars<'_>, word: &mut String) {
     }
 }
 
-/// The character after a backslash, if the backslash is there for its sake.
+/// Returns the character after a backslash if the backslash escapes it.
 fn escaped(chars: &mut Chars<'_>) -> Option<char> {
     let (_, c) = chars.next_if(|(_, c)| matches!(c, ' ' | '\t' | '"' | '\'' | '\\'))?;
     Some(c)

@@ -1,4 +1,4 @@
-//! The templates that come with tiller, part of the binary.
+//! The built-in templates, part of the binary.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tiller_files::search_path::ResourceOrigin;
 
 use super::{Template, parse};
 
-/// File name and text of each.
+/// File name and text of each template.
 const TEXTS: [(&str, &str); 5] = [
     ("<built-in>/explain.md", include_str!("../../../../prompts/explain.md")),
     ("<built-in>/fix.md", include_str!("../../../../prompts/fix.md")),
@@ -15,7 +15,7 @@ const TEXTS: [(&str, &str); 5] = [
     ("<built-in>/test.md", include_str!("../../../../prompts/test.md")),
 ];
 
-/// The built-in templates.
+/// Returns the built-in templates.
 pub(super) fn templates() -> impl Iterator<Item = Template> {
     TEXTS.iter().map(|(path, text)| {
         let parsed = parse(text.as_bytes(), Path::new(path), ResourceOrigin::BuiltIn);

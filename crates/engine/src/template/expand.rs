@@ -1,12 +1,12 @@
-//! Arguments in place of what stands for them. Pure.
+//! Insertion of arguments into a template's body. Pure.
 //!
-//! The body is read once from left to right, and what was put in is never looked at again: an argument that reads `$1`
+//! The body is read once from left to right, and inserted text is not scanned again: an argument that reads `$1`
 //! stays `$1`.
 
 use super::Template;
 use super::arguments::Arguments;
 
-/// What a body wants of the arguments.
+/// A placeholder in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted<'a> {
     /// `$1`, `${12}`
@@ -19,7 +19,7 @@ enum Wanted<'a> {
     Or(Base, &'a str),
 }
 
-/// What may have a default.
+/// A placeholder that may have a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
     One(usize),
@@ -27,8 +27,8 @@ enum Base {
 }
 
 impl Template {
-    /// The prompt with these arguments in it, quoted as in a shell. A missing argument is empty. Where the body doesn't
-    /// say where arguments go, they follow it.
+    /// Returns the prompt with these arguments, quoted as in a shell. A missing argument is empty. If the body has
+    /// no placeholder, the arguments follow it.
     #[must_use]
     pub fn expand(&self, arguments: &str) -> String {
         let text = arguments.trim();
@@ -75,7 +75,7 @@ fn put(wanted: Wanted<'_>, arguments: &Arguments) -> String {
     }
 }
 
-/// What stands after a `$`, and its length in bytes; `None` where the `$` stands for itself.
+/// Parses the placeholder after a `$`; returns it with its length in bytes, or `None` if the `$` is literal.
 fn wanted(text: &str) -> Option<(Wanted<'_>, usize)> {
     match text.chars().next()? {
         '{' => {
@@ -83,7 +83,7 @@ fn wanted(text: &str) -> Option<(Wanted<'_>, usize)> {
             Some((braced(&text[1..end])?, end + 1))
         }
         '@' => Some((Wanted::All, 1)),
-        // `$12` is the twelfth argument, as in pi, and not the first one and a 2, as in a shell.
+        // `$12` is the twelfth argument, as in pi, and not the first one followed by a 2, as in a shell.
         '1'..='9' => {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             Some((Wanted::One(text[..digits].parse().ok()?), digits))

@@ -1,4 +1,4 @@
-//! The queue: what waits goes in at its time, is changed, or is taken out.
+//! The queue: delivery, changes and removal of messages.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Turn {
         out.emit(self.queue.update());
     }
 
-    /// Lets a message wait again that was taken out; where nothing runs it is held.
+    /// Queues a removed message again; it is held if the agent is idle.
     pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Effects) {
         if self.queue.items().iter().any(|waiting| waiting.id == item.id) {
             return;
@@ -44,7 +44,7 @@ impl Turn {
         }
     }
 
-    /// A steering message that waits now answers the call that asks.
+    /// Resolves a pending approval request if a steering message arrives.
     fn look_at_steering(&mut self, kind: QueueKind, out: &mut Effects) {
         if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
             self.steered_while_asking(out);
@@ -70,13 +70,13 @@ impl Turn {
         }
     }
 
-    /// A message isn't delivered until it is released. Nothing of that is in the log: whatever waits there comes back held.
+    /// Holds a message until it is released. Holds aren't logged: every message restored from a log is held.
     pub(super) fn hold(&mut self, id: &QueueId, out: &mut Effects) {
         self.queue.hold(id);
         out.emit(self.queue.update());
     }
 
-    /// A held message goes in at its time, or begins a run now.
+    /// Releases a message: it is delivered in its turn, or starts a run now.
     pub(super) fn release(&mut self, id: &QueueId, out: &mut Effects) {
         if self.is_running() {
             self.queue.release(id);
@@ -86,7 +86,7 @@ impl Turn {
                 self.look_at_steering(kind, out);
             }
         } else if let Some(item) = self.queue.find(id) {
-            // It overtakes nothing: whatever it was queued as, it begins.
+            // It overtakes nothing: whatever kind it had, it starts a run.
             let item = QueueItem { kind: QueueKind::FollowUp, ..item };
             let waited = self.queue.waited(&item);
             let receipt = DeliveryReceipt { kind: item.kind, waited, ..DeliveryReceipt::default() };
@@ -96,7 +96,7 @@ impl Turn {
         }
     }
 
-    /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
+    /// Delivers the next queued messages of a kind. Delivery is one write: the message itself.
     pub(super) fn deliver(
         &mut self,
         kind: QueueKind,

@@ -1,4 +1,4 @@
-//! What the machine wants done.
+//! Effects of the turn machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,68 +11,69 @@ use tiller_session::EntryBody;
 
 use super::TurnNumber;
 
-/// What the driver does.
+/// An effect for the driver to perform.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Writes an entry; if that fails, drops what follows and reports [`Input::StoreFailed`](super::Input::StoreFailed).
+    /// Appends an entry. If that fails, the driver drops the following effects and reports
+    /// [`Input::StoreFailed`](super::Input::StoreFailed).
     Append(EntryBody),
-    /// Writes several entries, all or none of them.
+    /// Appends several entries, all or none of them.
     AppendAll(Vec<EntryBody>),
-    /// Writes a result for every call that an earlier process left without one.
+    /// Appends a result for every call that an earlier process left without one.
     Mend,
-    /// Syncs the log; what follows waits for it.
+    /// Syncs the log; the following effects wait for it.
     Sync,
-    /// Tells that a turn begins, and asks the model.
+    /// Emits the start of a turn, and sends a request.
     Request {
-        /// The request's number.
+        /// Number of the request.
         turn: TurnNumber,
-        /// Whether it may call tools.
+        /// Permission to call tools.
         tool_choice: ToolChoice,
     },
-    /// Waits, and reports [`Input::Awake`](super::Input::Awake).
+    /// Waits, then reports the end of the wait.
     Sleep {
-        /// The request that failed.
+        /// Number of the failed request.
         turn: TurnNumber,
-        /// How long.
+        /// The delay.
         delay: Duration,
     },
-    /// Makes the context smaller, because it is longer than the model's window; reports
+    /// Compacts the context, because it is longer than the model's window; reports
     /// [`Input::Compacted`](super::Input::Compacted) or [`Input::NotCompacted`](super::Input::NotCompacted).
     Compact,
-    /// Says what is to become of calls; reports [`Input::Planned`](super::Input::Planned).
+    /// Decides on calls; reports [`Input::Planned`](super::Input::Planned).
     Plan {
-        /// The request whose answer made them.
+        /// Number of the request whose answer made them.
         turn: TurnNumber,
         /// The calls.
         calls: Vec<ToolCall>,
     },
-    /// Runs calls side by side.
+    /// Runs calls in parallel.
     Run {
-        /// The request whose answer made them.
+        /// Number of the request whose answer made them.
         turn: TurnNumber,
         /// The calls.
         calls: Vec<ToolCall>,
     },
-    /// Asks whoever is there about a call; the answer comes as [`Input::Decided`](super::Input::Decided).
+    /// Requests approval of a call; the answer comes as [`Input::Decided`](super::Input::Decided).
     Ask {
         /// The call.
         call: ToolCall,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What "always" would allow.
+        /// The rule that "always" would add.
         rule: String,
     },
-    /// Drops the stream, or the wait for the next one.
+    /// Stops the stream, or the wait for a retry.
     StopStream,
-    /// Stops every call at work.
+    /// Stops all running calls.
     StopTools,
-    /// Stops the making of a summary.
+    /// Stops the compaction in progress.
     StopCompaction,
-    /// Tells the front ends.
+    /// Emits an event.
     Emit(EventKind),
 }
 
-/// Effects in the making, with the moment they are made at.
+/// Collects effects; holds the time of the input.
 pub(super) struct Effects {
     pub(super) effects: Vec<Effect>,
     pub(super) now: UnixMs,

@@ -1,4 +1,4 @@
-//! What the machine is told.
+//! Inputs of the turn machine.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,236 +16,236 @@ use tiller_session::entry::Compaction;
 use super::{OpenEvents, TurnNumber};
 use crate::queue::{Queue, QueueEdit};
 
-/// What the machine is told.
+/// An input of the turn machine.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// The user says something.
+    /// A message of the user.
     Prompt(TurnPrompt),
-    /// What is in flight stops, and everything that steers goes in at once.
+    /// Stop the current operations and deliver all steering messages.
     SteerNow {
-        /// What the user says now, behind what waits already.
+        /// A new message, behind those in the queue.
         prompt: Option<TurnPrompt>,
-        /// What there is of what it stops.
+        /// Partial output of the stopped operations.
         so_far: PartialOutput,
     },
-    /// A waiting message that was held is to go in after all.
+    /// Release a held message.
     Release {
         /// The message.
         id: QueueId,
     },
-    /// A waiting message isn't to go in until it is released.
+    /// Hold a queued message.
     Hold {
         /// The message.
         id: QueueId,
     },
-    /// The request's answer is complete.
+    /// The answer to a request is complete.
     Answered {
-        /// The request.
+        /// Number of the request.
         turn: TurnNumber,
         /// The answer.
         answer: AssistantMessage,
     },
-    /// The request failed.
+    /// A request failed.
     Failed {
-        /// The request.
+        /// Number of the request.
         turn: TurnNumber,
-        /// What there is of the answer, with `stop_reason` error.
+        /// The partial answer, with `stop_reason` error.
         answer: AssistantMessage,
-        /// What is to be done about it.
+        /// Reaction to the failure.
         then: AfterFailure,
     },
-    /// The wait before another try is over.
+    /// The wait before a retry is over.
     Awake {
-        /// The request that failed.
+        /// Number of the failed request.
         turn: TurnNumber,
     },
-    /// The user doesn't want another try.
+    /// Cancel the pending retry.
     CancelRetry,
-    /// What is to become of the calls of an answer.
+    /// Decisions on the calls of an answer.
     Planned {
-        /// The request whose answer made them.
+        /// Number of the request whose answer made them.
         turn: TurnNumber,
-        /// Its calls in order.
+        /// The calls in order.
         plan: Vec<PlannedCall>,
     },
-    /// A call has its result.
+    /// The result of a call.
     ToolEnded {
-        /// The request whose answer made the call.
+        /// Number of the request whose answer made the call.
         turn: TurnNumber,
         /// The result.
         result: ToolResultMessage,
     },
-    /// Somebody's word on the call that asks.
+    /// The decision on a pending approval request.
     Decided {
         /// The call.
         call: CallId,
-        /// The word.
+        /// The decision.
         decision: Decision,
-        /// Whose.
+        /// The decider.
         by: Decider,
     },
-    /// The call that was to ask needs no asking any more.
+    /// A call that was to ask is allowed by now.
     Cleared {
         /// The call.
         call: CallId,
-        /// Who allowed it, and the rule by which, where it wasn't the mode.
+        /// The decider and the rule, unless the mode allows the call.
         grant: Option<(Decider, Option<String>)>,
     },
-    /// The call that was to ask may not run any more.
+    /// A call that was to ask is denied by now.
     Refused {
         /// The call.
         call: CallId,
-        /// Why not.
+        /// The reason.
         denied: DeniedCall,
     },
-    /// A summary of the older part of the context is there.
+    /// A compaction is ready.
     Compacted {
-        /// What made it necessary.
+        /// Its cause.
         reason: CompactionReason,
-        /// The entry to be written.
+        /// The entry to append.
         compaction: Compaction,
     },
-    /// There will be no summary.
+    /// A compaction failed or was stopped.
     NotCompacted {
-        /// What made it necessary.
+        /// Its cause.
         reason: CompactionReason,
-        /// Why not.
+        /// The reason.
         why: NotCompacted,
     },
-    /// Everything stops.
+    /// Stop everything.
     Abort {
-        /// What there is of what it stops.
+        /// Partial output of the stopped operations.
         so_far: PartialOutput,
-        /// What becomes of the messages that wait.
+        /// Treatment of the queued messages.
         queue: QueueFate,
     },
-    /// The user takes these out of the queue.
+    /// Remove messages from the queue.
     Unqueue(Vec<QueueId>),
-    /// The user changes a waiting message.
+    /// Change a queued message.
     EditQueued {
         /// The message.
         id: QueueId,
         /// The change.
         edit: QueueEdit,
     },
-    /// The user wants a message that was taken out to wait again.
+    /// Queue a removed message again.
     PutBack {
         /// The message.
         item: QueueItem,
-        /// How many are to stand before it; more than there are means last.
+        /// Number of messages before it; larger numbers mean last.
         place: usize,
     },
-    /// A `!` command is over.
+    /// A `!` command has ended.
     BashEnded(BashExecutionMessage),
-    /// An entry could not be written; the effects after it were not performed.
+    /// An append failed; the effects after it were not performed.
     StoreFailed(StoreFailed),
 }
 
-/// What there is of what is in flight, to be kept when it is stopped.
+/// Partial output of operations in progress, stored when they are stopped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartialOutput {
-    /// The answer; `None` before it was asked for.
+    /// The partial answer; `None` before the request was sent.
     pub answer: Option<AssistantMessage>,
-    /// The results of calls at work that have anything to show.
+    /// Partial results of running calls, where there are any.
     pub calls: HashMap<CallId, ToolOutcome>,
 }
 
-/// What becomes of waiting messages when everything stops.
+/// Treatment of queued messages when everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueFate {
-    /// Whoever stopped it gets them back; held ones stay.
+    /// They are returned to the caller; held ones stay.
     HandBack,
     /// They are held.
     Hold,
 }
 
-/// What was not written, and what is so all the same.
+/// State after a failed append.
 #[derive(Clone, Debug)]
 pub struct StoreFailed {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
-    /// What front ends were told begins and not told ends. The machine may think it over: its last effects are among those that
-    /// were not performed.
+    /// Unfinished operations as front ends see them. The machine's own state may differ, because its last effects
+    /// may be among those that were not performed.
     pub told: OpenEvents,
-    /// What waits according to the log.
+    /// The queue according to the log.
     pub queue: Queue,
-    /// Records of `!` commands among what was not written.
+    /// Records of `!` commands that were not written.
     pub records: Vec<BashExecutionMessage>,
 }
 
-/// Something the user says.
+/// A message of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnPrompt {
-    /// What, in full.
+    /// The full text.
     pub text: String,
-    /// What was typed, where a template made the text of it.
+    /// The text as typed, if a template expanded it.
     pub typed: Option<String>,
-    /// What is shown with it.
+    /// Attached images.
     pub images: Vec<Image>,
-    /// When it is delivered if the agent is at work.
+    /// The kind in which it is queued during a run.
     pub kind: QueueKind,
-    /// Its name, if it has to wait.
+    /// Id for the queue.
     pub id: QueueId,
 }
 
-/// What is to be done about a failed request.
+/// Reaction to a failed request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AfterFailure {
-    /// It goes out again after a while.
+    /// Retry after a delay.
     Retry {
-        /// How long to wait.
+        /// The delay.
         delay: Duration,
-        /// Most tries after the first.
+        /// Most retries.
         most: u32,
     },
-    /// The context has to shrink, then it goes out again.
+    /// Compact the context, then retry.
     Compact,
-    /// Nothing: the run has failed.
+    /// None: the run has failed.
     GiveUp,
 }
 
-/// Why there is no summary.
+/// The reason why there is no compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotCompacted {
-    /// Somebody stopped it.
+    /// Stopped on request.
     Stopped,
-    /// It failed, for this reason.
+    /// Failed for this reason.
     Failed(String),
 }
 
-/// A call of an answer and what is to become of it.
+/// A call of an answer with the decision on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedCall {
-    /// The call, as it is to run.
+    /// The call with its final arguments.
     pub call: ToolCall,
-    /// What is to become of it.
+    /// The decision.
     pub fate: CallDecision,
 }
 
-/// What is to become of a call.
+/// The decision on a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallDecision {
     /// It may run.
     Run(Access),
-    /// It may run, because what would have been asked was answered beforehand.
+    /// It may run, because a rule or flag grants the approval.
     Granted {
         /// The decider.
         by: Decider,
-        /// The rule that did.
+        /// The rule.
         rule: Option<String>,
     },
-    /// Somebody is asked first.
+    /// It needs approval.
     Ask {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What "always" would allow.
+        /// The rule that "always" would add.
         rule: String,
     },
-    /// It can't run; the model reads why: unknown tool, invalid arguments.
+    /// It can't run: unknown tool, invalid arguments. The model gets the reason.
     Refuse(String),
-    /// It may not run, without a question.
+    /// It is denied without an approval request.
     Deny(DeniedCall),
 }
 
@@ -256,12 +256,12 @@ pub struct DeniedCall {
     pub cause: DenialCause,
     /// The reason.
     pub reason: String,
-    /// The least that would have allowed the call, where a flag can.
+    /// The least permissive option that would have allowed the call, if there is one.
     pub allowed_by: Option<AllowedBy>,
 }
 
 impl DeniedCall {
-    /// The text for the model.
+    /// Returns the text for the model.
     #[must_use]
     pub fn told(&self) -> String {
         let advice = match (self.cause, self.allowed_by) {
@@ -284,7 +284,7 @@ impl DeniedCall {
         }
     }
 
-    /// The event that tells of it.
+    /// Returns the event of the denial.
     #[must_use]
     pub fn event(self, call: &ToolCall) -> EventKind {
         EventKind::ToolCallDenied(Denial {

@@ -1,4 +1,4 @@
-//! Everything that ends what is in flight before its time: abort, steering at once, a log that can't be written.
+//! Early ends of operations: abort, immediate steering, failed appends.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;
@@ -37,7 +37,7 @@ impl Turn {
         }
     }
 
-    /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
+    /// Stops the current operations, stores their partial output, and continues with all steering messages.
     pub(super) fn steer_now(&mut self, prompt: Option<TurnPrompt>, so_far: PartialOutput, out: &mut Effects) {
         if !self.is_running() {
             if let Some(prompt) = prompt {
@@ -48,7 +48,7 @@ impl Turn {
         if let Some(prompt) = prompt {
             self.let_wait(prompt, out);
         }
-        // A context that has to shrink first can't be hurried.
+        // A pending compaction can't be skipped.
         if !self.queue.waits(QueueKind::Steer) || matches!(self.phase, Phase::Compacting) {
             return;
         }
@@ -68,7 +68,8 @@ impl Turn {
         self.request(out);
     }
 
-    /// Stops the turn at hand: the answer so far is kept, and every call has a result. `None` where there is no answer.
+    /// Stops the current turn: the partial answer is stored, and every call gets a result. Returns `None` if there
+    /// is no answer.
     fn stop_turn(
         &mut self,
         so_far: PartialOutput,
@@ -83,7 +84,7 @@ impl Turn {
             }
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
-                // Without a partial answer it was not asked yet: there is nothing to keep.
+                // Without a partial answer the request was not sent: there is nothing to store.
                 so_far.answer.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
             }
             Phase::Planning(mut working) | Phase::Working(mut working) => {

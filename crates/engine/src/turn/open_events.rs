@@ -1,4 +1,4 @@
-//! What front ends have been told: which beginnings still lack their ends.
+//! Operations whose start event was emitted and whose end event was not.
 
 use std::sync::Arc;
 
@@ -6,38 +6,38 @@ use tiller_core::event::{CompactionReason, EventKind};
 use tiller_core::message::Message;
 use tiller_core::unit::UnixMs;
 
-/// What front ends were told begins and were not told ends.
+/// Unfinished operations, according to the emitted events.
 #[derive(Clone, Debug, Default)]
 pub struct OpenEvents {
-    /// Since when a run is going on, pauses before another try included.
+    /// Start of the current run, including pauses before retries.
     pub since: Option<UnixMs>,
-    /// Whether an end of it was told, with the promise that it goes on.
+    /// True if an end of the run was emitted with the promise of a retry.
     pub is_paused: bool,
-    /// Whether its true end was told; it isn't settled yet.
+    /// True if its final end was emitted, but not that it has settled.
     pub has_ended: bool,
-    /// Its messages that no end has named.
+    /// Its messages that no end event has included.
     pub messages: Vec<Arc<Message>>,
-    /// The try that was announced.
+    /// The announced retry.
     pub retry: Option<AnnouncedRetry>,
-    /// The compaction that was announced.
+    /// The announced compaction.
     pub compaction: Option<CompactionReason>,
 }
 
-/// Another try of a failed request, as it was announced.
+/// An announced retry of a failed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnouncedRetry {
-    /// Which try, from 1.
+    /// Number of the retry, from 1.
     pub attempt: u32,
-    /// Most tries.
+    /// Most retries.
     pub most: u32,
-    /// When it goes out, or went out.
+    /// Time at which it is or was sent.
     pub at: UnixMs,
-    /// Why the one before failed.
+    /// The error of the previous attempt.
     pub why: String,
 }
 
 impl AnnouncedRetry {
-    /// The try that `attempt` of `most` is, told at a moment to go out after a delay.
+    /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
     #[must_use]
     pub fn told((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
         Self { attempt, most, at: UnixMs(now.0.saturating_add_unsigned(delay_ms)), why: why.to_owned() }
@@ -45,7 +45,7 @@ impl AnnouncedRetry {
 }
 
 impl OpenEvents {
-    /// Takes note of an event that is told.
+    /// Updates the state with an emitted event.
     pub fn hear(&mut self, event: &EventKind, now: UnixMs) {
         match event {
             EventKind::AgentStart => {
@@ -66,7 +66,7 @@ impl OpenEvents {
             EventKind::AutoRetryEnd { .. } => self.retry = None,
             EventKind::CompactionStart { reason } => self.compaction = Some(*reason),
             EventKind::CompactionEnd { .. } => self.compaction = None,
-            // Everything else has no end, or ends with its run.
+            // Other events have no end, or end with their run.
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! What happens after a failed request: another try, a smaller context, or the end of the run. Also compactions, which belong to the
-//! gap between two turns whoever wanted them.
+//! Reactions to a failed request: retry, compaction, or the end of the run. Also compactions in general, because
+//! they are appended between two turns whatever their cause.
 
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
@@ -10,32 +10,32 @@ use super::effect::Effects;
 use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
 use crate::queue::DeliveryMode;
 
-/// What was tried for the request at hand.
+/// Attempts for the current request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RetryState {
-    /// Tries after the first.
+    /// Number of retries.
     tries: u32,
-    /// Whether the context was made smaller for it.
+    /// True if the context was compacted for it.
     has_compacted: bool,
 }
 
 impl Turn {
-    /// How often the request at hand was tried again.
+    /// Returns the number of retries of the current request.
     #[must_use]
     pub fn tries(&self) -> u32 {
         self.again.tries
     }
 
-    /// Whether a smaller context was tried for the request at hand.
+    /// Returns whether the context was compacted for the current request.
     #[must_use]
     pub fn has_compacted(&self) -> bool {
         self.again.has_compacted
     }
 
-    /// Keeps a failed answer, and does what is to be done about it. Sending leaves it out.
+    /// Stores a failed answer and reacts to the failure. Requests leave the answer out.
     pub(super) fn failed(&mut self, answer: AssistantMessage, then: AfterFailure, out: &mut Effects) {
         let error = answer.error_message.clone().unwrap_or_default();
-        // It was made while the request was on its way, so the next one is smaller without another.
+        // A compaction finished during the request, so the next request is smaller anyway.
         let has_shrunk = self.deferred.compaction.is_some();
         let working = self.say_answer(answer, out);
         if then == AfterFailure::GiveUp {
@@ -43,7 +43,7 @@ impl Turn {
             return self.end_run(working, RunOutcome::Failed, out);
         }
         self.close_turn(working, out);
-        // The next try is the same turn.
+        // The retry belongs to the same turn.
         self.requests = self.requests.saturating_sub(1);
         self.pause(out);
         match then {
@@ -72,14 +72,14 @@ impl Turn {
         }
     }
 
-    /// The wait is over.
+    /// Sends the request again after the wait.
     pub(super) fn awake(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::Sleeping) {
             self.resume(self.options.steering_mode, out);
         }
     }
 
-    /// The run ends as the failure would have ended it.
+    /// Cancels the retry; the run ends with the failure.
     pub(super) fn cancel_retry(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::Sleeping) {
             out.effects.push(Effect::StopStream);
@@ -88,13 +88,13 @@ impl Turn {
         }
     }
 
-    /// There is an answer.
+    /// Ends the retries after a successful answer.
     pub(super) fn tried_with_success(&mut self, out: &mut Effects) {
         self.end_tries(None, out);
         self.again = RetryState::default();
     }
 
-    /// Tells that nothing more is tried, if something was.
+    /// Emits the end of the retries, if there were any.
     pub(super) fn end_tries(&mut self, final_error: Option<String>, out: &mut Effects) {
         let attempt = std::mem::take(&mut self.again.tries);
         if attempt > 0 {
@@ -103,14 +103,14 @@ impl Turn {
         }
     }
 
-    /// A run that will be gone on with.
+    /// Pauses a run that will continue.
     fn pause(&mut self, out: &mut Effects) {
         self.is_paused = true;
         let messages = std::mem::take(&mut self.said);
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });
     }
 
-    /// Goes on with a paused run: another request, with what steers meanwhile.
+    /// Continues a paused run with another request and the steering messages queued meanwhile.
     pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Effects) {
         self.is_paused = false;
         out.emit(EventKind::AgentStart);
@@ -120,14 +120,14 @@ impl Turn {
         self.request(out);
     }
 
-    /// A summary is there: it goes in at the next gap between turns, which may be now.
+    /// Takes a finished compaction: it is appended at the next gap between turns, which may be now.
     pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Effects) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
             tell_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
         }
-        // Whatever it was made for, the context is smaller now.
+        // Whatever its cause, the context is smaller now.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
-        // The failed turn is over, the next one hasn't begun: a gap as well.
+        // Between the failed turn and the next one is a gap, too.
         if !self.is_in_turn() {
             self.flush_compaction(ends_the_wait, out);
         }
@@ -136,7 +136,7 @@ impl Turn {
         }
     }
 
-    /// The context stays as it is; a run that waited for a smaller one has failed, unless it was stopped already.
+    /// Ends a compaction without a result; a run that waited for it has failed, unless it was stopped already.
     pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
         let (outcome, error) = match &why {
             NotCompacted::Stopped => (RunOutcome::Aborted, "the context was not made smaller".to_owned()),
@@ -149,7 +149,7 @@ impl Turn {
         }
     }
 
-    /// Writes a summary that is ready, then tells of it.
+    /// Appends a finished compaction, then emits it.
     pub(super) fn flush_compaction(&mut self, will_retry: bool, out: &mut Effects) {
         let Some((reason, compaction)) = self.deferred.compaction.take() else { return };
         let result = CompactionResult {
@@ -169,7 +169,7 @@ impl Turn {
     }
 }
 
-/// Tells that the context stays as it is.
+/// Emits the end of a compaction without a result.
 pub(super) fn tell_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
     let (aborted, error_message) = match why {
         NotCompacted::Stopped => (true, None),

@@ -1,4 +1,5 @@
-//! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
+//! Tests of the turn machine on whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell
+//! turn_end`.
 
 mod random;
 mod receipts;
@@ -56,8 +57,8 @@ fn call(id: &str) -> ToolCall {
     ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), raw_arguments: None }
 }
 
-/// An answer of request `turn` that calls tools; the fate of each is by its letter: `r…` reads, `w…` writes,
-/// `?…` asks, `!…` is refused.
+/// An answer of request `turn` that calls tools; the first letter of an id sets its decision: `r…` reads, `w…`
+/// writes, `?…` asks, `!…` is refused.
 fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
     let fate = |id: &str| match &id[..1] {
         "r" => CallDecision::Run(Access::Reads),
@@ -109,7 +110,7 @@ fn step(turn: &mut Turn, input: Input) -> Vec<String> {
     turn.step(input, NOW).iter().map(line).collect()
 }
 
-/// An answer and the plan for its calls, as if the plan were made at once.
+/// Applies an answer and the plan for its calls.
 fn step_calls(turn: &mut Turn, [answered, planned]: [Input; 2]) -> Vec<String> {
     let mut lines = step(turn, answered);
     let last = lines.pop();
@@ -218,7 +219,7 @@ fn event_line(event: &EventKind) -> String {
     }
 }
 
-/// A line of the effects that follow an unrun call.
+/// A line of the effects that follow a call that never ran.
 fn unrun(id: &str, why: &str) -> Vec<String> {
     let mut lines = vec![format!("tell tool_execution_start {id}")];
     lines.extend(resulted(id, why));
@@ -254,7 +255,7 @@ fn settled(outcome: &str, messages: usize) -> Vec<String> {
     vec!["sync".into(), format!("tell agent_end {outcome} {messages}"), "tell agent_settled".into()]
 }
 
-/// A paused run's end was told already, so it goes on for that.
+/// The effects of a paused run's end: it continues only to emit its final end.
 fn ended_after_a_pause(outcome: &str) -> Vec<String> {
     let mut lines = settled(outcome, 0);
     lines.insert(1, "tell agent_start".into());

@@ -1,4 +1,4 @@
-//! Working off the calls of one answer: steps, the gaps between them, approvals.
+//! Execution of the calls of one answer: steps, the gaps between them, approvals.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,35 +15,35 @@ use super::{
     CallDecision, DeniedCall, Effect, Groups, LARGEST_GROUP, Phase, PlannedCall, SteeringPoint, Turn,
 };
 
-/// What the model reads of a call that a steering message overtook.
+/// Result of a call that a steering message preempted.
 const SKIPPED: &str = "skipped: the user steered";
 
-/// What the model reads of a call that asked when the user steered.
+/// Result of a call that waited for approval when the user steered.
 const DENIED_BY_STEERING: &str = "denied: the user steered";
 
-/// What the model reads of calls of an answer that was cut off.
+/// Result of calls in an answer that was cut off.
 pub(super) const CUT_OFF: &str =
     "not run: the answer was cut off at the output limit, so the call may be incomplete";
 
-/// What the model reads of calls of the last answer that a run may have.
+/// Result of calls in the last answer of a run with a turn limit.
 pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 
-/// What is said of the calls of a turn that is stopped.
+/// Texts for the calls of an interrupted turn.
 #[derive(Debug)]
 pub(super) struct Interruption {
-    /// In the log, of an answer that was cut off; to front ends, of a try that will not be.
+    /// Error of the partial answer in the log, and of the canceled retry for front ends.
     pub(super) why: &'static str,
-    /// To the model, of a call that was at work.
+    /// Result of a running call, for the model.
     running: &'static str,
-    /// To the model, of a call that had not begun.
+    /// Result of a call that had not begun, for the model.
     waiting: &'static str,
-    /// To front ends, of the call that asked.
+    /// Denial of the pending approval request, for front ends.
     denied: &'static str,
     /// The decider, for the log.
     by: Decider,
 }
 
-/// The user stops the run.
+/// The user aborts the run.
 pub(super) const ABORT: Interruption = Interruption {
     why: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
@@ -61,7 +61,7 @@ pub(super) const STEER_NOW: Interruption = Interruption {
     by: Decider::Steering,
 };
 
-/// An answer whose calls are being worked off.
+/// An answer whose calls are being executed.
 #[derive(Debug)]
 pub(super) struct ToolPhase {
     answer: Arc<Message>,
@@ -70,20 +70,20 @@ pub(super) struct ToolPhase {
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
     skipped: usize,
-    /// Calls that were stopped while they were at work.
+    /// Number of calls that were stopped while running.
     stopped: usize,
 }
 
-/// A call that waits for somebody's word.
+/// A call that waits for approval.
 #[derive(Debug)]
 struct PendingApproval {
     call: ToolCall,
-    /// What "always" would allow.
+    /// The rule that "always" would add.
     rule: String,
 }
 
 impl ToolPhase {
-    /// An answer without calls, or whose calls aren't known to may run.
+    /// Creates the phase of an answer whose calls have no plan yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
         let fate = || CallDecision::Refuse(ABORT.waiting.to_owned());
         let waiting = calls.into_iter().map(|call| PlannedCall { call, fate: fate() }).collect();
@@ -91,23 +91,23 @@ impl ToolPhase {
         Self { answer, waiting, asking: None, running, results, skipped: 0, stopped: 0 }
     }
 
-    /// The calls that have not begun.
+    /// Returns the calls that have not begun.
     pub(super) fn calls(&self) -> Vec<ToolCall> {
         self.waiting.iter().map(|planned| planned.call.clone()).collect()
     }
 
-    /// Whether the answer made calls at all; asked when all of them have results.
+    /// Returns whether the answer made calls; valid once all of them have results.
     pub(super) fn had_calls(&self) -> bool {
         !self.results.is_empty()
     }
 
-    /// Whether this call waits for somebody's word.
+    /// Returns whether this call waits for approval.
     pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
         let is_it = |asking: &PendingApproval| asking.call.id == *call && asking.call.arguments == *arguments;
         self.asking.as_ref().is_some_and(is_it)
     }
 
-    /// The calls that are going to ask.
+    /// Returns the calls that will need approval.
     pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
         let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, CallDecision::Ask { .. }));
         asking.map(|planned| &planned.call)
@@ -131,7 +131,7 @@ impl ToolPhase {
         (self.answer, self.results)
     }
 
-    /// The next calls to begin together: reading calls side by side, any other alone.
+    /// Removes the next calls that start together: reading calls in parallel, any other alone.
     fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
         let reads = |planned: &PlannedCall| planned.fate == CallDecision::Run(Access::Reads);
         let first = self.waiting.pop_front().into_iter();
@@ -148,7 +148,7 @@ impl ToolPhase {
 }
 
 impl Turn {
-    /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
+    /// Starts the next step, or ends the turn when none is left. Every call of this function is a steering gap.
     pub(super) fn work(&mut self, mut working: Box<ToolPhase>, out: &mut Effects) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
@@ -188,7 +188,7 @@ impl Turn {
         self.phase = Phase::Working(working);
     }
 
-    /// What is to become of the calls is known: the first step begins.
+    /// Applies the decisions on the calls and starts the first step.
     pub(super) fn planned(&mut self, plan: Vec<PlannedCall>, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Planning(mut working) => {
@@ -236,7 +236,8 @@ impl Turn {
         }
     }
 
-    /// The call that was about to ask is allowed by now: it runs, and nobody is told of a question. The log says who granted it.
+    /// Runs a call that was about to ask and is allowed by now, without an approval request. The log records the
+    /// decider.
     pub(super) fn cleared(
         &mut self,
         call: &CallId,
@@ -257,7 +258,7 @@ impl Turn {
         }
     }
 
-    /// The call that was about to ask may not run by now.
+    /// Denies a call that was about to ask.
     pub(super) fn refused(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working)
@@ -296,7 +297,7 @@ impl Turn {
         }
     }
 
-    /// A steering message answers the call that asks: no.
+    /// Denies the pending call because of a steering message.
     pub(super) fn steered_while_asking(&mut self, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) if working.asking.is_some() => {
@@ -331,7 +332,7 @@ impl Turn {
         }
     }
 
-    /// Gives every call that has no result one that says that it was stopped, and what `remains` of it.
+    /// Gives every call without a result one that says that it was stopped, with its partial output.
     pub(super) fn stop_calls(
         &mut self,
         working: &mut ToolPhase,
@@ -359,7 +360,7 @@ impl Turn {
         self.refuse_rest(working, stop.waiting, out);
     }
 
-    /// Answers a call that never ran; front ends see it begin and end all the same.
+    /// Gives a result to a call that never ran; front ends see its start and end all the same.
     fn answer_unrun(&mut self, working: &mut ToolPhase, call: &ToolCall, reason: &str, out: &mut Effects) {
         out.emit(started(call));
         self.answer(working, refusal(call, reason, out), out);
@@ -382,7 +383,7 @@ impl Turn {
     }
 }
 
-/// The entry of a decision on a call.
+/// Returns the entry of a decision on a call.
 fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
     EntryBody::own(&TillerEntry::Approval {
         tool_call_id: call.clone(),

@@ -1,5 +1,5 @@
-//! The machine under random inputs in every phase, performed as the driver performs them: syncs that hold back what follows,
-//! writes that fail, reports that come late. What must hold is checked at every effect and after every input.
+//! Random tests of the turn machine in every phase. The test performs effects like the driver: syncs delay the
+//! following effects, appends fail, events come late. Invariants are checked at every effect and after every input.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use tiller_session::entry::Entry;
 
 use super::*;
 
-/// Something that happens.
+/// A random action.
 #[derive(Clone, Debug)]
 enum Act {
     Prompt(QueueKind),
@@ -28,11 +28,11 @@ enum Act {
     Unqueue(usize),
     Edit(usize, Option<QueueKind>, Option<usize>),
     Bash,
-    /// A report of the request before.
+    /// A late event of the previous request.
     Late,
-    /// The disk has done its work.
+    /// A sync finishes.
     Synced,
-    /// The next write fails.
+    /// The next append fails.
     Full,
 }
 
@@ -78,21 +78,21 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What front ends have been told begins, and not yet that it ends.
+/// Unfinished operations as front ends see them.
 #[derive(Debug, Default)]
 struct Heard {
     run: bool,
-    /// A run that was told to go on: it has ended, and isn't settled.
+    /// A run that was announced to continue: it has ended and isn't settled.
     paused: bool,
     turn: bool,
     retry: bool,
     calls: BTreeSet<String>,
     asked: BTreeSet<String>,
-    /// Messages since the run's beginning that no end of a run has named.
+    /// Messages since the run's start that no end event has included.
     messages: usize,
 }
 
-/// What was begun and has not reported.
+/// Jobs in progress.
 #[derive(Debug, Default)]
 struct Begun {
     stream: Option<TurnNumber>,
@@ -109,7 +109,7 @@ struct Rig {
     syncing: bool,
     full: bool,
     log: Vec<Entry>,
-    /// Calls that were made and have no result.
+    /// Calls without a result.
     open: BTreeSet<String>,
     told: Heard,
     begun: Begun,
@@ -117,7 +117,7 @@ struct Rig {
     summaries: usize,
     summaries_told: usize,
     records: Vec<String>,
-    /// What the driver keeps for a run that a failed write ends.
+    /// The driver's unfinished operations for a run that a failed append ends.
     kept: OpenEvents,
     history: Vec<String>,
 }
@@ -186,7 +186,7 @@ impl Rig {
         Some(input)
     }
 
-    /// What an act means now, if anything.
+    /// Converts an action into an input that is possible now.
     fn input(&mut self, act: Act) -> Option<Input> {
         Some(match act {
             Act::Prompt(kind) => Input::Prompt(self.said(kind)),
@@ -212,7 +212,7 @@ impl Rig {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.begun.compaction) {
                     return None;
                 }
-                // One of another reason ends the wait too; what was being made for it is not needed any more.
+                // A compaction with another cause ends the wait too; the one in progress is not needed any more.
                 if self.turn.is_compacting() {
                     self.begun.compaction = false;
                 }
@@ -338,7 +338,7 @@ impl Rig {
         }
     }
 
-    /// Calls whose results a failed write kept from the log.
+    /// Completes calls whose results a failed append kept out of the log.
     fn mend(&mut self) {
         self.open.clear();
     }
@@ -363,7 +363,7 @@ impl Rig {
         }
     }
 
-    /// What the driver does when an entry can't be written.
+    /// Simulates the driver after a failed append.
     fn fail(&mut self, bodies: Vec<EntryBody>) {
         let dropped = std::iter::once(Effect::AppendAll(bodies)).chain(std::mem::take(&mut self.work));
         let bodies = dropped.flat_map(|effect| match effect {
@@ -378,10 +378,10 @@ impl Rig {
         let records = bodies.filter_map(record).collect();
         // A result that could not be written is missing: the next run begins with it.
         self.open.clear();
-        // The front ends see the end of the run, and take it for the end of all that was in it.
+        // Front ends see the end of the run as the end of everything in it.
         (self.told.turn, self.told.calls, self.told.asked) = (false, BTreeSet::new(), BTreeSet::new());
         self.begun.asking = None;
-        // A summary that was ready is given up without a word.
+        // A finished summary is dropped silently.
         self.summaries = self.summaries_told;
         let queue = Queue::left_over(&self.log);
         let reason = "full".to_owned();
@@ -421,7 +421,7 @@ impl Rig {
             }
             EventKind::AutoRetryEnd { .. } => std::mem::take(&mut self.told.retry),
             EventKind::CompactionEnd { result, error_message, .. } => {
-                // One in whose place another came was told of too.
+                // One that was overtaken was announced, too.
                 let overtaken = error_message.as_ref().is_some_and(|error| error.starts_with("another"));
                 self.summaries_told += usize::from(result.is_some() || overtaken);
                 true
@@ -435,7 +435,7 @@ impl Rig {
         assert!(right, "told out of order: {}\n{:?}\n{}", event_line(event), self.told, self.story());
     }
 
-    /// Nothing is left to be done: what is so must be in the log, and something must be awaited.
+    /// Checks an idle state: everything decided must be in the log, and a running machine must wait for something.
     fn check_at_rest(&self) {
         let mut memory = self.turn.queue().clone();
         memory.hold_all();
@@ -453,7 +453,7 @@ impl Rig {
         }
     }
 
-    /// Records that no failed write kept back are in the log when nothing is at work.
+    /// Checks that all records that no failed append kept back are in the log when no job runs.
     fn check_records(&self) {
         if !self.turn.is_running() {
             assert!(self.records.is_empty(), "records not written: {:?}\n{}", self.records, self.story());

@@ -1,10 +1,10 @@
-//! What the log says of a delivered message, and of one that was taken out and put back.
+//! Tests of the receipts of delivered messages, and of messages that were removed and queued again.
 
 use tiller_session::entry::{DeliveryReceipt, Waited};
 
 use super::*;
 
-/// The receipts of the messages that these effects append.
+/// Returns the receipts of the messages that these effects append.
 fn receipts(effects: &[Effect]) -> Vec<DeliveryReceipt> {
     let receipt = |effect: &Effect| match effect {
         Effect::Append(EntryBody::Message(said)) => said.tiller_receipt.clone(),
