@@ -34,11 +34,11 @@ pub(super) struct Approvals {
     policy: Policy,
     /// The policy that each session begins with.
     configured: Policy,
-    audience: Approver,
+    approver: Approver,
     rules: SessionRules,
-    waiting: Vec<ApprovalRequest>,
+    pending: Vec<ApprovalRequest>,
     /// Calls for which an extension demands approval, whatever the policy's verdict is.
-    insisted: HashSet<CallId>,
+    extension_asks: HashSet<CallId>,
     /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
     /// Paths outside the workspace that calls of the current assistant message name.
@@ -99,10 +99,10 @@ impl Approvals {
         let mut approvals = Self {
             configured: policy.clone(),
             policy,
-            audience,
+            approver: audience,
             rules: SessionRules::default(),
-            waiting: Vec::new(),
-            insisted: HashSet::new(),
+            pending: Vec::new(),
+            extension_asks: HashSet::new(),
             workspace,
             outside: HashMap::new(),
         };
@@ -131,16 +131,16 @@ impl Approvals {
         self.configured.clone_from(&self.policy);
     }
 
-    pub(super) fn audience(&self) -> Approver {
-        self.audience
+    pub(super) fn approver(&self) -> Approver {
+        self.approver
     }
 
-    pub(super) fn set_audience(&mut self, audience: Approver) {
-        self.audience = audience;
+    pub(super) fn set_approver(&mut self, audience: Approver) {
+        self.approver = audience;
     }
 
-    pub(super) fn waiting(&self) -> &[ApprovalRequest] {
-        &self.waiting
+    pub(super) fn pending(&self) -> &[ApprovalRequest] {
+        &self.pending
     }
 
     /// Decides on a call with valid arguments before the calls in front of it have run. A command that would run
@@ -159,7 +159,7 @@ impl Approvals {
             Assessment { verdict: PolicyVerdict::Ask { reason, rule }, only_reads: true } => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
-            assessment => self.decide(call, spec, assessment, outside.as_ref()),
+            assessment => self.apply_verdict(call, spec, assessment, outside.as_ref()),
         };
         match outside {
             Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
@@ -193,12 +193,17 @@ impl Approvals {
     }
 
     /// Decides on a call with valid arguments that is about to run.
-    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> CallDecision {
+    pub(super) fn decide(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        source: Option<&ToolSource>,
+    ) -> CallDecision {
         let outside = self.find_outside(call, spec, source);
-        self.decide(call, spec, self.assess(call, spec, source), outside.as_ref())
+        self.apply_verdict(call, spec, self.assess(call, spec, source), outside.as_ref())
     }
 
-    fn decide(
+    fn apply_verdict(
         &self,
         call: &ToolCall,
         spec: &ToolSpec,
@@ -215,21 +220,21 @@ impl Approvals {
                 CallDecision::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
             }
             PolicyVerdict::Granted(Grant::Yes) => CallDecision::Granted { by: Decider::YesFlag, rule: None },
-            PolicyVerdict::Ask { reason, rule } if self.audience == Approver::Present => {
+            PolicyVerdict::Ask { reason, rule } if self.approver == Approver::Present => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
             PolicyVerdict::Ask { reason, .. } => {
-                deny(DenialCause::NoApprover, reason, Some(self.allowed_by(call, spec)))
+                deny(DenialCause::NoApprover, reason, Some(self.find_least_permission(call, spec)))
             }
         };
         match outside {
-            Some(outside) => self.fate_outside(fate, outside),
+            Some(outside) => self.apply_outside(fate, outside),
             None => fate,
         }
     }
 
     /// Returns the least permissive option that would allow a call that needs approval.
-    fn allowed_by(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
+    fn find_least_permission(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
         let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
         match auto.judge(spec, &call.arguments, &self.rules) {
             PolicyVerdict::Allow | PolicyVerdict::Granted(_) => AllowedBy::Auto,
@@ -238,7 +243,7 @@ impl Approvals {
     }
 
     /// Adjusts the decision on a call that leaves the workspace.
-    fn fate_outside(&self, fate: CallDecision, outside: &OutsidePath) -> CallDecision {
+    fn apply_outside(&self, fate: CallDecision, outside: &OutsidePath) -> CallDecision {
         let reason = outside.reason();
         match fate {
             CallDecision::Refuse(_) | CallDecision::Deny(_) => fate,
@@ -248,7 +253,7 @@ impl Approvals {
             CallDecision::Run(_) | CallDecision::Granted { .. } if self.policy.asking == AskBehavior::Yes => {
                 CallDecision::Granted { by: Decider::YesFlag, rule: None }
             }
-            CallDecision::Run(_) | CallDecision::Granted { .. } if self.audience == Approver::Absent => {
+            CallDecision::Run(_) | CallDecision::Granted { .. } if self.approver == Approver::Absent => {
                 let reason = format!("{reason} (--add-dir FOLDER lets tools reach it)");
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
@@ -297,14 +302,14 @@ impl Approvals {
     }
 
     /// Forgets the outside paths of the previous assistant message.
-    pub(super) fn forget_paths(&mut self) {
+    pub(super) fn clear_outside_paths(&mut self) {
         self.outside.clear();
-        self.open_path_of(&[]);
+        self.open_outside_path(&[]);
     }
 
     /// Opens the outside path that these calls were allowed to reach, and closes the previous one. Only a single
     /// call can have such a path.
-    pub(super) fn open_path_of(&self, calls: &[ToolCall]) {
+    pub(super) fn open_outside_path(&self, calls: &[ToolCall]) {
         let Some(workspace) = &self.workspace else { return };
         let outside = match calls {
             [call] => self.outside.get(&call.id),
@@ -315,39 +320,41 @@ impl Approvals {
 
     /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't answer
     /// for a guard that failed to reach a verdict.
-    pub(super) fn stricter(
+    pub(super) fn apply_opinion(
         &mut self,
         call: &ToolCall,
         fate: CallDecision,
         opinion: CallOpinion,
     ) -> CallDecision {
-        self.insisted.remove(&call.id);
+        self.extension_asks.remove(&call.id);
         match (fate, opinion) {
-            (fate @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _) | (fate, CallOpinion::Fine) => fate,
-            (_, CallOpinion::Forbidden(reason)) => deny(DenialCause::Extension, reason, None),
-            (fate @ CallDecision::Granted { .. }, CallOpinion::Doubtful(_))
+            (fate @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _) | (fate, CallOpinion::Allow) => {
+                fate
+            }
+            (_, CallOpinion::Deny(reason)) => deny(DenialCause::Extension, reason, None),
+            (fate @ CallDecision::Granted { .. }, CallOpinion::Ask(_))
                 if self.policy.asking == AskBehavior::Yes =>
             {
                 fate
             }
-            (_, CallOpinion::Doubtful(_)) if self.policy.asking == AskBehavior::Yes => {
+            (_, CallOpinion::Ask(_)) if self.policy.asking == AskBehavior::Yes => {
                 CallDecision::Granted { by: Decider::YesFlag, rule: None }
             }
-            (_, CallOpinion::Doubtful(reason)) if self.audience == Approver::Absent => {
+            (_, CallOpinion::Ask(reason)) if self.approver == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
-            (_, CallOpinion::Unjudged(reason)) if self.audience == Approver::Absent => {
+            (_, CallOpinion::Failed(reason)) if self.approver == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, None)
             }
-            (fate, CallOpinion::Doubtful(reason) | CallOpinion::Unjudged(reason)) => {
-                self.insist(call, fate, reason)
+            (fate, CallOpinion::Ask(reason) | CallOpinion::Failed(reason)) => {
+                self.ask_for_extension(call, fate, reason)
             }
         }
     }
 
     /// Requests approval for an extension's reason, joined with the policy's reason if there is one.
-    fn insist(&mut self, call: &ToolCall, fate: CallDecision, reason: String) -> CallDecision {
-        self.insisted.insert(call.id.clone());
+    fn ask_for_extension(&mut self, call: &ToolCall, fate: CallDecision, reason: String) -> CallDecision {
+        self.extension_asks.insert(call.id.clone());
         let reason = match fate {
             CallDecision::Ask { reason: own, .. } => format!("{reason}; {own}"),
             CallDecision::Run(_)
@@ -360,31 +367,31 @@ impl Approvals {
     }
 
     /// Returns whether a call needs approval whatever the policy's verdict is.
-    pub(super) fn insists_on(&self, call: &CallId) -> bool {
-        self.insisted.contains(call)
+    pub(super) fn is_asked_by_extension(&self, call: &CallId) -> bool {
+        self.extension_asks.contains(call)
     }
 
     pub(super) fn ask(&mut self, request: ApprovalRequest) {
-        self.waiting.push(request);
+        self.pending.push(request);
     }
 
     /// Removes the pending request of a call.
-    pub(super) fn resolved(&mut self, call: &CallId) -> Option<ApprovalRequest> {
-        let at = self.waiting.iter().position(|request| request.tool_call_id == *call)?;
-        Some(self.waiting.remove(at))
+    pub(super) fn remove_request(&mut self, call: &CallId) -> Option<ApprovalRequest> {
+        let at = self.pending.iter().position(|request| request.tool_call_id == *call)?;
+        Some(self.pending.remove(at))
     }
 
     /// Removes all pending requests.
-    pub(super) fn take_waiting(&mut self) -> Vec<ApprovalRequest> {
-        std::mem::take(&mut self.waiting)
+    pub(super) fn take_pending(&mut self) -> Vec<ApprovalRequest> {
+        std::mem::take(&mut self.pending)
     }
 
     /// Drops the session's rules and restores the configured mode, because another session begins.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.policy.clone_from(&self.configured);
         self.rules = SessionRules::default();
-        self.insisted.clear();
-        self.forget_paths();
+        self.extension_asks.clear();
+        self.clear_outside_paths();
         self.share_folders();
     }
 

@@ -15,13 +15,13 @@ use tiller_tools::tool::{OutputLimits, TruncationExtent, keep_text};
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
 /// Most entries of a folder that are listed; the limit of `list_files`.
-const MOST_ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Number of bytes at the beginning of a file in which a NUL marks it as binary; Git uses the same number.
 const BINARY_PREFIX: usize = 8_000;
 
 /// Part of a long message that the model gets along with the name of its file.
-const BEGINNING: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
+const PREVIEW_LIMITS: OutputLimits = OutputLimits { max_lines: 20, max_chars: 2_000 };
 
 /// A file or folder to attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
 /// When the file can't be written.
 pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
     let path = keep_text(scratch, text)?;
-    let block = file_block(&path.display().to_string(), text, BEGINNING);
+    let block = file_block(&path.display().to_string(), text, PREVIEW_LIMITS);
     Ok(format!(
         "The message is long ({} bytes), so all of it is in this file; read it in parts:\n\n{block}",
         thousands(text.len())
@@ -87,7 +87,7 @@ fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
         )),
     };
     add_notice(&mut body, notice);
-    format!("<file path=\"{}\" lines=\"{lines}\">\n{body}\n</file>", escaped(name))
+    format!("<file path=\"{}\" lines=\"{lines}\">\n{body}\n</file>", escape(name))
 }
 
 fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> {
@@ -99,7 +99,7 @@ fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> 
             format!("{}{mark}\n", entry.below.display())
         })
         .collect();
-    let listed = names[..names.len().min(MOST_ENTRIES)].concat();
+    let listed = names[..names.len().min(MAX_ENTRIES)].concat();
     let kept = limits.head(&listed);
     let mut body = kept.text.trim_end_matches('\n').to_owned();
     let is_cut = kept.lines < names.len();
@@ -107,7 +107,7 @@ fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> 
         &mut body,
         is_cut.then(|| format!("only the first {} entries are shown; list_files lists more", kept.lines)),
     );
-    Ok(format!("<folder path=\"{}\" entries=\"{}\">\n{body}\n</folder>", escaped(&file.name), names.len()))
+    Ok(format!("<folder path=\"{}\" entries=\"{}\">\n{body}\n</folder>", escape(&file.name), names.len()))
 }
 
 fn add_notice(body: &mut String, notice: Option<String>) {
@@ -120,11 +120,11 @@ fn add_notice(body: &mut String, notice: Option<String>) {
 }
 
 /// Escapes a name for use as a quoted attribute.
-fn escaped(name: &str) -> String {
+fn escape(name: &str) -> String {
     name.replace('&', "&amp;").replace('"', "&quot;").replace('\n', "&#10;")
 }
 
-fn unescaped(name: &str) -> String {
+fn unescape(name: &str) -> String {
     name.replace("&#10;", "⏎").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
@@ -138,7 +138,7 @@ fn label(line: &str) -> Option<String> {
     let of = |tag: &str, unit: &str| {
         let rest = line.strip_prefix(tag)?.strip_prefix(" path=\"")?.strip_suffix("\">")?;
         let (name, count) = rest.split_once(&format!("\" {unit}=\""))?;
-        Some((unescaped(name), count.parse::<usize>().ok()?))
+        Some((unescape(name), count.parse::<usize>().ok()?))
     };
     let (name, count, one, many) = match (of("<file", "lines"), of("<folder", "entries")) {
         (Some((name, count)), _) => (name, count, "line", "lines"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn attachment_of_a_file_has_its_text_up_to_the_limits() {
+    fn read_attachment_file_is_truncated_to_the_limits() {
         let folder = tempfile::tempdir().unwrap();
         for (text, block) in [
             ("a\nb\n", "<file path=\"x\" lines=\"2\">\na\nb\n</file>"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn attachment_of_a_folder_is_what_git_does_not_ignore() {
+    fn read_attachment_folder_leaves_out_git_ignored_files() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("d/sub")).unwrap();
         std::fs::create_dir_all(folder.path().join(".git")).unwrap();
@@ -196,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn attachment_labels_are_read_from_blocks_alone() {
+    fn attachment_labels_come_from_attachment_blocks_only() {
         let text = "see <file path=\"no\" lines=\"1\">\n<file path=\"a &quot;b&quot;.rs\" lines=\"1212\">\nx\n</file>\n<file path=\"c\">";
         assert_eq!(attachment_labels(text), ["@a \"b\".rs · 1,212 lines"]);
     }
 
     #[test]
-    fn attached_text_is_in_a_private_file_and_begins_in_the_block() {
+    fn attach_text_writes_a_private_file_and_shows_its_beginning() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let text: String = (1..=500).map(|line| format!("line {line}\n")).collect();

@@ -13,17 +13,17 @@ use super::driver::JobEvent;
 use super::handle::{BashContext, Reply, RunningBash};
 
 /// Bytes of unreported output that trigger a report at once.
-const MOST_UNTOLD: usize = 64 * 1024;
+const MAX_UNREPORTED: usize = 64 * 1024;
 
 /// The driver's side of a running command.
-pub(super) struct Bash {
+pub(super) struct BashJob {
     pub(super) shown: RunningBash,
     /// Stops the command when sent to, or dropped.
     stop: Option<oneshot::Sender<()>>,
     /// Returns the output captured so far.
-    so_far: Box<dyn Fn() -> CapturedOutput + Send>,
+    snapshot: Box<dyn Fn() -> CapturedOutput + Send>,
     /// Receives the command's record.
-    pub(super) waits: Option<Reply<BashExecutionMessage>>,
+    pub(super) reply: Option<Reply<BashExecutionMessage>>,
 }
 
 /// The end of a command.
@@ -31,13 +31,13 @@ pub(super) struct BashEnd {
     /// `None` if the command was stopped or its status was lost.
     pub(super) status: Option<ExitStatus>,
     /// The error that running it led to.
-    pub(super) trouble: Option<String>,
+    pub(super) error: Option<String>,
     pub(super) output: CapturedOutput,
 }
 
-impl Bash {
+impl BashJob {
     /// Wraps a command that was just started. The returned future runs it to its end.
-    pub(super) fn begin(
+    pub(super) fn start(
         shown: RunningBash,
         process: Running,
         gathered: OutputCapture,
@@ -45,9 +45,14 @@ impl Bash {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
         let so_far = Box::new(gathered.so_far());
-        let told = Told { id: shown.id.clone(), report, untold: Vec::new(), decoder: AnsiDecoder::new() };
+        let told = OutputReporter {
+            id: shown.id.clone(),
+            report,
+            unreported: Vec::new(),
+            decoder: AnsiDecoder::new(),
+        };
         let job = run(process, gathered, told, stopped);
-        (Self { shown, stop: Some(stop), so_far, waits: None }, job)
+        (Self { shown, stop: Some(stop), snapshot: so_far, reply: None }, job)
     }
 
     /// Requests that the command be stopped; its end is still reported.
@@ -56,8 +61,8 @@ impl Bash {
     }
 
     /// Takes the reply channel for the record.
-    pub(super) fn take_waiting(&mut self) -> Option<Reply<BashExecutionMessage>> {
-        self.waits.take()
+    pub(super) fn take_reply(&mut self) -> Option<Reply<BashExecutionMessage>> {
+        self.reply.take()
     }
 
     /// Returns the record of a command that has ended.
@@ -82,28 +87,28 @@ impl Bash {
     }
 
     /// Returns the record of a command that can't be waited for any longer, with the output captured so far.
-    pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
-        let end = BashEnd { status: None, trouble: None, output: (self.so_far)() };
+    pub(super) fn into_cut_off_record(self, timestamp: UnixMs) -> BashExecutionMessage {
+        let end = BashEnd { status: None, error: None, output: (self.snapshot)() };
         self.into_record(end, timestamp)
     }
 }
 
 /// Reports a command's output to the driver.
-struct Told {
+struct OutputReporter {
     id: EntryId,
     report: mpsc::Sender<JobEvent>,
     /// Output that came since the last report.
-    untold: Vec<u8>,
+    unreported: Vec<u8>,
     decoder: AnsiDecoder,
 }
 
-impl Told {
+impl OutputReporter {
     /// Reports the new output together with all output up to now, so that a client of the full text can continue
     /// with the deltas. Returns whether the driver still listens.
-    async fn tell(&mut self, gathered: &OutputCapture) -> bool {
-        let mut delta = String::with_capacity(self.untold.len());
-        self.decoder.decode(&self.untold, &mut delta);
-        self.untold.clear();
+    async fn report(&mut self, gathered: &OutputCapture) -> bool {
+        let mut delta = String::with_capacity(self.unreported.len());
+        self.decoder.decode(&self.unreported, &mut delta);
+        self.unreported.clear();
         let output = Box::new(gathered.watched());
         self.report.send(JobEvent::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
@@ -112,7 +117,7 @@ impl Told {
 async fn run(
     mut process: Running,
     mut gathered: OutputCapture,
-    mut told: Told,
+    mut told: OutputReporter,
     mut stopped: oneshot::Receiver<()>,
 ) {
     let mut ticks = interval(GLANCE_INTERVAL);
@@ -130,19 +135,19 @@ async fn run(
             chunk = process.chunk() => {
                 let Some(chunk) = chunk else { break };
                 gathered.push(&chunk).await;
-                told.untold.extend_from_slice(&chunk);
+                told.unreported.extend_from_slice(&chunk);
                 is_new = true;
-                told.untold.len() > MOST_UNTOLD
+                told.unreported.len() > MAX_UNREPORTED
             }
         };
         if is_due {
             is_new = false;
-            if !told.tell(&gathered).await {
+            if !told.report(&gathered).await {
                 return;
             }
         }
     }
-    if is_new && !told.tell(&gathered).await {
+    if is_new && !told.report(&gathered).await {
         return;
     }
     let (status, trouble) = match process.wait().await {
@@ -151,9 +156,9 @@ async fn run(
     };
     let output = gathered.finish().await;
     let end = if is_stopped {
-        BashEnd { status: None, trouble: None, output }
+        BashEnd { status: None, error: None, output }
     } else {
-        BashEnd { status, trouble, output }
+        BashEnd { status, error: trouble, output }
     };
     let _ = told.report.send(JobEvent::BashEnded { id: told.id, end }).await;
 }

@@ -15,7 +15,7 @@ pub use branch::BranchPlan;
 pub use cut::{Keep, truncate};
 pub use files::Files;
 pub use plan::{Material, Plan, first_message};
-pub use prompt::{Ask, Prompt, SummaryRequest};
+pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
 
 use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
@@ -77,7 +77,7 @@ impl CompactionOptions {
     /// Returns the tokens that stay free in a window of this size.
     #[must_use]
     pub fn reserve(&self, window: Tokens) -> Tokens {
-        share(self.reserve, RESERVE, window, 4)
+        limit_to_share(self.reserve, RESERVE, window, 4)
     }
 
     /// Returns the limits of the messages that stay in a window of this size.
@@ -88,7 +88,7 @@ impl CompactionOptions {
             Strategy::Truncate => most,
             Strategy::Summarize | Strategy::Off => (most / 2).max(1),
         });
-        Keep { tokens: share(self.keep, KEEP, window, 3), messages: self.keep_messages.or(most) }
+        Keep { tokens: limit_to_share(self.keep, KEEP, window, 3), messages: self.keep_messages.or(most) }
     }
 }
 
@@ -96,12 +96,12 @@ impl CompactionOptions {
 /// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
 pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
-    let there_is = cut::weight(&projection.messages);
+    let there_is = cut::sent_tokens(&projection.messages);
     Keep { tokens: Tokens(keep.tokens.min(there_is).0 / 2), ..keep }
 }
 
 /// Returns the configured number of tokens, at most half of the window; or the default, at most a part of it.
-fn share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
+fn limit_to_share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
     match asked {
         Some(asked) => asked.min(Tokens(window.0 / 2)),
         None => usual.min(Tokens(window.0 / part)),
@@ -160,7 +160,7 @@ pub enum CompactionError {
     Stopped,
     /// The conversation has changed since the summary was begun.
     #[error("the summary came too late: the conversation has gone elsewhere meanwhile")]
-    Overtaken,
+    Outdated,
     /// The request failed.
     #[error("{0}")]
     Provider(String),
@@ -169,7 +169,7 @@ pub enum CompactionError {
 impl CompactionError {
     /// Returns whether the summary itself failed, so that truncation would help.
     #[must_use]
-    pub fn is_of_the_model(&self) -> bool {
+    pub fn is_summary_failure(&self) -> bool {
         match self {
             Self::NoRoom | Self::Empty | Self::Provider(_) => true,
             Self::Off
@@ -177,7 +177,7 @@ impl CompactionError {
             | Self::TooLong { .. }
             | Self::NotSmaller { .. }
             | Self::Stopped
-            | Self::Overtaken => false,
+            | Self::Outdated => false,
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_get_a_share_and_large_ones_the_usual() {
+    fn options_defaults_are_a_share_of_small_windows() {
         let options = CompactionOptions::default();
         assert_eq!(options.reserve(Tokens(200_000)), Tokens(16_384));
         assert_eq!(options.reserve(Tokens(8_000)), Tokens(2_000));
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_time_when_less_than_the_reserve_is_free() {
+    fn due_when_less_than_the_reserve_is_free() {
         let options = CompactionOptions { reserve: Some(Tokens(100)), ..CompactionOptions::default() };
         assert!(!due(&context(9, 400), Tokens(1_000), &options));
         assert!(due(&context(10, 361), Tokens(1_000), &options));
     }
 
     #[test]
-    fn it_is_time_when_there_are_more_messages_than_there_may_be() {
+    fn due_when_there_are_too_many_messages() {
         let options = CompactionOptions { max_messages: Some(4), ..CompactionOptions::default() };
         assert!(!due(&context(4, 1), Tokens(200_000), &options));
         assert!(due(&context(5, 1), Tokens(200_000), &options));
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn after_an_overflow_something_can_go_however_large_the_window_seems() {
+    fn keep_after_overflow_is_less_than_the_context() {
         let keep = CompactionOptions::default().keep(Tokens(128_000));
         assert_eq!(keep_after_overflow(&context(4, 4_000), keep).tokens, Tokens(2_000));
         assert_eq!(keep_after_overflow(&context(400, 4_000), keep).tokens, Tokens(10_000));
     }
 
     #[test]
-    fn what_is_off_never_happens_by_itself() {
+    fn automatic_strategy_off_never_compacts() {
         let full = context(10, 4_000);
         let off = |strategy, automatic| CompactionOptions { strategy, automatic, ..Default::default() };
         assert!(due(&full, Tokens(1_000), &off(Strategy::Truncate, Automatic::On)));

@@ -85,7 +85,7 @@ impl ContextBreakdown {
             part(ContextKind::Tools, source.tools.len(), tools),
         ];
         parts.extend(files);
-        parts.extend(messages(&source.messages));
+        parts.extend(message_parts(&source.messages));
         parts.retain(|part| part.count > 0);
         Self { context: source.context, parts }
     }
@@ -130,7 +130,7 @@ impl ContextPart {
 }
 
 /// Groups the messages by kind.
-fn messages(messages: &[Arc<Message>]) -> Vec<ContextPart> {
+fn message_parts(messages: &[Arc<Message>]) -> Vec<ContextPart> {
     let kinds = [
         ContextKind::UserMessages,
         ContextKind::Answers,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn breakdown_parts_are_what_is_sent() {
+    fn breakdown_parts_are_the_sent_content() {
         let breakdown = ContextBreakdown::new(&source());
         let parts: Vec<(String, u64)> = breakdown
             .parts
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn breakdown_provider_count_that_is_larger_counts() {
+    fn breakdown_larger_provider_count_counts() {
         let context = ContextUse { used: Tokens(1_200), window: Tokens(1_000) };
         let breakdown = ContextBreakdown::new(&ContextSource { context, ..source() });
         assert_eq!((breakdown.used(), breakdown.free()), (Tokens(1_200), Tokens(0)));

@@ -10,11 +10,11 @@ use tiller_provider::Model;
 use super::{AgentError, AgentSession, ProviderChange};
 
 /// An error message and a hint.
-type Trouble = (String, Option<String>);
+type ErrorWithHint = (String, Option<String>);
 
-type List = dyn Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync;
-type Keep = dyn Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync;
-type Forget = dyn Fn(&str) -> Result<CredentialChange, Trouble> + Send + Sync;
+type ListCredentials = dyn Fn() -> Result<Vec<ProviderCredential>, ErrorWithHint> + Send + Sync;
+type StoreKey = dyn Fn(&str, &SecretString) -> Result<CredentialChange, ErrorWithHint> + Send + Sync;
+type RemoveKey = dyn Fn(&str) -> Result<CredentialChange, ErrorWithHint> + Send + Sync;
 
 /// A provider and the origin of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,33 +67,33 @@ pub struct CredentialChange {
 /// Lists providers, and stores and removes their keys.
 #[derive(Clone)]
 pub struct CredentialStore {
-    list: Arc<List>,
-    keep: Arc<Keep>,
-    forget: Arc<Forget>,
-    last_resort: Option<Model>,
+    list: Arc<ListCredentials>,
+    store: Arc<StoreKey>,
+    remove: Arc<RemoveKey>,
+    fallback: Option<Model>,
 }
 
 impl CredentialStore {
     /// Creates a store from three functions. `keep` gets a provider's name and its key, `forget` a name as typed.
     pub fn new(
-        list: impl Fn() -> Result<Vec<ProviderCredential>, Trouble> + Send + Sync + 'static,
-        keep: impl Fn(&str, &SecretString) -> Result<CredentialChange, Trouble> + Send + Sync + 'static,
-        forget: impl Fn(&str) -> Result<CredentialChange, Trouble> + Send + Sync + 'static,
+        list: impl Fn() -> Result<Vec<ProviderCredential>, ErrorWithHint> + Send + Sync + 'static,
+        keep: impl Fn(&str, &SecretString) -> Result<CredentialChange, ErrorWithHint> + Send + Sync + 'static,
+        forget: impl Fn(&str) -> Result<CredentialChange, ErrorWithHint> + Send + Sync + 'static,
     ) -> Self {
-        Self { list: Arc::new(list), keep: Arc::new(keep), forget: Arc::new(forget), last_resort: None }
+        Self { list: Arc::new(list), store: Arc::new(keep), remove: Arc::new(forget), fallback: None }
     }
 
     /// Adds a model that answers when no other provider is usable.
     #[must_use]
     pub fn with_last_resort(self, model: Model) -> Self {
-        Self { last_resort: Some(model), ..self }
+        Self { fallback: Some(model), ..self }
     }
 
     /// Returns the providers that take keys.
     ///
     /// # Errors
     /// When the configuration can't be read; the error includes a hint.
-    pub fn list(&self) -> Result<Vec<ProviderCredential>, Trouble> {
+    pub fn list(&self) -> Result<Vec<ProviderCredential>, ErrorWithHint> {
         (self.list)()
     }
 
@@ -101,16 +101,16 @@ impl CredentialStore {
     ///
     /// # Errors
     /// When the provider is unknown, the key is malformed, or it can't be written.
-    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, Trouble> {
-        (self.keep)(provider, key)
+    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, ErrorWithHint> {
+        (self.store)(provider, key)
     }
 
     /// Removes the key of a provider.
     ///
     /// # Errors
     /// When the provider is unknown, it has no stored key, or the change can't be written.
-    pub fn forget(&self, provider: &str) -> Result<CredentialChange, Trouble> {
-        (self.forget)(provider)
+    pub fn forget(&self, provider: &str) -> Result<CredentialChange, ErrorWithHint> {
+        (self.remove)(provider)
     }
 }
 
@@ -138,11 +138,11 @@ impl AgentSession {
         let answers = self.state().await?.state.model.provider;
         match (is_shut, answers == provider) {
             (false, true) => return Ok(KeyChangeOutcome::ItsModel),
-            (false, false) => return self.leave_last_resort(desk, &answers, &provider).await,
+            (false, false) => return self.leave_fallback(desk, &answers, &provider).await,
             (true, false) => return Ok(KeyChangeOutcome::AsBefore),
             (true, true) => {}
         }
-        let Some(last) = desk.last_resort.clone() else { return Ok(KeyChangeOutcome::Nobody) };
+        let Some(last) = desk.fallback.clone() else { return Ok(KeyChangeOutcome::Nobody) };
         let others = self.models().await?;
         if others.iter().any(|model| model.facts.provider != last.facts.provider) {
             return Ok(KeyChangeOutcome::Nobody);
@@ -153,13 +153,13 @@ impl AgentSession {
     }
 
     /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.
-    async fn leave_last_resort(
+    async fn leave_fallback(
         &self,
         desk: &CredentialStore,
         answers: &str,
         provider: &str,
     ) -> Result<KeyChangeOutcome, AgentError> {
-        let is_last_resort = desk.last_resort.as_ref().is_some_and(|last| last.facts.provider == answers);
+        let is_last_resort = desk.fallback.as_ref().is_some_and(|last| last.facts.provider == answers);
         let models = self.models().await?;
         match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_last_resort) {
             Some(first) => Ok(KeyChangeOutcome::First(self.set_model(first.reference().to_string()).await?)),

@@ -49,7 +49,7 @@ use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
-use compaction_state::Summaries;
+use compaction_state::SummaryState;
 use hooks::Hooks;
 use jobs::Jobs;
 use resource_state::ResourceState;
@@ -58,11 +58,11 @@ use run_tracing::RunTracer;
 pub(super) use jobs::JobEvent;
 
 /// Capacity of the job event channel; a full channel slows the stream down, not the loop.
-const REPORTS: usize = 1_024;
+const JOB_EVENT_CAPACITY: usize = 1_024;
 
 /// Longest wait for a command's end on close: longer than the grace period between a process's termination signal
 /// and its kill.
-const BASH_END: Duration = Duration::from_secs(1);
+const BASH_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Everything a session consists of; the caller provides it.
 pub struct SessionParts {
@@ -154,7 +154,7 @@ impl AnswerOptions {
     const MAX_TOKENS: Tokens = Tokens(32_000);
 
     /// Tokens left for the answer in addition to a thinking budget, by default.
-    const BESIDE_THINKING: Tokens = Tokens(16_000);
+    const BUDGET_WITH_THINKING: Tokens = Tokens(16_000);
 
     /// Returns the most tokens of an answer to a context of this size, thinking included: no more than the free part
     /// of the window, but at least `reserve`, the part that compaction keeps free.
@@ -167,7 +167,8 @@ impl AnswerOptions {
     ) -> Tokens {
         let reference = ModelRef { provider: model.provider.clone(), id: model.id.clone() };
         let budget = thinking_budget(&reference, thinking);
-        let usual = Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BESIDE_THINKING));
+        let usual =
+            Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BUDGET_WITH_THINKING));
         let wanted = self.max_tokens.unwrap_or(usual).min(model.max_output);
         // Covers the error of the estimate, and the system prompt and tools where they aren't counted.
         let margin = model.window.0 / 20;
@@ -222,7 +223,7 @@ pub enum ToolOffer {
 }
 
 impl ToolOffer {
-    fn of(&self, tools: &Tools) -> Tools {
+    fn select(&self, tools: &Tools) -> Tools {
         match self {
             Self::All => tools.clone(),
             Self::Only { names, .. } => {
@@ -246,24 +247,24 @@ pub enum SyncPolicy {
 
 /// State of the session task.
 struct Driver {
-    fixed: Services,
-    shelf: ResourceState,
-    current: ActiveSession,
+    services: Services,
+    resources: ResourceState,
+    active: ActiveSession,
     turn: Turn,
-    agenda: EffectQueue,
+    effects: EffectQueue,
     jobs: Jobs,
     partial: Option<MessageBuilder>,
     approvals: Approvals,
     retry: RetryOptions,
     hooks: Hooks,
-    summaries: Summaries,
-    teller: EventBus,
+    summaries: SummaryState,
+    bus: EventBus,
 }
 
 /// Effects that are not yet performed.
 #[derive(Default)]
 struct EffectQueue {
-    work: VecDeque<QueuedEffect>,
+    items: VecDeque<QueuedEffect>,
     /// Number of syncs in progress; the effects wait for them.
     syncs: usize,
 }
@@ -286,7 +287,7 @@ enum QueuedEffect {
     /// Replies to the command that led to the preceding effects.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
     /// Replies with messages that were removed from the queue.
-    HandBack(ReturnQueued),
+    ReturnQueued(ReturnQueued),
 }
 
 /// Messages that are returned to the caller who removed them from the queue.
@@ -298,7 +299,7 @@ struct ReturnQueued {
 impl ReturnQueued {
     /// Replies after a failed write. Messages that left the queue all the same are returned, because no one else has
     /// them.
-    fn after_failure(self, waiting: &Queue, reason: &str) {
+    fn fail(self, waiting: &Queue, reason: &str) {
         let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
         let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !waits(item)).collect();
         let is_lost = !items.is_empty();
@@ -311,22 +312,22 @@ impl ReturnQueued {
 struct SettleWaiters {
     last: Option<Settled>,
     /// Messages of the current run, as far as its pauses reported them.
-    named: Vec<Arc<Message>>,
+    messages: Vec<Arc<Message>>,
     replies: Vec<Reply<Settled>>,
 }
 
 impl SettleWaiters {
     /// Records the ends of runs. A paused run continues, so its messages are collected across pauses.
-    fn hear(&mut self, event: &EventKind) {
+    fn record(&mut self, event: &EventKind) {
         match event {
             EventKind::AgentEnd { messages, will_retry, outcome } => {
-                self.named.extend(messages.iter().cloned());
+                self.messages.extend(messages.iter().cloned());
                 if !will_retry {
-                    let messages = std::mem::take(&mut self.named);
+                    let messages = std::mem::take(&mut self.messages);
                     self.last = Some(Settled { outcome: *outcome, messages });
                 }
             }
-            EventKind::AgentSettled => self.named.clear(),
+            EventKind::AgentSettled => self.messages.clear(),
             // No other event ends a run.
             _ => {}
         }
@@ -337,22 +338,22 @@ impl SettleWaiters {
 struct EventBus {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
-    told: OpenEvents,
-    settling: SettleWaiters,
+    open: OpenEvents,
+    settle_waiters: SettleWaiters,
     reader: watch::Sender<Reader>,
-    journal: RunTracer,
+    tracer: RunTracer,
 }
 
 impl EventBus {
     fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
         let (told, settling) = (OpenEvents::default(), SettleWaiters::default());
-        Self { events, seq: 0, told, settling, reader, journal: RunTracer::default() }
+        Self { events, seq: 0, open: told, settle_waiters: settling, reader, tracer: RunTracer::default() }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    fn emit(&mut self, kind: EventKind) {
         let time = now();
-        self.told.hear(&kind, time);
-        self.journal.note(&kind, time);
+        self.open.update(&kind, time);
+        self.tracer.note(&kind, time);
         self.seq += 1;
         // It is fine if there is no subscriber.
         let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
@@ -367,7 +368,7 @@ impl EventBus {
 
     /// Emits a warning that is logged already, or that doesn't belong in the log.
     fn warn_unlogged(&mut self, message: String) {
-        self.tell(EventKind::Warning { message, hint: None });
+        self.emit(EventKind::Warning { message, hint: None });
     }
 }
 
@@ -386,22 +387,22 @@ impl AgentSession {
         // Only the driver holds a strong sender, so the event streams end with it.
         let watched = events.downgrade();
         let told = events.clone();
-        let (driver, reader, notices) = Driver::with_reports(parts, events)?;
-        let listeners = Arc::new(EventForwarder::begin(driver.driver.hooks.crew().clone(), &told));
+        let (driver, reader, notices) = Driver::new(parts, events)?;
+        let listeners = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &told));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into(), listeners })
+        Ok(Self { commands, events: watched, reader, notices: notices.into(), forwarder: listeners })
     }
 }
 
 impl Driver {
-    fn with_reports(
+    fn new(
         parts: SessionParts,
         events: broadcast::Sender<Arc<Event>>,
-    ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
-        let (report, reports) = mpsc::channel(REPORTS);
+    ) -> Result<(DriverLoop, watch::Receiver<Reader>, Vec<String>), SessionError> {
+        let (report, reports) = mpsc::channel(JOB_EVENT_CAPACITY);
         let (mut current, queue, mut notices) =
             ActiveSession::load(parts.writer, parts.first.model, parts.first.thinking)?;
-        notices.extend(current.follow_the_log(
+        notices.extend(current.adopt_log_model(
             &parts.providers,
             parts.first.choice,
             parts.first.thinking_choice,
@@ -410,7 +411,7 @@ impl Driver {
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
-        let offered = parts.options.offer.of(&tools);
+        let offered = parts.options.offer.select(&tools);
         let (shelf, keeper) = ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered);
         let run = RunFacts {
             mode: parts.options.mode,
@@ -430,110 +431,112 @@ impl Driver {
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
         let mut jobs = Jobs::new(report, keeper);
-        jobs.hear(warnings);
+        jobs.forward_warnings(warnings);
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
-            summaries: Summaries::new(fixed.options.compaction),
+            summaries: SummaryState::new(fixed.options.compaction),
             approvals: Approvals::new(
                 fixed.options.policy.clone(),
                 fixed.options.audience,
                 fixed.tools.workspace().cloned(),
             ),
             retry: fixed.options.retry,
-            fixed,
-            shelf,
-            current,
-            agenda: EffectQueue::default(),
+            services: fixed,
+            resources: shelf,
+            active: current,
+            effects: EffectQueue::default(),
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
-            teller: EventBus::new(events, reader),
+            bus: EventBus::new(events, reader),
         };
-        Ok((DriverWithReports { driver, reports }, watched, notices))
+        Ok((DriverLoop { driver, reports }, watched, notices))
     }
 
     /// Switches to another session's log; returns notices for the user.
-    fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
-        let (model, thinking) = (self.current.usual_model(), self.current.thinking);
-        let mut notices = writer.reader().remarks(self.fixed.manager.cwd());
+    fn load_session(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
+        let (model, thinking) = (self.active.default_model(), self.active.thinking);
+        let mut notices = writer.reader().remarks(self.services.manager.cwd());
         let (current, queue, found) = ActiveSession::load(writer, model, thinking)?;
         notices.extend(found);
-        run_tracing::closed(&self.current.reader());
+        run_tracing::closed(&self.active.reader());
         run_tracing::opened(&current.reader());
-        self.current = current;
-        self.approvals.forget();
+        self.active = current;
+        self.approvals.reset();
         self.folders_changed();
-        notices.extend(self.current.follow_the_log(
-            &self.fixed.providers,
+        notices.extend(self.active.adopt_log_model(
+            &self.services.providers,
             ModelChoice::Log,
             ModelChoice::Log,
         ));
-        notices.extend(self.current.too_long_notice());
-        self.begin(queue);
+        notices.extend(self.active.too_long_notice());
+        self.reset_turn(queue);
         Ok(notices)
     }
 
     /// Starts a new, idle turn machine on the current session.
-    fn begin(&mut self, queue: Queue) {
+    fn reset_turn(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue).after(&self.turn);
-        self.summaries.futile = None;
-        self.teller.reader.send_replace(self.current.reader());
+        self.summaries.futile_size = None;
+        self.bus.reader.send_replace(self.active.reader());
     }
 
-    fn queue(&mut self, effects: Vec<Effect>) {
-        self.agenda.work.extend(effects.into_iter().map(|effect| QueuedEffect::Effect(Box::new(effect))));
+    fn enqueue(&mut self, effects: Vec<Effect>) {
+        self.effects.items.extend(effects.into_iter().map(|effect| QueuedEffect::Effect(Box::new(effect))));
     }
 
     fn apply(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
-        self.queue(effects);
+        self.enqueue(effects);
         self.perform();
     }
 
     /// Applies an input that removes these messages from the queue, and returns them once its effects are performed.
-    fn apply_and_hand_back(
+    fn apply_and_return(
         &mut self,
         input: Input,
         items: Vec<QueueItem>,
         reply: impl FnOnce(Result<Vec<QueueItem>, AgentError>) + Send + 'static,
     ) {
         let effects = self.turn.step(input, now());
-        self.queue(effects);
-        self.agenda.work.push_back(QueuedEffect::HandBack(ReturnQueued { items, reply: Box::new(reply) }));
+        self.enqueue(effects);
+        self.effects
+            .items
+            .push_back(QueuedEffect::ReturnQueued(ReturnQueued { items, reply: Box::new(reply) }));
         self.perform();
     }
 
     /// Applies an input and replies once its effects are performed.
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
-        self.queue(effects);
-        self.agenda.work.push_back(QueuedEffect::Reply(Box::new(reply)));
+        self.enqueue(effects);
+        self.effects.items.push_back(QueuedEffect::Reply(Box::new(reply)));
         self.perform();
     }
 }
 
 /// A driver and the channel of its jobs; separate, so that the loop can borrow both.
-struct DriverWithReports {
+struct DriverLoop {
     driver: Driver,
     reports: mpsc::Receiver<JobEvent>,
 }
 
-impl DriverWithReports {
+impl DriverLoop {
     /// Stops the user's command and waits briefly for its output.
     async fn end_bash(&mut self) {
         self.driver.stop_bash();
         let ended = async {
             while self.driver.jobs.bash_running().is_some() {
                 let Some(report) = self.reports.recv().await else { return };
-                self.driver.report(report);
+                self.driver.handle_job_event(report);
             }
         };
         // `close` cuts off a command that did not end in time.
-        let _ = tokio::time::timeout(BASH_END, ended).await;
+        let _ = tokio::time::timeout(BASH_END_TIMEOUT, ended).await;
     }
 
     async fn run(mut self, mut commands: mpsc::Receiver<SessionCommand>) {
-        let mut batch = Vec::with_capacity(REPORTS);
+        let mut batch = Vec::with_capacity(JOB_EVENT_CAPACITY);
         loop {
             tokio::select! {
                 biased;
@@ -555,9 +558,9 @@ impl DriverWithReports {
                         return;
                     }
                 },
-                _ = self.reports.recv_many(&mut batch, REPORTS) => {
+                _ = self.reports.recv_many(&mut batch, JOB_EVENT_CAPACITY) => {
                     for report in batch.drain(..) {
-                        self.driver.report(report);
+                        self.driver.handle_job_event(report);
                     }
                 }
                 () = self.driver.jobs.reap() => {}
@@ -573,7 +576,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_get_what_the_model_gives_and_the_window_has_room_for() {
+    fn max_tokens_is_limited_by_model_and_window() {
         let most = |max_tokens, model: &ModelFacts, thinking, context| {
             let options = AnswerOptions { max_tokens, temperature: None };
             options.max_tokens(model, thinking, Tokens(context), Tokens(16_384))

@@ -37,11 +37,11 @@ pub struct SessionBuilder {
     system_prompt: SystemPrompt,
     extensions: Extensions,
     resources: Resources,
-    tune: Tune,
+    tune: OptionsChange,
 }
 
 /// A change of the options, applied last.
-type Tune = Box<dyn FnOnce(&mut AgentOptions) + Send>;
+type OptionsChange = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
 /// The reason why a session could not be set up, or a run not be started.
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +172,7 @@ impl SessionBuilder {
     pub fn start(self, work_dir: &Path) -> Result<AgentSession, EmbedError> {
         let workspace = Workspace::new(work_dir)?;
         let root = workspace.root().to_owned();
-        let (model, thinking) = chosen(&self.providers, self.model.as_deref())?;
+        let (model, thinking) = select_model(&self.providers, self.model.as_deref())?;
         let scratch = scratch(&self.placement);
         let has_runner = self.runner.is_some();
         let runner = self.runner.unwrap_or_else(Runner::none);
@@ -275,7 +275,7 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
     agent.close().await?;
     let mut tally = Totals::default();
     reader.visit(before, |entry| entry.iter().for_each(|entry| tally.take(&entry.body)))?;
-    let (text, error) = last_words(&settled.messages);
+    let (text, error) = last_answer(&settled.messages);
     Ok(RunResult {
         text,
         outcome: settled.outcome,
@@ -288,7 +288,7 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
 }
 
 /// Returns the text of the last answer and its error.
-fn last_words(messages: &[Arc<Message>]) -> (String, Option<String>) {
+fn last_answer(messages: &[Arc<Message>]) -> (String, Option<String>) {
     let answer = messages.iter().rev().find_map(|message| match &**message {
         Message::Assistant(answer) => Some(answer),
         _ => None,
@@ -297,7 +297,7 @@ fn last_words(messages: &[Arc<Message>]) -> (String, Option<String>) {
 }
 
 /// Resolves the model's name, or picks the first available one.
-fn chosen(
+fn select_model(
     providers: &ProviderRegistry,
     words: Option<&str>,
 ) -> Result<(Model, Option<ThinkingLevel>), ModelError> {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_becomes_its_body_and_what_was_said_beside_its_name() {
+    fn expand_skill_becomes_its_body_and_the_arguments() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("tidy.md");
         let block = format!("<skill name=\"tidy\" location=\"{}\">\nTidy up.\n</skill>", path.display());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_skill_names_the_nearest() {
+    fn expand_unknown_skill_names_the_nearest() {
         let resources = resources(&TempDir::new().unwrap());
         let unknown = |nearest: Option<&str>, name: &str| {
             Err(UnknownSkill { name: name.to_owned(), nearest: nearest.map(str::to_owned) })
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_takes_arguments_and_anything_else_is_text() {
+    fn expand_template_takes_arguments_and_other_text_stays() {
         let resources = resources(&TempDir::new().unwrap());
         assert_eq!(expand("/ask me 'the parser'", &resources).unwrap(), "Ask me about the parser.");
         for text in ["/asks x", "/usr/bin/env", "say /ask", "//ask", "/", ""] {

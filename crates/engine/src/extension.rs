@@ -28,7 +28,7 @@ use tiller_tools::tool::{Tool, ToolOutput};
 pub(super) use call_review::{CallOpinion, ReviewedCall};
 pub(super) use event_forwarder::EventForwarder;
 pub use host::Extensions;
-pub(super) use host::{ExtensionHost, Moment};
+pub(super) use host::{ExtensionHost, RequestPosition};
 
 /// A participant in a session. Every method has a default that does nothing, so an extension implements only the
 /// methods it needs.

@@ -47,9 +47,9 @@ pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructi
     for folder in folders {
         for name in NAMES {
             let path = folder.path.join(name);
-            match take(&path, folder, earlier, &mut found.problems) {
-                Took::Nothing => continue,
-                Took::Instructions(instructions) => {
+            match read_file(&path, folder, earlier, &mut found.problems) {
+                ReadOutcome::Nothing => continue,
+                ReadOutcome::Instructions(instructions) => {
                     let real = path.canonicalize().unwrap_or(path);
                     if seen.insert(real) {
                         found.instructions.push(instructions);
@@ -59,54 +59,54 @@ pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructi
             }
         }
     }
-    limit(&mut found);
+    truncate_total(&mut found);
     found
 }
 
-enum Took {
+enum ReadOutcome {
     Nothing,
     Instructions(Instructions),
 }
 
-fn take(
+fn read_file(
     path: &Path,
     place: &SearchPath,
     earlier: &[Instructions],
     problems: &mut Vec<ResourceProblem>,
-) -> Took {
+) -> ReadOutcome {
     let origin = place.origin;
     let bytes = place.read(path, MAX_BYTES);
     let mut tell =
         |what: String, state| problems.push(ResourceProblem { path: path.to_owned(), what, state });
     let (why, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
-            Some((text, Extent::Whole)) => {
-                return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
+            Some((text, FileExtent::Whole)) => {
+                return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
-            Some((mut text, Extent::Cut)) => {
+            Some((mut text, FileExtent::Cut)) => {
                 tell("only the first 64 KiB are used".to_owned(), 0);
                 text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
-                return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
+                return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
             None => ("not UTF-8 text".to_owned(), search_path::state(&bytes)),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Took::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return ReadOutcome::Nothing,
         Err(error) => (error.to_string(), 0),
     };
     match earlier.iter().find(|instructions| instructions.path == path) {
         Some(before) => {
             tell(format!("{why}; what it said before still counts"), state);
-            Took::Instructions(before.clone())
+            ReadOutcome::Instructions(before.clone())
         }
         None => {
             tell(format!("not used: {why}"), state);
-            Took::Nothing
+            ReadOutcome::Nothing
         }
     }
 }
 
 /// Truncates to the total limit, beginning with the first file, which is the farthest from the work.
-fn limit(found: &mut LoadedInstructions) {
+fn truncate_total(found: &mut LoadedInstructions) {
     let mut left = MAX_TOTAL;
     let LoadedInstructions { instructions, problems } = found;
     instructions.reverse();
@@ -132,15 +132,15 @@ fn limit(found: &mut LoadedInstructions) {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Extent {
+enum FileExtent {
     Whole,
     Cut,
 }
 
-fn parse(bytes: &[u8]) -> Option<(String, Extent)> {
+fn parse(bytes: &[u8]) -> Option<(String, FileExtent)> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     if bytes.len() <= MAX_BYTES {
-        return Some((std::str::from_utf8(bytes).ok()?.to_owned(), Extent::Whole));
+        return Some((std::str::from_utf8(bytes).ok()?.to_owned(), FileExtent::Whole));
     }
     let text = match std::str::from_utf8(&bytes[..MAX_BYTES]) {
         Ok(text) => text,
@@ -150,7 +150,7 @@ fn parse(bytes: &[u8]) -> Option<(String, Extent)> {
         }
         Err(_) => return None,
     };
-    Some((text.to_owned(), Extent::Cut))
+    Some((text.to_owned(), FileExtent::Cut))
 }
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_name_that_is_there_counts() {
+    fn load_first_existing_name_counts() {
         let folder = TempDir::new().unwrap();
         assert_eq!(load_one(&folder), LoadedInstructions::default());
         fs::write(folder.path().join("AGENT.md"), "c").unwrap();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_come_in_their_order_and_the_same_file_counts_once() {
+    fn load_keeps_folder_order_and_the_same_file_counts_once() {
         let folder = TempDir::new().unwrap();
         let (outer, inner, other) = (folder.path(), folder.path().join("inner"), folder.path().join("other"));
         fs::create_dir(&inner).unwrap();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_costs_a_warning_and_the_next_one_counts() {
+    fn load_broken_file_is_reported_and_the_next_name_used() {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("AGENTS.md"), b"\xff\xfe").unwrap();
         fs::create_dir(folder.path().join("CLAUDE.md")).unwrap();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_broke_goes_on_as_it_was_and_a_deleted_one_is_gone() {
+    fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("AGENTS.md");
         fs::write(&path, "good").unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_cut_between_characters_and_says_so() {
+    fn load_long_file_is_cut_between_characters_with_a_notice() {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("AGENTS.md"), format!("x{}", "é".repeat(MAX_BYTES))).unwrap();
         let found = load_one(&folder);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_much_in_all_the_nearest_counts_first() {
+    fn load_total_limit_keeps_the_nearest_files() {
         let folder = TempDir::new().unwrap();
         let folders: Vec<SearchPath> = (0..5)
             .map(|at| {

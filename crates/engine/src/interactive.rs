@@ -74,13 +74,13 @@ pub fn unrunnable(line: &str) -> Option<Unrunnable> {
             Needs::Unless(batch) => !arguments.iter().any(|argument| batch.contains(argument)),
             Needs::Output => !is_redirected,
             Needs::Alone => arguments.is_empty() && !is_redirected,
-            Needs::WithoutCommand => !is_redirected && lacks_command(&arguments),
+            Needs::WithoutCommand => !is_redirected && is_ssh_without_command(&arguments),
         };
     is_interactive.then(|| Unrunnable::NeedsTerminal(name.to_owned()))
 }
 
 /// Returns whether the arguments of `ssh` name at most a host, and no mode without a shell.
-fn lacks_command(arguments: &[&str]) -> bool {
+fn is_ssh_without_command(arguments: &[&str]) -> bool {
     let mut operands = 0;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unrunnable_interactive_programs_are_told() {
+    fn unrunnable_interactive_programs_are_refused() {
         let cases = [
             "vim x",
             "/usr/bin/vi",
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn unrunnable_commands_that_end_by_themselves_are_none() {
+    fn unrunnable_commands_that_end_by_themselves_are_allowed() {
         let cases = [
             "",
             "ls",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn unrunnable_lone_cd_is_told() {
+    fn unrunnable_lone_cd_is_refused() {
         for line in ["cd", "cd src", " cd .. "] {
             assert_eq!(unrunnable(line), Some(Unrunnable::OnlyChangesDirectory), "{line}");
         }

@@ -11,19 +11,19 @@ use tiller_provider::StreamEvent;
 pub struct MessageBuilder {
     /// Everything except the content.
     head: AssistantMessage,
-    blocks: Vec<Growing>,
+    blocks: Vec<BlockBuilder>,
 }
 
 #[derive(Clone, Debug)]
-struct Growing {
+struct BlockBuilder {
     /// The provider's number of the block.
     number: usize,
-    kind: Kind,
+    kind: BlockContent,
     open: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum BlockContent {
     Text(String),
     Thinking { text: String, signature: String },
     Call { id: CallId, name: String, arguments: String },
@@ -54,17 +54,17 @@ impl MessageBuilder {
     }
 
     /// Applies a stream event.
-    pub fn take(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
+    pub fn apply(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
         match part {
-            StreamEvent::Text { block, text } => self.grow(block, Kind::Text(String::new()), text),
-            StreamEvent::Thinking { block, text } => self.grow(block, thinking(), text),
+            StreamEvent::Text { block, text } => self.append(block, BlockContent::Text(String::new()), text),
+            StreamEvent::Thinking { block, text } => self.append(block, thinking(), text),
             StreamEvent::Signature { block, text } => self.sign(block, &text),
             StreamEvent::Call { block, id, name } => {
-                let id = self.unused(block, id);
-                let kind = Kind::Call { id, name, arguments: String::new() };
+                let id = self.unique_id(block, id);
+                let kind = BlockContent::Call { id, name, arguments: String::new() };
                 self.find_or_open(block, kind).1.into_iter().map(MessageUpdate::Delta).collect()
             }
-            StreamEvent::Arguments { block, json } => self.grow(block, unnamed_call(block), json),
+            StreamEvent::Arguments { block, json } => self.append(block, unannounced_call(block), json),
             StreamEvent::End { block } => self.end(block).into_iter().collect(),
             StreamEvent::Usage(usage) => {
                 self.head.usage = usage;
@@ -82,22 +82,22 @@ impl MessageBuilder {
     /// Returns the message so far; blocks without content are left out.
     #[must_use]
     pub fn message(&self) -> AssistantMessage {
-        let content = self.blocks.iter().filter_map(Growing::block).collect();
+        let content = self.blocks.iter().filter_map(BlockBuilder::block).collect();
         AssistantMessage { content, ..self.head.clone() }
     }
 
-    fn grow(&mut self, number: usize, kind: Kind, piece: String) -> Vec<MessageUpdate> {
+    fn append(&mut self, number: usize, kind: BlockContent, piece: String) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, kind);
         let delta = match &mut self.blocks[at].kind {
-            Kind::Text(text) => {
+            BlockContent::Text(text) => {
                 text.push_str(&piece);
                 AssistantDelta::TextDelta { content_index: at, delta: piece }
             }
-            Kind::Thinking { text, .. } => {
+            BlockContent::Thinking { text, .. } => {
                 text.push_str(&piece);
                 AssistantDelta::ThinkingDelta { content_index: at, delta: piece }
             }
-            Kind::Call { arguments, .. } => {
+            BlockContent::Call { arguments, .. } => {
                 arguments.push_str(&piece);
                 AssistantDelta::ToolcallDelta { content_index: at, delta: piece }
             }
@@ -107,7 +107,7 @@ impl MessageBuilder {
 
     fn sign(&mut self, number: usize, piece: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
-        if let Kind::Thinking { signature, .. } = &mut self.blocks[at].kind {
+        if let BlockContent::Thinking { signature, .. } = &mut self.blocks[at].kind {
             signature.push_str(piece);
         }
         started.into_iter().map(MessageUpdate::Delta).collect()
@@ -115,28 +115,29 @@ impl MessageBuilder {
 
     /// Returns a unique id. Some servers give several calls of an answer the same id, and their results would be
     /// indistinguishable.
-    fn unused(&self, number: usize, id: CallId) -> CallId {
+    fn unique_id(&self, number: usize, id: CallId) -> CallId {
         let is_used = self.blocks.iter().any(|block| {
-            block.number != number && matches!(&block.kind, Kind::Call { id: used, .. } if *used == id)
+            block.number != number
+                && matches!(&block.kind, BlockContent::Call { id: used, .. } if *used == id)
         });
         if is_used { CallId::new(format!("{id}-{number}")) } else { id }
     }
 
     /// Returns the block of a number, or opens it. Streams nearly always extend the newest block, so the search
     /// begins there.
-    fn find_or_open(&mut self, number: usize, kind: Kind) -> (usize, Option<AssistantDelta>) {
+    fn find_or_open(&mut self, number: usize, kind: BlockContent) -> (usize, Option<AssistantDelta>) {
         if let Some(at) = self.blocks.iter().rposition(|block| block.number == number) {
             return (at, None);
         }
         let content_index = self.blocks.len();
         let started = match &kind {
-            Kind::Text(_) => AssistantDelta::TextStart { content_index },
-            Kind::Thinking { .. } => AssistantDelta::ThinkingStart { content_index },
-            Kind::Call { id, name, .. } => {
+            BlockContent::Text(_) => AssistantDelta::TextStart { content_index },
+            BlockContent::Thinking { .. } => AssistantDelta::ThinkingStart { content_index },
+            BlockContent::Call { id, name, .. } => {
                 AssistantDelta::ToolcallStart { content_index, id: id.clone(), name: name.clone() }
             }
         };
-        self.blocks.push(Growing { number, kind, open: true });
+        self.blocks.push(BlockBuilder { number, kind, open: true });
         (content_index, Some(started))
     }
 
@@ -155,11 +156,11 @@ impl MessageBuilder {
             return None;
         }
         let ended = match &block.kind {
-            Kind::Text(text) => AssistantDelta::TextEnd { content_index, content: text.clone() },
-            Kind::Thinking { text, .. } => {
+            BlockContent::Text(text) => AssistantDelta::TextEnd { content_index, content: text.clone() },
+            BlockContent::Thinking { text, .. } => {
                 AssistantDelta::ThinkingEnd { content_index, content: text.clone() }
             }
-            Kind::Call { id, name, arguments } => AssistantDelta::ToolcallEnd {
+            BlockContent::Call { id, name, arguments } => AssistantDelta::ToolcallEnd {
                 content_index,
                 tool_call: ToolCall::from_streamed(id.clone(), name.clone(), arguments),
             },
@@ -168,29 +169,31 @@ impl MessageBuilder {
     }
 }
 
-impl Growing {
+impl BlockBuilder {
     fn block(&self) -> Option<AssistantBlock> {
         match &self.kind {
-            Kind::Text(text) => (!text.is_empty()).then(|| AssistantBlock::Text { text: text.clone() }),
-            Kind::Thinking { text, signature } if text.is_empty() && signature.is_empty() => None,
-            Kind::Thinking { text, signature } => Some(AssistantBlock::Thinking {
+            BlockContent::Text(text) => {
+                (!text.is_empty()).then(|| AssistantBlock::Text { text: text.clone() })
+            }
+            BlockContent::Thinking { text, signature } if text.is_empty() && signature.is_empty() => None,
+            BlockContent::Thinking { text, signature } => Some(AssistantBlock::Thinking {
                 thinking: text.clone(),
                 thinking_signature: (!signature.is_empty()).then(|| signature.clone()),
             }),
-            Kind::Call { id, name, arguments } => {
+            BlockContent::Call { id, name, arguments } => {
                 Some(AssistantBlock::ToolCall(ToolCall::from_streamed(id.clone(), name.clone(), arguments)))
             }
         }
     }
 }
 
-fn thinking() -> Kind {
-    Kind::Thinking { text: String::new(), signature: String::new() }
+fn thinking() -> BlockContent {
+    BlockContent::Thinking { text: String::new(), signature: String::new() }
 }
 
 /// A call whose arguments arrive without an announcement: a provider's error; the call will be refused as unknown.
-fn unnamed_call(block: usize) -> Kind {
-    Kind::Call {
+fn unannounced_call(block: usize) -> BlockContent {
+    BlockContent::Call {
         id: CallId::new(format!("unannounced-{block}")),
         name: String::new(),
         arguments: String::new(),
@@ -202,7 +205,7 @@ mod tests {
     use super::*;
 
     fn feed(partial: &mut MessageBuilder, parts: Vec<StreamEvent>) -> Vec<MessageUpdate> {
-        parts.into_iter().flat_map(|part| partial.take(part)).collect()
+        parts.into_iter().flat_map(|part| partial.apply(part)).collect()
     }
 
     fn text(block: usize, text: &str) -> StreamEvent {
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_blocks_are_gathered_each_on_its_own() {
+    fn builder_interleaved_blocks_are_collected_separately() {
         let mut partial = MessageBuilder::default();
         let call = |block, id: &str| StreamEvent::Call { block, id: id.into(), name: "bash".into() };
         let arguments = |block, json: &str| StreamEvent::Arguments { block, json: json.into() };
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_starts_with_its_first_piece_and_the_end_closes_what_is_open() {
+    fn builder_first_delta_starts_a_block_and_end_closes_open_ones() {
         let mut partial = MessageBuilder::default();
         assert_eq!(
             feed(&mut partial, vec![text(7, "a"), text(7, "b"), StreamEvent::Finished(StopReason::Stop)]),
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_share_an_id_are_told_apart() {
+    fn builder_calls_with_the_same_id_get_unique_ids() {
         let mut partial = MessageBuilder::default();
         let call = |block| StreamEvent::Call { block, id: "same".into(), name: "bash".into() };
         feed(&mut partial, vec![call(0), call(1)]);
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_keeps_its_seal() {
+    fn builder_thinking_keeps_its_signature() {
         let mut partial = MessageBuilder::default();
         feed(
             &mut partial,

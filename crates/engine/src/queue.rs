@@ -42,12 +42,12 @@ pub struct Queue {
     /// Shared with the events that contain them.
     items: Vec<Arc<QueueItem>>,
     /// History of each message.
-    stories: HashMap<QueueId, Story>,
+    histories: HashMap<QueueId, History>,
 }
 
 /// History of a queued message, for its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Story {
+struct History {
     queued_at: UnixMs,
     queued_as: QueueKind,
     edited: bool,
@@ -96,15 +96,15 @@ impl Queue {
 
     /// Queues a message at the end.
     pub fn add(&mut self, item: QueueItem, at: UnixMs) {
-        let story = Story { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
-        self.stories.insert(item.id.clone(), story);
+        let story = History { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
+        self.histories.insert(item.id.clone(), story);
         self.items.push(Arc::new(item));
     }
 
     /// Returns the history of a queued message.
     #[must_use]
     pub fn waited(&self, item: &QueueItem) -> Waited {
-        let Some(story) = self.stories.get(&item.id) else { return Waited::default() };
+        let Some(story) = self.histories.get(&item.id) else { return Waited::default() };
         Waited {
             queued_at: Some(story.queued_at),
             queued_as: (story.queued_as != item.kind).then_some(story.queued_as),
@@ -118,8 +118,8 @@ impl Queue {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = Arc::unwrap_or_clone(self.items.remove(at));
         let QueueEdit { text, images, kind, place } = edit;
-        let (text, typed) = edited(&item, text);
-        if let Some(story) = self.stories.get_mut(id) {
+        let (text, typed) = edited_text(&item, text);
+        if let Some(story) = self.histories.get_mut(id) {
             story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
         }
         item.typed = typed;
@@ -160,12 +160,12 @@ impl Queue {
     /// Removes a message, if it is queued.
     pub fn remove(&mut self, id: &QueueId) -> Option<QueueItem> {
         let at = self.items.iter().position(|item| item.id == *id)?;
-        self.stories.remove(id);
+        self.histories.remove(id);
         Some(Arc::unwrap_or_clone(self.items.remove(at)))
     }
 
     /// Removes the next messages of a kind for delivery, with their history; held ones stay.
-    pub fn take(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
+    pub fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
         let most = match mode {
             DeliveryMode::OneAtATime => 1,
             DeliveryMode::All => usize::MAX,
@@ -180,7 +180,7 @@ impl Queue {
         });
         let story = |item: QueueItem| {
             let waited = self.waited(&item);
-            self.stories.remove(&item.id);
+            self.histories.remove(&item.id);
             (item, waited)
         };
         taken.into_iter().map(story).collect()
@@ -188,7 +188,7 @@ impl Queue {
 
     /// Returns whether a message of this kind waits for delivery.
     #[must_use]
-    pub fn waits(&self, kind: QueueKind) -> bool {
+    pub fn has_waiting(&self, kind: QueueKind) -> bool {
         self.items.iter().any(|item| item.kind == kind && !item.held)
     }
 
@@ -196,7 +196,7 @@ impl Queue {
     pub fn hold_all(&mut self) {
         for item in &mut self.items {
             Arc::make_mut(item).held = true;
-            if let Some(story) = self.stories.get_mut(&item.id) {
+            if let Some(story) = self.histories.get_mut(&item.id) {
                 story.was_held = true;
             }
         }
@@ -210,7 +210,7 @@ impl Queue {
 
     /// Returns clones of the messages that match a predicate.
     #[must_use]
-    pub fn cloned(&self, pick: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
+    pub fn select(&self, pick: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
         self.items.iter().filter(|item| pick(item)).map(|item| QueueItem::clone(item)).collect()
     }
 
@@ -243,7 +243,7 @@ pub fn removed(id: &QueueId) -> EntryBody {
 
 /// Returns the text of an edited item, `None` if unchanged, and its text as typed. Attached files stay; the
 /// expansion of a template doesn't.
-fn edited(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
+fn edited_text(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
     let Some(text) = text.filter(|text| *text != item.text && item.typed.as_ref() != Some(text)) else {
         return (None, item.typed.clone());
     };
@@ -266,21 +266,21 @@ mod tests {
     }
 
     #[test]
-    fn edited_item_keeps_the_files_that_are_attached() {
+    fn queue_edited_item_keeps_its_attachments() {
         let attached = "\n\n<file path=\"a\" lines=\"1\">\nx\n</file>";
         let item = QueueItem {
             typed: Some("see @a".into()),
             ..item("q1", QueueKind::Steer, &format!("see @a{attached}"))
         };
-        let to = |text: &str| edited(&item, Some(text.to_owned()));
+        let to = |text: &str| edited_text(&item, Some(text.to_owned()));
         assert_eq!(to("look at @a"), (Some(format!("look at @a{attached}")), Some("look at @a".into())));
         assert_eq!(to("see @a"), (None, Some("see @a".into())), "put back as it was");
         let template = QueueItem { text: "Ask me.".into(), typed: Some("/ask me".into()), ..item.clone() };
-        assert_eq!(edited(&template, Some("other".into())), (Some("other".into()), None));
+        assert_eq!(edited_text(&template, Some("other".into())), (Some("other".into()), None));
     }
 
     #[test]
-    fn what_was_neither_delivered_nor_removed_comes_back_held() {
+    fn queue_restored_undelivered_messages_are_held() {
         let delivered = EntryBody::Message(MessageEntry {
             message: Arc::new(Message::User(UserMessage::text("one", UnixMs(0)))),
             tiller_queue_id: Some("q1".into()),
@@ -294,11 +294,11 @@ mod tests {
             entry(removed(&"q3".into())),
         ];
         let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
-        assert_eq!(Queue::left_over(&log).cloned(|_| true), expected);
+        assert_eq!(Queue::left_over(&log).select(|_| true), expected);
     }
 
     #[test]
-    fn update_of_a_long_queue_is_bounded() {
+    fn queue_long_queue_has_a_bounded_update() {
         let update = |count: usize, bytes: usize| {
             let mut queue = Queue::default();
             for at in 0..count {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_message_is_known_when_it_is_taken_and_read_from_the_log_alike() {
+    fn queue_history_is_the_same_live_and_from_the_log() {
         let mut queue = Queue::default();
         queue.add(item("q1", QueueKind::FollowUp, "one"), UnixMs(5));
         let mut log =
@@ -348,13 +348,13 @@ mod tests {
             released,
         };
         for (mut queue, released) in [(queue, false), (read, true)] {
-            let taken = queue.take(QueueKind::Steer, DeliveryMode::OneAtATime);
+            let taken = queue.deliver(QueueKind::Steer, DeliveryMode::OneAtATime);
             assert_eq!(taken.into_iter().map(|(_, waited)| waited).collect::<Vec<_>>(), [expected(released)]);
         }
     }
 
     #[test]
-    fn an_edited_and_reordered_queue_comes_back_as_it_was() {
+    fn queue_edits_and_order_are_restored() {
         let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
         let mut queue = Queue::default();
         let mut log = Vec::new();
@@ -378,12 +378,12 @@ mod tests {
             held("q2", QueueKind::FollowUp, "zwei", &[picture]),
             held("q1", QueueKind::Steer, "one", &[]),
         ];
-        assert_eq!(queue.cloned(|_| true), expected);
+        assert_eq!(queue.select(|_| true), expected);
         assert_eq!(Queue::left_over(&log), queue);
     }
 
     #[test]
-    fn a_message_that_is_turned_stands_behind_those_that_go_in_then_already() {
+    fn queue_changed_kind_goes_behind_messages_of_that_kind() {
         let mut queue = Queue::default();
         let mut log = Vec::new();
         let all = [("q1", QueueKind::FollowUp), ("q2", QueueKind::Steer), ("q3", QueueKind::FollowUp)];
@@ -409,18 +409,18 @@ mod tests {
     }
 
     #[test]
-    fn a_held_message_is_not_delivered() {
+    fn queue_held_message_is_not_delivered() {
         let mut queue = Queue::default();
         queue.add(item("q1", QueueKind::Steer, "one"), UnixMs(5));
         queue.hold_all();
         queue.add(item("q2", QueueKind::Steer, "two"), UnixMs(5));
-        let taken = queue.take(QueueKind::Steer, DeliveryMode::All);
+        let taken = queue.deliver(QueueKind::Steer, DeliveryMode::All);
         assert_eq!(taken.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
         assert_eq!(queue.items().len(), 1);
     }
 
     #[test]
-    fn what_was_typed_for_a_template_comes_back_until_the_text_is_changed() {
+    fn queue_typed_text_is_restored_until_the_text_changes() {
         let made = QueueItem { typed: Some("/ask me".into()), ..item("q1", QueueKind::Steer, "Ask me.") };
         let mut queue = Queue::default();
         queue.add(made.clone(), UnixMs(5));

@@ -17,7 +17,7 @@ use crate::instructions::{self, Instructions};
 use crate::skill::{self, Skill};
 use crate::template::{self, BuiltIn, ReservedNames, Template};
 
-pub(super) use reloader::{Read, ReloadRequest, ResourceReloader};
+pub(super) use reloader::{ReloadRequest, ReloadResult, ResourceReloader};
 
 /// Search paths of skills, templates and context files. The default is none.
 ///
@@ -117,11 +117,11 @@ impl Resources {
     #[must_use]
     pub fn reloaded(&self) -> Self {
         let sources = &self.sources;
-        let mut skills = skill::load(&in_order(&sources.skills), &self.skills);
+        let mut skills = skill::load(&sort_by_precedence(&sources.skills), &self.skills);
         if let Some(folder) = &sources.built_in_skills {
             skills.add_built_in(skill::built_in(folder));
         }
-        let places = in_order(&sources.templates);
+        let places = sort_by_precedence(&sources.templates);
         let taken = ReservedNames { names: &sources.taken };
         let templates = template::load(&places, sources.built_in_templates, taken, &self.templates);
         let instructions = instructions::load(&sources.instructions, &self.instructions);
@@ -199,15 +199,12 @@ impl Resources {
     }
 
     /// Returns the problems that are new.
-    pub(super) fn problems_since<'a>(
-        &'a self,
-        before: &'a Self,
-    ) -> impl Iterator<Item = &'a ResourceProblem> {
+    pub(super) fn new_problems<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a ResourceProblem> {
         self.problems.iter().filter(|problem| !before.problems.contains(problem))
     }
 
     /// Returns whether a model or a user would notice no difference.
-    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+    pub(super) fn has_same_content(&self, other: &Self) -> bool {
         self.skills == other.skills
             && self.templates == other.templates
             && self.instructions == other.instructions
@@ -215,7 +212,7 @@ impl Resources {
 }
 
 /// Sorts the paths by precedence.
-fn in_order(places: &[SearchPath]) -> Vec<SearchPath> {
+fn sort_by_precedence(places: &[SearchPath]) -> Vec<SearchPath> {
     let mut places = places.to_vec();
     places.sort_by_key(|place| place.origin);
     places
@@ -227,7 +224,7 @@ fn context_files(folder: &SearchPath) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Returns whether a path lies in a folder after resolving symbolic links; false if either doesn't exist.
-fn is_beneath(path: &Path, folder: &Path) -> bool {
+fn is_inside(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(path), Ok(folder)) => path.starts_with(folder),
         _ => false,

@@ -10,7 +10,7 @@ use tiller_provider::FailureKind;
 use super::turn::AfterFailure;
 
 /// Longest delay requested by a provider that is honored; a longer one is reported instead.
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// Hint for a conversation that doesn't fit and can't be compacted.
 pub const TOO_LONG_HELP: &str =
@@ -47,18 +47,18 @@ impl Default for RetryOptions {
 
 /// Attempts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
+pub struct Attempts {
     /// Number of retries of the request.
-    pub times: u32,
+    pub retries: u32,
     /// True if its context was compacted, or can't be.
     pub has_compacted: bool,
 }
 
 /// Decides on a failed request; returns also a hint for the user beyond the error. `seed` determines the jitter.
 #[must_use]
-pub fn after(
+pub fn decide(
     failure: FailureKind,
-    tried: Tried,
+    tried: Attempts,
     options: &RetryOptions,
     seed: u64,
 ) -> (AfterFailure, Option<String>) {
@@ -71,14 +71,14 @@ pub fn after(
         FailureKind::Transient { retry_after } => retry_after,
         FailureKind::Interrupted => None,
     };
-    if options.mode == RetryMode::Off || tried.times >= options.max {
+    if options.mode == RetryMode::Off || tried.retries >= options.max {
         return (AfterFailure::GiveUp, None);
     }
-    if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
+    if let Some(asked) = asked.filter(|asked| *asked > MAX_WAIT) {
         let note = format!("the provider asks to wait {} s before the next try", asked.as_secs());
         return (AfterFailure::GiveUp, Some(note));
     }
-    let delay = asked.unwrap_or_default().max(own_wait(tried.times, options, seed));
+    let delay = asked.unwrap_or_default().max(backoff(tried.retries, options, seed));
     (AfterFailure::Retry { delay, most: options.max }, None)
 }
 
@@ -94,7 +94,7 @@ pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
 
 /// Returns the base delay, doubled with each retry, plus up to as much jitter, so that many clients don't return at
 /// once.
-fn own_wait(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
+fn backoff(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
     let mut waits = ExponentialBuilder::new()
         .with_min_delay(options.base)
         .with_factor(2.0)
@@ -114,19 +114,19 @@ mod tests {
 
     const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
-    fn tried(times: u32) -> Tried {
-        Tried { times, has_compacted: false }
+    fn tried(times: u32) -> Attempts {
+        Attempts { retries: times, has_compacted: false }
     }
 
     fn delay(failure: FailureKind, times: u32, seed: u64) -> Option<Duration> {
-        match after(failure, tried(times), &RetryOptions::default(), seed).0 {
+        match decide(failure, tried(times), &RetryOptions::default(), seed).0 {
             AfterFailure::Retry { delay, most: 5 } => Some(delay),
             _ => None,
         }
     }
 
     #[test]
-    fn waits_double_with_up_to_as_much_jitter_and_end_at_the_cap() {
+    fn decide_backoff_doubles_with_jitter_up_to_the_cap() {
         for (times, least, most) in [(0, 2, 4), (1, 4, 8), (2, 8, 16), (3, 16, 32), (4, 32, 60)] {
             for seed in 0..50 {
                 let delay = delay(TRANSIENT, times, seed).unwrap();
@@ -139,17 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_is_waited_unless_it_is_too_long() {
+    fn decide_provider_delay_is_honored_unless_too_long() {
         let asks = |s| FailureKind::Transient { retry_after: Some(Duration::from_secs(s)) };
         assert_eq!(delay(asks(200), 0, 0), Some(Duration::from_secs(200)));
         assert!(delay(asks(0), 0, 0).unwrap() >= Duration::from_secs(2));
-        let (then, note) = after(asks(301), tried(0), &RetryOptions::default(), 0);
+        let (then, note) = decide(asks(301), tried(0), &RetryOptions::default(), 0);
         assert_eq!(then, AfterFailure::GiveUp);
         assert_eq!(note.unwrap(), "the provider asks to wait 301 s before the next try");
     }
 
     #[test]
-    fn an_answer_without_a_word_in_a_full_window_is_an_overflow() {
+    fn silent_overflow_is_an_empty_answer_in_a_full_window() {
         let answer = |input, stop_reason| AssistantMessage {
             stop_reason,
             usage: Usage { input: Tokens(input), cache_read: Tokens(90), ..Usage::default() },
@@ -165,16 +165,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_succeed_is_tried_again_and_an_overflow_compacts_once() {
+    fn decide_transient_failures_retry_and_overflow_compacts_once() {
         assert!(delay(FailureKind::Interrupted, 0, 0).is_some());
         for failure in [FailureKind::Auth, FailureKind::Quota, FailureKind::Fatal] {
-            assert_eq!(after(failure, tried(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
+            assert_eq!(decide(failure, tried(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
         }
         let overflow = |has_compacted| {
-            after(FailureKind::Overflow, Tried { times: 0, has_compacted }, &RetryOptions::default(), 0).0
+            decide(FailureKind::Overflow, Attempts { retries: 0, has_compacted }, &RetryOptions::default(), 0)
+                .0
         };
         assert_eq!((overflow(false), overflow(true)), (AfterFailure::Compact, AfterFailure::GiveUp));
         let off = RetryOptions { mode: RetryMode::Off, ..RetryOptions::default() };
-        assert_eq!(after(TRANSIENT, tried(0), &off, 0).0, AfterFailure::GiveUp);
+        assert_eq!(decide(TRANSIENT, tried(0), &off, 0).0, AfterFailure::GiveUp);
     }
 }

@@ -87,14 +87,14 @@ impl LoadedSkills {
 #[must_use]
 pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
     let mut loader =
-        Loader { found: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
+        SkillLoader { found: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
     for place in places {
-        loader.take_place(place);
+        loader.load_path(place);
     }
     loader.found
 }
 
-struct Loader<'a> {
+struct SkillLoader<'a> {
     found: LoadedSkills,
     /// Position of each name in `skills`.
     names: HashMap<String, usize>,
@@ -103,20 +103,20 @@ struct Loader<'a> {
     earlier: &'a [Skill],
 }
 
-impl Loader<'_> {
-    fn take_place(&mut self, place: &SearchPath) {
+impl SkillLoader<'_> {
+    fn load_path(&mut self, place: &SearchPath) {
         let walked = walk::walk(place);
         self.found.problems.extend(walked.problems);
         self.found.folders.extend(walked.folders);
         for file in walked.files {
             let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
             if self.seen.insert(real) {
-                self.take_file(&file, place);
+                self.load_file(&file, place);
             }
         }
     }
 
-    fn take_file(&mut self, file: &walk::SkillFile, place: &SearchPath) {
+    fn load_file(&mut self, file: &walk::SkillFile, place: &SearchPath) {
         let read = place.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
@@ -125,7 +125,7 @@ impl Loader<'_> {
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
         let state = search_path::state(&bytes);
-        match parse::skill(&bytes, file, place.origin) {
+        match parse::parse(&bytes, file, place.origin) {
             Ok(parsed) => {
                 let remark = |what| ResourceProblem { path: file.path.clone(), what, state };
                 self.found.problems.extend(parsed.remarks.into_iter().map(remark));

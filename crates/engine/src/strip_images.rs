@@ -6,17 +6,17 @@ use tiller_core::message::{Content, Message, ToolResultMessage, UserBlock, UserM
 
 /// Replaces every image by a line of text; messages without images are shared.
 pub(super) fn strip_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-    messages.into_iter().map(|message| told(&message).map_or(message, Arc::new)).collect()
+    messages.into_iter().map(|message| strip(&message).map_or(message, Arc::new)).collect()
 }
 
-fn told(message: &Message) -> Option<Message> {
+fn strip(message: &Message) -> Option<Message> {
     match message {
         Message::User(UserMessage { content: Content::Blocks(blocks), timestamp, typed }) => {
-            let content = Content::Blocks(blocks_told(blocks)?);
+            let content = Content::Blocks(strip_blocks(blocks)?);
             Some(Message::User(UserMessage { content, timestamp: *timestamp, typed: typed.clone() }))
         }
         Message::ToolResult(result) => {
-            let content = blocks_told(&result.content)?;
+            let content = strip_blocks(&result.content)?;
             Some(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
         }
         Message::User(_) | Message::Assistant(_) | Message::BashExecution(_) | Message::System(_) => None,
@@ -24,11 +24,11 @@ fn told(message: &Message) -> Option<Message> {
 }
 
 /// Returns `None` if there is no image.
-fn blocks_told(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
-    blocks.iter().any(|block| block.as_image().is_some()).then(|| blocks.iter().map(block_told).collect())
+fn strip_blocks(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
+    blocks.iter().any(|block| block.as_image().is_some()).then(|| blocks.iter().map(strip_block).collect())
 }
 
-fn block_told(block: &UserBlock) -> UserBlock {
+fn strip_block(block: &UserBlock) -> UserBlock {
     match block.as_image() {
         Some((mime_type, _)) => {
             UserBlock::Text { text: format!("[an image, {mime_type}; this model takes none]") }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_becomes_a_line_and_what_has_none_stays_the_same_message() {
+    fn strip_images_replaces_images_and_shares_other_messages() {
         let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
         let seen = Arc::new(Message::User(UserMessage::with_images("look", &[image], UnixMs(1))));
         let plain = Arc::new(Message::User(UserMessage::text("hello", UnixMs(2))));

@@ -21,13 +21,13 @@ use super::handle::{AgentSession, EventStream, Lagged};
 
 /// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber is told
 /// so, and the log is read instead.
-const BUFFERED: usize = 65_536;
+const BUFFER_CAPACITY: usize = 65_536;
 
 /// A subscription to a session.
 pub struct Subscription {
     events: EventStream,
     reader: watch::Receiver<Reader>,
-    ledger: Ledger,
+    ledger: DeliveryLog,
 }
 
 /// A subscription that reads events in its own task, so that a burst doesn't overrun a slow consumer.
@@ -81,7 +81,7 @@ impl Subscription {
     pub fn new(agent: &AgentSession) -> Self {
         let events = agent.subscribe();
         let reader = agent.reader.clone();
-        let ledger = Ledger::after(reader.borrow().leaf());
+        let ledger = DeliveryLog::after(reader.borrow().leaf());
         Self { events, reader, ledger }
     }
 
@@ -89,7 +89,7 @@ impl Subscription {
     pub async fn next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.next().await?;
-            if let Some(heard) = self.hear(received) {
+            if let Some(heard) = self.receive(received) {
                 return Some(heard);
             }
         }
@@ -99,7 +99,7 @@ impl Subscription {
     pub fn try_next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.try_next()?;
-            if let Some(heard) = self.hear(received) {
+            if let Some(heard) = self.receive(received) {
                 return Some(heard);
             }
         }
@@ -108,7 +108,7 @@ impl Subscription {
     /// Moves the subscription to its own task, on the current tokio runtime.
     #[must_use]
     pub fn buffered(mut self) -> BufferedSubscription {
-        let (sender, heard) = mpsc::channel(BUFFERED);
+        let (sender, heard) = mpsc::channel(BUFFER_CAPACITY);
         let mut forwarder = JoinSet::new();
         forwarder.spawn(async move {
             while let Some(heard) = self.next().await {
@@ -120,11 +120,11 @@ impl Subscription {
         BufferedSubscription { heard, _forwarder: forwarder }
     }
 
-    fn hear(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Received> {
+    fn receive(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Received> {
         let reader = self.reader.borrow();
         match received {
-            Ok(event) => self.ledger.is_news(&event.kind, &reader).then_some(Received::Event(event)),
-            Err(Lagged(events)) => Some(Received::Missed { events, messages: self.ledger.catch_up(&reader) }),
+            Ok(event) => self.ledger.should_deliver(&event.kind, &reader).then_some(Received::Event(event)),
+            Err(Lagged(events)) => Some(Received::Missed { events, messages: self.ledger.recover(&reader) }),
         }
     }
 }
@@ -151,24 +151,24 @@ enum Announced {
 }
 
 /// Tracks delivered messages, so that each is delivered once.
-struct Ledger {
+struct DeliveryLog {
     /// The newest delivered entry, from which to recover.
-    last_told: Option<EntryId>,
+    last_delivered: Option<EntryId>,
     announced: Announced,
     /// Messages that were recovered from the log and whose own events may still come.
-    caught_up: HashSet<EntryId>,
+    recovered: HashSet<EntryId>,
 }
 
-impl Ledger {
+impl DeliveryLog {
     fn after(last_told: Option<EntryId>) -> Self {
-        Self { last_told, announced: Announced::Nothing, caught_up: HashSet::new() }
+        Self { last_delivered: last_told, announced: Announced::Nothing, recovered: HashSet::new() }
     }
 
     /// Returns whether to deliver an event: all except the end of a message that was recovered from the log.
-    fn is_news(&mut self, event: &EventKind, reader: &Reader) -> bool {
+    fn should_deliver(&mut self, event: &EventKind, reader: &Reader) -> bool {
         match event {
             EventKind::EntryAppended { entry_id, .. } => self.announced = Announced::Entry(entry_id.clone()),
-            EventKind::MessageEnd { .. } => return !self.was_told(),
+            EventKind::MessageEnd { .. } => return !self.was_recovered(),
             EventKind::SessionChanged { .. } => *self = Self::after(reader.leaf()),
             _ => {}
         }
@@ -176,12 +176,12 @@ impl Ledger {
     }
 
     /// Returns whether the message that ends was recovered from the log.
-    fn was_told(&mut self) -> bool {
+    fn was_recovered(&mut self) -> bool {
         match mem::replace(&mut self.announced, Announced::Nothing) {
             Announced::Lost => true,
-            Announced::Entry(entry) if self.caught_up.remove(&entry) => true,
+            Announced::Entry(entry) if self.recovered.remove(&entry) => true,
             Announced::Entry(entry) => {
-                self.last_told = Some(entry);
+                self.last_delivered = Some(entry);
                 false
             }
             Announced::Nothing => false,
@@ -189,13 +189,13 @@ impl Ledger {
     }
 
     /// Returns the messages of the lost events from the log.
-    fn catch_up(&mut self, reader: &Reader) -> Vec<Arc<Message>> {
+    fn recover(&mut self, reader: &Reader) -> Vec<Arc<Message>> {
         self.announced = Announced::Lost;
         let Some(leaf) = reader.leaf() else { return Vec::new() };
-        let missed = missed(reader, &leaf, self.last_told.replace(leaf.clone()).as_ref());
+        let missed = entries_after(reader, &leaf, self.last_delivered.replace(leaf.clone()).as_ref());
         let messages = missed.iter().filter_map(|entry| {
             let message = Arc::clone(entry.body.as_message()?);
-            self.caught_up.insert(entry.id.clone());
+            self.recovered.insert(entry.id.clone());
             Some(message)
         });
         messages.collect()
@@ -204,7 +204,7 @@ impl Ledger {
 
 /// Returns the entries of the path to `leaf` after `last`; none if `last` isn't on it, because that is another
 /// branch or session.
-fn missed(reader: &Reader, leaf: &EntryId, last: Option<&EntryId>) -> Vec<Entry> {
+fn entries_after(reader: &Reader, leaf: &EntryId, last: Option<&EntryId>) -> Vec<Entry> {
     let path = reader.path_to(leaf).unwrap_or_default();
     let from = match last {
         Some(last) => path.iter().rposition(|id| id == last).map_or(path.len(), |at| at + 1),
@@ -242,38 +242,40 @@ mod tests {
     }
 
     /// Handles an event; records the message whose end it is, if that is to be delivered.
-    fn take(ledger: &mut Ledger, event: &EventKind, writer: &Writer, told: &mut Vec<Arc<Message>>) {
-        if let (true, EventKind::MessageEnd { message }) = (ledger.is_news(event, &writer.reader()), event) {
+    fn take(ledger: &mut DeliveryLog, event: &EventKind, writer: &Writer, told: &mut Vec<Arc<Message>>) {
+        if let (true, EventKind::MessageEnd { message }) =
+            (ledger.should_deliver(event, &writer.reader()), event)
+        {
             told.push(Arc::clone(message));
         }
     }
 
     #[test]
-    fn every_message_is_told_once_wherever_events_were_lost() {
+    fn subscription_delivers_each_message_once_after_any_loss() {
         // Events `from..to` of the six are lost; the log is read after all of it is written.
         for (from, to) in (0..6).flat_map(|from| (from + 1..=6).map(move |to| (from, to))) {
             let mut writer = memory();
             say(&mut writer, "of an earlier run");
-            let mut ledger = Ledger::after(writer.reader().leaf());
+            let mut ledger = DeliveryLog::after(writer.reader().leaf());
             let events: Vec<_> =
                 ["one", "two", "three"].iter().flat_map(|text| say(&mut writer, text)).collect();
             let mut told = Vec::new();
             for event in &events[..from] {
                 take(&mut ledger, event, &writer, &mut told);
             }
-            told.extend(ledger.catch_up(&writer.reader()));
+            told.extend(ledger.recover(&writer.reader()));
             for event in &events[to..] {
                 take(&mut ledger, event, &writer, &mut told);
             }
-            told.extend(ledger.catch_up(&writer.reader()));
+            told.extend(ledger.recover(&writer.reader()));
             assert_eq!(told, ["one", "two", "three"].map(user), "{from}..{to}");
         }
     }
 
     #[test]
-    fn what_another_session_said_before_is_not_caught_up_with() {
+    fn subscription_earlier_session_is_not_recovered() {
         let (mut first, mut second) = (memory(), memory());
-        let mut ledger = Ledger::after(None);
+        let mut ledger = DeliveryLog::after(None);
         let mut told = Vec::new();
         for event in say(&mut first, "here") {
             take(&mut ledger, &event, &first, &mut told);
@@ -283,11 +285,12 @@ mod tests {
         let change =
             EventKind::SessionChanged { reason: SessionChange::Open, session_id: reader.id().clone() };
         // The change of session may have been delivered or lost with the rest.
-        let mut unaware = Ledger { last_told: ledger.last_told.clone(), ..Ledger::after(None) };
-        assert_eq!(unaware.catch_up(&reader), []);
-        assert!(ledger.is_news(&change, &reader));
+        let mut unaware =
+            DeliveryLog { last_delivered: ledger.last_delivered.clone(), ..DeliveryLog::after(None) };
+        assert_eq!(unaware.recover(&reader), []);
+        assert!(ledger.should_deliver(&change, &reader));
         say(&mut second, "just now");
-        assert_eq!(ledger.catch_up(&second.reader()), [user("just now")]);
-        assert_eq!(unaware.catch_up(&second.reader()), [user("just now")]);
+        assert_eq!(ledger.recover(&second.reader()), [user("just now")]);
+        assert_eq!(unaware.recover(&second.reader()), [user("just now")]);
     }
 }

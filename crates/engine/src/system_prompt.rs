@@ -46,7 +46,7 @@ impl SystemPrompt {
             instructions.iter().partition(|instructions| instructions.origin == ResourceOrigin::User);
         text.push_str(&section("User Instructions", &user));
         text.push_str(&section("Repository Instructions", &project));
-        text.push_str(&listing(skills));
+        text.push_str(&skill_list(skills));
         if let Some(appended) = &self.appended {
             text.push_str(&format!("\n{}\n", appended.trim_end()));
         }
@@ -68,7 +68,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
 }
 
 /// Renders the list of skills that the model may use by itself, as far as there is room.
-pub(super) fn listing(skills: &[Skill]) -> String {
+pub(super) fn skill_list(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;
     for skill in skills.iter().filter(|skill| skill.invocation == SkillInvocation::Anyone) {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn context_files_stand_under_their_headings_with_their_paths() {
+    fn system_prompt_context_files_have_headings_and_paths() {
         let prompt = SystemPrompt { date: "2026-11-21".into(), ..SystemPrompt::default() };
         let files = [
             instructions("/c/AGENTS.md", "Be kind.\n", ResourceOrigin::User),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn other_folders_that_tools_reach_are_named_beneath_the_working_directory() {
+    fn system_prompt_added_folders_follow_the_working_directory() {
         let prompt = SystemPrompt { folders: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
         let text = prompt.text(Path::new("/p"), &[], &[]);
         assert!(
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_prompt_keeps_the_environment() {
+    fn system_prompt_replacement_keeps_the_environment() {
         let prompt = SystemPrompt {
             replaced_by: Some("Be brief.".into()),
             appended: Some("End.".into()),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_are_listed_by_name_description_and_location_unless_they_are_the_users_alone() {
+    fn system_prompt_lists_skills_except_user_only_ones() {
         let own = Skill { invocation: SkillInvocation::UserOnly, ..skill("own", "x") };
         let text = SystemPrompt::default().text(Path::new("/p"), &[], &[skill("a", "if x < 3 & y"), own]);
         let row = "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>if x &lt; 3 &amp; y</description>\n    \
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_too_long_says_how_many_are_missing() {
+    fn system_prompt_long_skill_list_says_how_many_are_missing() {
         let skills: Vec<Skill> = (0..100).map(|at| skill(&format!("s{at}"), &"d".repeat(1_024))).collect();
         let text = SystemPrompt::default().text(Path::new("/p"), &[], &skills);
         let listed = text.matches("<skill>\n").count();

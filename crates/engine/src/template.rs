@@ -81,9 +81,10 @@ pub fn load(
     taken: ReservedNames<'_>,
     earlier: &[Template],
 ) -> LoadedTemplates {
-    let mut loader = Loader { found: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
+    let mut loader =
+        TemplateLoader { found: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
     for place in places {
-        loader.take_place(place);
+        loader.load_path(place);
     }
     if built_in == BuiltIn::Included {
         built_in::templates().for_each(|template| loader.add(template));
@@ -91,7 +92,7 @@ pub fn load(
     loader.found
 }
 
-struct Loader<'a> {
+struct TemplateLoader<'a> {
     found: LoadedTemplates,
     /// Position of each name in `templates`.
     names: HashMap<String, usize>,
@@ -99,13 +100,13 @@ struct Loader<'a> {
     earlier: &'a [Template],
 }
 
-impl Loader<'_> {
-    fn take_place(&mut self, place: &SearchPath) {
+impl TemplateLoader<'_> {
+    fn load_path(&mut self, place: &SearchPath) {
         match fs::metadata(&place.path) {
-            Ok(found) if found.is_dir() => self.take_folder(place),
+            Ok(found) if found.is_dir() => self.load_folder(place),
             Ok(_) => {
                 self.found.folders.extend(place.path.parent().map(Path::to_owned));
-                self.take_file(&place.path, place);
+                self.load_file(&place.path, place);
             }
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
@@ -113,15 +114,15 @@ impl Loader<'_> {
         }
     }
 
-    fn take_folder(&mut self, place: &SearchPath) {
+    fn load_folder(&mut self, place: &SearchPath) {
         self.found.folders.push(place.path.clone());
         match files(&place.path) {
-            Ok(files) => files.iter().for_each(|file| self.take_file(file, place)),
+            Ok(files) => files.iter().for_each(|file| self.load_file(file, place)),
             Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
         }
     }
 
-    fn take_file(&mut self, path: &Path, place: &SearchPath) {
+    fn load_file(&mut self, path: &Path, place: &SearchPath) {
         let read = place.read(path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
@@ -180,20 +181,20 @@ impl Loader<'_> {
 /// Front matter of a template file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
-struct Head {
+struct TemplateFrontMatter {
     description: Option<String>,
-    argument_hint: Option<Hint>,
+    argument_hint: Option<ArgumentHint>,
 }
 
 /// `argument-hint: [file]` is a list in YAML, but means a text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Hint {
+enum ArgumentHint {
     Text(String),
     List(Vec<String>),
 }
 
-impl Hint {
+impl ArgumentHint {
     fn text(&self) -> String {
         match self {
             Self::Text(text) => one_line(text),
@@ -211,7 +212,7 @@ fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Template, 
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
         return Err(format!("`/{name}` can't be typed; a name is made of letters, digits, - and _"));
     }
-    let (head, body) = front_matter::parse::<Head>(text).map_err(|error| error.to_string())?;
+    let (head, body) = front_matter::parse::<TemplateFrontMatter>(text).map_err(|error| error.to_string())?;
     if body.is_empty() {
         return Err("it says nothing".to_owned());
     }

@@ -40,7 +40,7 @@ use tool_calls::ToolPhase;
 
 pub use effect::Effect;
 pub use input::{
-    AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueFate,
+    AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueHandling,
     StoreFailed, TurnPrompt,
 };
 pub use open_events::{AnnouncedRetry, OpenEvents};
@@ -107,13 +107,13 @@ pub struct Turn {
     turn: TurnNumber,
     /// Requests since the last prompt or follow-up was delivered.
     requests: u64,
-    again: RetryState,
+    retry: RetryState,
     /// True if the run's end was emitted with the promise of a retry.
     is_paused: bool,
     /// Messages that this run has added, for its end event.
-    said: Vec<Arc<Message>>,
+    run_messages: Vec<Arc<Message>>,
     /// Entries that wait for the turn's end.
-    deferred: Deferred,
+    deferred: DeferredEntries,
 }
 
 #[derive(Debug, Default)]
@@ -125,16 +125,16 @@ enum Phase {
     /// The answer is complete; the decisions on its calls are pending.
     Planning(Box<ToolPhase>),
     /// The answer's calls are being executed.
-    Working(Box<ToolPhase>),
+    RunningTools(Box<ToolPhase>),
     /// A failed request waits for its retry.
-    Sleeping,
+    AwaitingRetry,
     /// A request that was longer than the model's window waits for a compaction.
     Compacting,
 }
 
 /// Entries that are written only between turns.
 #[derive(Debug, Default)]
-struct Deferred {
+struct DeferredEntries {
     records: Vec<BashExecutionMessage>,
     compaction: Option<(CompactionReason, Compaction)>,
 }
@@ -197,38 +197,40 @@ impl Turn {
     /// Returns whether a turn is in progress, so that entries of other kinds must wait for its end.
     fn is_in_turn(&self) -> bool {
         match self.phase {
-            Phase::Streaming(_) | Phase::Planning(_) | Phase::Working(_) => true,
-            Phase::Idle | Phase::Sleeping | Phase::Compacting => false,
+            Phase::Streaming(_) | Phase::Planning(_) | Phase::RunningTools(_) => true,
+            Phase::Idle | Phase::AwaitingRetry | Phase::Compacting => false,
         }
     }
 
     /// Returns whether a failed request waits for its retry.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
-        matches!(self.phase, Phase::Sleeping)
+        matches!(self.phase, Phase::AwaitingRetry)
     }
 
     /// Returns whether a call is running.
     #[must_use]
     pub fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
-            Phase::Working(working) => working.is_running(call),
-            Phase::Idle | Phase::Streaming(_) | Phase::Planning(_) | Phase::Sleeping | Phase::Compacting => {
-                false
-            }
+            Phase::RunningTools(working) => working.is_running(call),
+            Phase::Idle
+            | Phase::Streaming(_)
+            | Phase::Planning(_)
+            | Phase::AwaitingRetry
+            | Phase::Compacting => false,
         }
     }
 
     /// Returns whether this call, with these arguments, waits for approval: a model may use an id again.
     #[must_use]
     pub fn asks(&self, call: &CallId, arguments: &Value) -> bool {
-        matches!(&self.phase, Phase::Working(working) if working.asks(call, arguments))
+        matches!(&self.phase, Phase::RunningTools(working) if working.asks(call, arguments))
     }
 
     /// Returns the calls of the current answer that will need approval later.
     pub fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
         let working = match &self.phase {
-            Phase::Working(working) => Some(working),
+            Phase::RunningTools(working) => Some(working),
             _ => None,
         };
         working.into_iter().flat_map(|working| working.will_ask())
@@ -248,19 +250,19 @@ impl Turn {
             Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {
                 self.failed(answer, then, to);
             }
-            Input::Awake { turn } if turn == self.turn => self.awake(to),
+            Input::RetryDue { turn } if turn == self.turn => self.retry_due(to),
             Input::CancelRetry => self.cancel_retry(to),
             Input::Planned { turn, plan } if turn == self.turn => self.planned(plan, to),
             Input::ToolEnded { turn, result } if turn == self.turn => self.tool_ended(result, to),
             // From a turn that is over.
             Input::Answered { .. }
             | Input::Failed { .. }
-            | Input::Awake { .. }
+            | Input::RetryDue { .. }
             | Input::Planned { .. }
             | Input::ToolEnded { .. } => {}
             Input::Decided { call, decision, by } => self.decided(&call, decision, by, to),
-            Input::Cleared { call, grant } => self.cleared(&call, grant, to),
-            Input::Refused { call, denied } => self.refused(&call, &denied, to),
+            Input::ApprovalWaived { call, grant } => self.approval_waived(&call, grant, to),
+            Input::ApprovalDenied { call, denied } => self.approval_denied(&call, &denied, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
             Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
             Input::Abort { so_far, queue } => self.abort(so_far, queue, to),
@@ -269,7 +271,7 @@ impl Turn {
             Input::PutBack { item, place } => self.put_back(item, place, to),
             Input::BashEnded(record) if self.is_in_turn() => self.deferred.records.push(record),
             Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
-            Input::StoreFailed(failed) => self.stop_for_store(failed, to),
+            Input::StoreFailed(failed) => self.store_failed(failed, to),
         }
         out.effects
     }
@@ -278,33 +280,33 @@ impl Turn {
         let said = UserMessage::with_images(prompt.text, &prompt.images, out.now).typed_as(prompt.typed);
         let message = Arc::new(Message::User(said));
         let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
-        self.begin(entry, out);
+        self.begin_with(entry, out);
     }
 
     /// Starts a run with a message of the user.
-    fn begin(&mut self, said: MessageEntry, out: &mut Effects) {
+    fn begin_with(&mut self, said: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
-        out.effects.push(Effect::Mend);
+        out.effects.push(Effect::RepairDanglingCalls);
         self.requests = 0;
-        self.again = RetryState::default();
-        self.say(said, out);
+        self.retry = RetryState::default();
+        self.append_message(said, out);
         self.request(out);
     }
 
     /// Appends a message, then emits it.
-    fn say(&mut self, entry: MessageEntry, out: &mut Effects) {
+    fn append_message(&mut self, entry: MessageEntry, out: &mut Effects) {
         let message = Arc::clone(&entry.message);
         out.append(EntryBody::Message(entry));
         if !matches!(*message, Message::Assistant(_)) {
             out.emit(EventKind::MessageStart { message: Arc::clone(&message) });
         }
         out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
-        self.said.push(message);
+        self.run_messages.push(message);
     }
 
     /// Appends an answer. Its calls wait for their plan; those of a failed or aborted answer never run, and requests
     /// leave them out.
-    fn say_answer(&mut self, answer: AssistantMessage, out: &mut Effects) -> Box<ToolPhase> {
+    fn append_answer(&mut self, answer: AssistantMessage, out: &mut Effects) -> Box<ToolPhase> {
         let calls = match answer.stop_reason {
             StopReason::Error | StopReason::Aborted => Vec::new(),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
@@ -314,7 +316,7 @@ impl Turn {
         let message = Arc::new(Message::Assistant(answer));
         let entry =
             MessageEntry { message: Arc::clone(&message), tiller_queue_id: None, tiller_receipt: None };
-        self.say(entry, out);
+        self.append_message(entry, out);
         Box::new(ToolPhase::new(message, calls))
     }
 
@@ -322,7 +324,7 @@ impl Turn {
         let over = self.options.max_turns.is_some_and(|most| self.requests >= most);
         let tool_choice = if over { ToolChoice::None } else { ToolChoice::Auto };
         // A retry isn't another request.
-        if over && self.again == RetryState::default() {
+        if over && self.retry == RetryState::default() {
             out.emit(EventKind::Warning {
                 message: match self.requests {
                     1 => "max_turns reached after 1 request: asking for a final answer".to_owned(),
@@ -341,15 +343,15 @@ impl Turn {
     fn answered(&mut self, answer: AssistantMessage, out: &mut Effects) {
         let last = matches!(self.phase, Phase::Streaming(ToolChoice::None));
         let is_cut_off = answer.stop_reason == StopReason::Length;
-        let mut working = self.say_answer(answer, out);
+        let mut working = self.append_answer(answer, out);
         let calls = working.calls();
-        self.tried_with_success(out);
+        self.retries_succeeded(out);
         if calls.is_empty() {
-            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
+            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.next_step(working, out) }
         } else if last || is_cut_off {
             let reason = if is_cut_off { tool_calls::CUT_OFF } else { tool_calls::NO_TURN_LEFT };
             self.refuse_rest(&mut working, reason, out);
-            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
+            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.next_step(working, out) }
         } else {
             self.phase = Phase::Planning(working);
             out.effects.push(Effect::Plan { turn: self.turn, calls });
@@ -361,12 +363,12 @@ impl Turn {
         let had_calls = working.had_calls();
         let receipt = working.receipt();
         self.close_turn(working, out);
-        if self.queue.waits(QueueKind::Steer) {
+        if self.queue.has_waiting(QueueKind::Steer) {
             self.deliver(QueueKind::Steer, self.options.steering_mode, &receipt, out);
             self.request(out);
         } else if had_calls {
             self.request(out);
-        } else if self.queue.waits(QueueKind::FollowUp) {
+        } else if self.queue.has_waiting(QueueKind::FollowUp) {
             self.requests = 0;
             self.deliver(QueueKind::FollowUp, self.options.follow_up_mode, &receipt, out);
             self.request(out);
@@ -407,7 +409,7 @@ impl Turn {
             // Its end was emitted already: it continues only to emit its final end.
             out.emit(EventKind::AgentStart);
         }
-        let messages = std::mem::take(&mut self.said);
+        let messages = std::mem::take(&mut self.run_messages);
         out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome });
         out.emit(EventKind::AgentSettled);
     }

@@ -61,7 +61,7 @@ impl FileWatcher {
             followed.extend(path.canonicalize().ok());
             followed.insert(path.clone());
         }
-        let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| folders_of(path)).collect();
+        let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_folders(path)).collect();
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
         for gone in self.folders.difference(&folders) {
             // The watch of a deleted folder is gone already.
@@ -91,7 +91,7 @@ fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
 
 /// Returns the folders in which changes of a path appear: the path itself if it is a folder, and its nearest
 /// existing ancestor, where it is created and deleted.
-fn folders_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+fn watch_folders(path: &Path) -> impl Iterator<Item = PathBuf> {
     let own = path.is_dir().then(|| path.to_owned());
     let above = path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_owned);
     own.into_iter().chain(above)
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_in_a_folder_is_told() {
+    fn watcher_change_in_a_folder_is_reported() {
         let folder = TempDir::new().unwrap();
         let (_watch, changes) = watch(&[folder.path()]);
         fs::write(folder.path().join("file"), "x").unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_yet_is_told_when_it_comes() {
+    fn watcher_missing_folder_is_reported_when_created() {
         let folder = TempDir::new().unwrap();
         let (_watch, changes) = watch(&[&folder.path().join(".tiller/skills")]);
         fs::create_dir(folder.path().join(".tiller")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_leads_to_is_told_too() {
+    fn watcher_change_of_a_links_target_is_reported() {
         let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (link, real) = (folder.path().join("AGENTS.md"), elsewhere.path().join("real.md"));
         fs::write(&real, "x").unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_and_neighbours_are_no_change() {
+    fn watcher_reads_and_neighbors_are_no_change() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("AGENTS.md");
         fs::write(&path, "x").unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_followed_is_not_told() {
+    fn watcher_unfollowed_path_is_not_reported() {
         let (old, new) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (mut watch, changes) = watch(&[old.path()]);
         watch.follow(&[new.path().to_owned()]);

@@ -22,7 +22,7 @@ impl BranchPlan {
         }
         let earlier = left.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
         let mut files = earlier.map(Files::from_details).unwrap_or_default();
-        files.note_calls(&left.messages);
+        files.add_calls(&left.messages);
         Some(Self { messages: left.messages, files })
     }
 
@@ -36,10 +36,10 @@ impl BranchPlan {
     ///
     /// # Errors
     /// [`CompactionError::Empty`] when the answer is empty.
-    pub fn summarized(&self, answer: &str) -> Result<(String, Value), CompactionError> {
+    pub fn into_summary(&self, answer: &str) -> Result<(String, Value), CompactionError> {
         match answer.trim() {
             "" => Err(CompactionError::Empty),
-            said => Ok((format!("{said}{}", self.files.listed()), self.files.to_details())),
+            said => Ok((format!("{said}{}", self.files.to_text()), self.files.to_details())),
         }
     }
 }
@@ -77,25 +77,25 @@ mod tests {
     }
 
     #[test]
-    fn what_was_compacted_on_the_branch_is_told_by_its_summary() {
+    fn branch_plan_compacted_branch_includes_the_summary() {
         let plan = left("e3");
         assert_eq!(ids(&plan), ["c", "e3", "e4", "e5"]);
-        let (summary, details) = plan.summarized(" It failed. ").unwrap();
+        let (summary, details) = plan.into_summary(" It failed. ").unwrap();
         assert_eq!(summary, "It failed.\n\n<files-read>\na\n</files-read>");
         assert_eq!(details["readFiles"][0], "a");
     }
 
     #[test]
-    fn a_compaction_that_kept_all_of_the_branch_says_nothing_of_it() {
+    fn branch_plan_compaction_of_kept_messages_only_is_left_out() {
         let plan = left("e1");
         assert_eq!(ids(&plan), ["e2", "e3", "e4", "e5"]);
-        assert_eq!(plan.summarized("It failed.").unwrap().0, "It failed.");
+        assert_eq!(plan.into_summary("It failed.").unwrap().0, "It failed.");
     }
 
     #[test]
-    fn of_a_branch_on_which_nothing_was_said_there_is_nothing_to_tell() {
+    fn branch_plan_empty_branch_has_none() {
         assert!(BranchPlan::new(project(&entries("!! e"))).is_none());
         let plan = BranchPlan::new(project(&entries("u a"))).unwrap();
-        assert_eq!(plan.summarized(" "), Err(CompactionError::Empty));
+        assert_eq!(plan.into_summary(" "), Err(CompactionError::Empty));
     }
 }

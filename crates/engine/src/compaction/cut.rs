@@ -21,14 +21,14 @@ pub struct Keep {
 
 /// Size of the part kept so far.
 #[derive(Clone, Copy, Default)]
-struct Load {
+struct KeptSize {
     tokens: Tokens,
     messages: usize,
     /// Number of the messages that are sent to a provider.
     sent: usize,
 }
 
-impl Load {
+impl KeptSize {
     fn add(&mut self, message: &Message) {
         let is_system = matches!(message, Message::System(_));
         self.messages += usize::from(!is_system);
@@ -38,7 +38,7 @@ impl Load {
         }
     }
 
-    fn with(self, other: Self) -> Self {
+    fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens + other.tokens,
             messages: self.messages + other.messages,
@@ -57,7 +57,7 @@ pub(super) fn is_sent(message: &Message) -> bool {
         Message::Assistant(answer) => match answer.stop_reason {
             StopReason::Error => false,
             // Of an aborted answer only the text is sent.
-            StopReason::Aborted => answer.content.iter().any(is_said),
+            StopReason::Aborted => answer.content.iter().any(is_text),
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => !answer.content.is_empty(),
         },
         Message::BashExecution(bash) => !bash.exclude_from_context,
@@ -66,22 +66,22 @@ pub(super) fn is_sent(message: &Message) -> bool {
     }
 }
 
-fn is_said(block: &AssistantBlock) -> bool {
+fn is_text(block: &AssistantBlock) -> bool {
     matches!(block, AssistantBlock::Text { text } if !text.is_empty())
 }
 
 /// Returns the estimated number of tokens that are sent to a provider.
-pub(super) fn weight(messages: &[ProjectedMessage]) -> Tokens {
+pub(super) fn sent_tokens(messages: &[ProjectedMessage]) -> Tokens {
     let sent = messages.iter().filter(|projected| is_sent(&projected.message));
     sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
 }
 
 /// A split turn is summarized whole if less than this fraction of the kept part (1/4) would remain of it.
-const SPLINTER: u64 = 4;
+const FRAGMENT_DIVISOR: u64 = 4;
 
 /// Returns the position of the first kept message. The remainder of a split turn that would be a small part of the
 /// kept messages is summarized with its beginning: one summary says more than a fragment and two summaries.
-pub(super) fn first_kept_whole(messages: &[ProjectedMessage], keep: Keep) -> usize {
+pub(super) fn first_kept_without_fragment(messages: &[ProjectedMessage], keep: Keep) -> usize {
     let first = first_kept(messages, keep);
     if split_turn(messages, first).is_none() {
         return first;
@@ -89,15 +89,16 @@ pub(super) fn first_kept_whole(messages: &[ProjectedMessage], keep: Keep) -> usi
     let is_user = |projected: &ProjectedMessage| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
     // The same walk with a smaller limit, so its end never separates a call from its result.
-    let smaller = Keep { tokens: weight(&messages[next..]), ..keep };
-    let is_splinter = weight(&messages[first..next]).0 * SPLINTER < weight(&messages[first..]).0;
+    let smaller = Keep { tokens: sent_tokens(&messages[next..]), ..keep };
+    let is_splinter =
+        sent_tokens(&messages[first..next]).0 * FRAGMENT_DIVISOR < sent_tokens(&messages[first..]).0;
     if is_splinter && first_kept(messages, smaller) == next { next } else { first }
 }
 
 /// Returns the position of the first kept message: the oldest one before which a cut is possible with everything
 /// after it within the limits. Returns the number of messages when none is kept.
 pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
-    let (mut first, mut kept, mut unit) = (messages.len(), Load::default(), Load::default());
+    let (mut first, mut kept, mut unit) = (messages.len(), KeptSize::default(), KeptSize::default());
     let mut results = HashSet::new();
     for (at, projected) in messages.iter().enumerate().rev() {
         unit.add(&projected.message);
@@ -118,11 +119,11 @@ pub(super) fn first_kept(messages: &[ProjectedMessage], keep: Keep) -> usize {
         if at > 0 && !results.is_empty() {
             continue;
         }
-        let more = kept.with(unit);
+        let more = kept.plus(unit);
         if kept.sent > 0 && !more.is_within(keep) {
             break;
         }
-        (first, kept, unit) = (at, more, Load::default());
+        (first, kept, unit) = (at, more, KeptSize::default());
     }
     first
 }
@@ -146,7 +147,7 @@ pub(super) fn split_turn(messages: &[ProjectedMessage], first_kept: usize) -> Op
 #[must_use]
 pub fn truncate(messages: &[ProjectedMessage], keep: Keep) -> Vec<usize> {
     let Some((first, rest)) = messages.split_first() else { return Vec::new() };
-    let mut load = Load::default();
+    let mut load = KeptSize::default();
     load.add(&first.message);
     let keep = Keep {
         tokens: Tokens(keep.tokens.0.saturating_sub(load.tokens.0)),
@@ -173,7 +174,7 @@ pub(super) mod tests {
     /// calls 1 and 2, `r1` the result of call 1, `e` a failed answer, `s1` an answer aborted before call 1 was
     /// complete and without text, `!` a command, `!!` a command excluded from the context. Each text has 4
     /// characters, one token.
-    pub(in crate::compaction) fn talk(words: &str) -> Vec<ProjectedMessage> {
+    pub(in crate::compaction) fn conversation(words: &str) -> Vec<ProjectedMessage> {
         let said = |(at, word): (usize, &str)| ProjectedMessage {
             entry: format!("e{at}").as_str().into(),
             message: Arc::new(message(word)),
@@ -189,7 +190,7 @@ pub(super) mod tests {
             timestamp: UnixMs(1),
             body: EntryBody::message(message),
         };
-        talk(words).into_iter().map(said).collect()
+        conversation(words).into_iter().map(said).collect()
     }
 
     fn message(word: &str) -> Message {
@@ -237,8 +238,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_newest_messages_within_the_limit_are_kept() {
-        let talk = talk("u a u a u a");
+    fn first_kept_newest_messages_within_the_limit_stay() {
+        let talk = conversation("u a u a u a");
         assert_eq!(first_kept(&talk, tokens(3)), 3);
         assert_eq!(first_kept(&talk, messages(2)), 4);
         assert_eq!(first_kept(&talk, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
@@ -246,45 +247,49 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_stopped_before_it_said_anything_is_not_what_is_kept() {
-        assert_eq!(first_kept(&talk("u a u s12"), messages(1)), 2);
-        assert_eq!(first_kept(&talk("u a u s12 r1 r2"), messages(1)), 2);
-        assert_eq!(first_kept(&talk("u a u s"), messages(1)), 3);
+    fn first_kept_stopped_answer_without_text_is_not_counted() {
+        assert_eq!(first_kept(&conversation("u a u s12"), messages(1)), 2);
+        assert_eq!(first_kept(&conversation("u a u s12 r1 r2"), messages(1)), 2);
+        assert_eq!(first_kept(&conversation("u a u s"), messages(1)), 3);
     }
 
     #[test]
-    fn a_call_is_kept_with_its_results_or_not_at_all() {
-        let talk = talk("u a12 r1 r2 a");
+    fn first_kept_call_stays_with_its_results() {
+        let talk = conversation("u a12 r1 r2 a");
         assert_eq!(first_kept(&talk, messages(2)), 4);
         assert_eq!(first_kept(&talk, messages(3)), 4);
         assert_eq!(first_kept(&talk, messages(4)), 1);
     }
 
     #[test]
-    fn a_result_that_came_late_holds_what_stands_between() {
-        let talk = talk("u a12 r1 u r2 u a");
+    fn first_kept_late_result_keeps_everything_between() {
+        let talk = conversation("u a12 r1 u r2 u a");
         assert_eq!(first_kept(&talk, messages(4)), 5);
         assert_eq!(first_kept(&talk, messages(6)), 1);
     }
 
     #[test]
-    fn the_newest_that_is_sent_is_kept_however_long_it_is() {
-        assert_eq!(first_kept(&talk("u a u e"), tokens(0)), 2);
-        assert_eq!(first_kept(&talk("u a1 r1"), tokens(0)), 1);
-        assert_eq!(first_kept(&talk("u a u !!"), messages(1)), 2);
-        assert_eq!(first_kept(&talk("u a u e r1"), messages(1)), 2, "a result without its call is not sent");
-        assert_eq!(first_kept(&talk("u a u e1 r1"), messages(1)), 2);
-        assert_eq!(first_kept(&talk("u a2 r1"), messages(1)), 1);
+    fn first_kept_newest_sent_message_stays_at_any_size() {
+        assert_eq!(first_kept(&conversation("u a u e"), tokens(0)), 2);
+        assert_eq!(first_kept(&conversation("u a1 r1"), tokens(0)), 1);
+        assert_eq!(first_kept(&conversation("u a u !!"), messages(1)), 2);
+        assert_eq!(
+            first_kept(&conversation("u a u e r1"), messages(1)),
+            2,
+            "a result without its call is not sent"
+        );
+        assert_eq!(first_kept(&conversation("u a u e1 r1"), messages(1)), 2);
+        assert_eq!(first_kept(&conversation("u a2 r1"), messages(1)), 1);
     }
 
     #[test]
-    fn what_is_not_sent_weighs_nothing() {
-        assert_eq!(first_kept(&talk("u a !! e u a"), tokens(3)), 1);
+    fn first_kept_unsent_messages_have_no_size() {
+        assert_eq!(first_kept(&conversation("u a !! e u a"), tokens(3)), 1);
     }
 
     #[test]
-    fn a_cut_before_a_later_answer_of_a_turn_splits_it() {
-        let talk = talk("u a u a1 r1 a2 r2 ! a u");
+    fn split_turn_cut_before_a_later_answer_splits() {
+        let talk = conversation("u a u a1 r1 a2 r2 ! a u");
         assert_eq!(split_turn(&talk, 5), Some(2));
         assert_eq!(split_turn(&talk, 7), Some(2));
         assert_eq!(split_turn(&talk, 9), None);
@@ -292,8 +297,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_small_end_of_a_turn_is_not_kept_without_its_beginning() {
-        let whole = |words, most| first_kept_whole(&talk(words), tokens(most));
+    fn first_kept_small_rest_of_a_turn_is_not_kept() {
+        let whole = |words, most| first_kept_without_fragment(&conversation(words), tokens(most));
         assert_eq!(whole("u a u a u a", 5), 2, "one of five");
         assert_eq!(whole("u a u a", 3), 1, "one of three");
         assert_eq!(whole("u a1 r1 a u a u a", 5), 4);
@@ -302,24 +307,24 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_command_between_two_turns_splits_none() {
-        assert_eq!(split_turn(&talk("u a ! u a"), 2), None);
-        assert_eq!(split_turn(&talk("u a !"), 2), None);
+    fn split_turn_command_between_turns_splits_none() {
+        assert_eq!(split_turn(&conversation("u a ! u a"), 2), None);
+        assert_eq!(split_turn(&conversation("u a !"), 2), None);
     }
 
     #[test]
-    fn truncation_keeps_the_first_message_and_whole_pairs() {
-        let talk = talk("u a1 r1 a2 r2 a");
+    fn truncate_keeps_the_first_message_and_whole_pairs() {
+        let talk = conversation("u a1 r1 a2 r2 a");
         assert_eq!(truncate(&talk, messages(4)), [0, 3, 4, 5]);
         assert_eq!(truncate(&talk, messages(3)), [0, 5]);
         assert_eq!(truncate(&talk, messages(6)), [0, 1, 2, 3, 4, 5]);
         assert!(truncate(&[], messages(1)).is_empty());
     }
 
-    fn any_talk() -> impl Strategy<Value = Vec<ProjectedMessage>> {
+    fn any_conversation() -> impl Strategy<Value = Vec<ProjectedMessage>> {
         let word =
             prop::sample::select(vec!["u", "a", "a1", "a12", "a3", "r1", "r2", "r3", "e", "e1", "!", "!!"]);
-        prop::collection::vec(word, 0..24).prop_map(|words| talk(&words.join(" ")))
+        prop::collection::vec(word, 0..24).prop_map(|words| conversation(&words.join(" ")))
     }
 
     /// Returns whether a call before the cut has its result after the cut, where the result would have been sent.
@@ -341,7 +346,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn no_cut_parts_a_call_from_its_result(talk in any_talk(), most in 0..9_u64, count in 1..9_usize) {
+        fn first_kept_never_separates_a_call_from_its_result(talk in any_conversation(), most in 0..9_u64, count in 1..9_usize) {
             for keep in [tokens(most), messages(count)] {
                 let first = first_kept(&talk, keep);
                 prop_assert!(!is_torn(&talk, first));

@@ -14,7 +14,7 @@ const READERS: [&str; 1] = ["read_file"];
 const WRITERS: [&str; 2] = ["edit_file", "write_file"];
 
 /// Most files of a kind that a summary names; the entry's details name all of them.
-const LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// Files that were read and files that were modified, the most recent at the end. No file is in both lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Files {
             names.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
         };
         let mut files = Self::default();
-        files.note(list("readFiles"), list("modifiedFiles"));
+        files.add(list("readFiles"), list("modifiedFiles"));
         files
     }
 
@@ -46,11 +46,11 @@ impl Files {
 
     /// Adds the files of later details.
     pub fn merge(&mut self, later: Self) {
-        self.note(later.read, later.modified);
+        self.add(later.read, later.modified);
     }
 
     /// Adds the files of the successful calls among these messages.
-    pub fn note_calls(&mut self, messages: &[ProjectedMessage]) {
+    pub fn add_calls(&mut self, messages: &[ProjectedMessage]) {
         let done: HashSet<&CallId> = messages
             .iter()
             .filter_map(|projected| match &*projected.message {
@@ -63,20 +63,20 @@ impl Files {
                 answer
                     .tool_calls()
                     .filter(|call| done.contains(&call.id))
-                    .for_each(|call| self.note_call(call));
+                    .for_each(|call| self.add_call(call));
             }
         }
     }
 
     /// Returns the lists as the end of a summary; empty when there are no files.
     #[must_use]
-    pub fn listed(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (tag, names) in [("files-modified", &self.modified), ("files-read", &self.read)] {
             if names.is_empty() {
                 continue;
             }
-            let unnamed = names.len().saturating_sub(LISTED);
+            let unnamed = names.len().saturating_sub(MAX_LISTED);
             text.push_str(&format!("\n\n<{tag}>\n"));
             if unnamed > 0 {
                 text.push_str(&format!("({unnamed} earlier ones are not named here)\n"));
@@ -87,16 +87,16 @@ impl Files {
         text
     }
 
-    fn note_call(&mut self, call: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall) {
         let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { return };
         if READERS.contains(&call.name.as_str()) {
-            self.note(vec![path.to_owned()], Vec::new());
+            self.add(vec![path.to_owned()], Vec::new());
         } else if WRITERS.contains(&call.name.as_str()) {
-            self.note(Vec::new(), vec![path.to_owned()]);
+            self.add(Vec::new(), vec![path.to_owned()]);
         }
     }
 
-    fn note(&mut self, read: Vec<String>, modified: Vec<String>) {
+    fn add(&mut self, read: Vec<String>, modified: Vec<String>) {
         move_to_end(&mut self.modified, modified);
         move_to_end(&mut self.read, read);
         let modified: HashSet<&String> = self.modified.iter().collect();
@@ -124,7 +124,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn called(id: &str, tool: &str, path: &str, is_error: bool) -> Vec<ProjectedMessage> {
+    fn call_with_result(id: &str, tool: &str, path: &str, is_error: bool) -> Vec<ProjectedMessage> {
         let arguments = json!({ "path": path }).to_string();
         let call = ToolCall::from_streamed(id.into(), tool.into(), &arguments);
         let answer = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], ..Default::default() };
@@ -141,54 +141,55 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_went_well_name_their_files() {
+    fn files_successful_calls_are_listed() {
         let calls = [
-            called("1", "read_file", "a.rs", false),
-            called("2", "read_file", "b.rs", false),
-            called("3", "edit_file", "b.rs", false),
-            called("4", "write_file", "c.rs", false),
-            called("5", "read_file", "lost.rs", true),
-            called("6", "bash", "d.rs", false),
-            called("7", "read_file", "a.rs", false),
+            call_with_result("1", "read_file", "a.rs", false),
+            call_with_result("2", "read_file", "b.rs", false),
+            call_with_result("3", "edit_file", "b.rs", false),
+            call_with_result("4", "write_file", "c.rs", false),
+            call_with_result("5", "read_file", "lost.rs", true),
+            call_with_result("6", "bash", "d.rs", false),
+            call_with_result("7", "read_file", "a.rs", false),
         ];
         let mut files = Files::default();
-        files.note_calls(&calls.concat());
+        files.add_calls(&calls.concat());
         assert_eq!(files, Files { read: names(&["a.rs"]), modified: names(&["b.rs", "c.rs"]) });
     }
 
     #[test]
-    fn a_call_without_a_result_names_none() {
+    fn files_call_without_result_is_not_listed() {
         let mut files = Files::default();
-        files.note_calls(&called("1", "read_file", "a.rs", false)[..1]);
+        files.add_calls(&call_with_result("1", "read_file", "a.rs", false)[..1]);
         assert_eq!(files, Files::default());
     }
 
     #[test]
-    fn details_go_to_the_log_and_come_back() {
+    fn files_details_round_trip() {
         let files = Files { read: names(&["a"]), modified: names(&["b"]) };
         assert_eq!(Files::from_details(&files.to_details()), files);
         assert_eq!(Files::from_details(&json!({"readFiles": 7, "modifiedFiles": [1, "x"]})).modified, ["x"]);
     }
 
     #[test]
-    fn what_was_modified_since_is_no_longer_only_read() {
+    fn files_modified_later_are_no_longer_read_only() {
         let mut files = Files { read: names(&["a", "b"]), modified: Vec::new() };
         files.merge(Files { read: names(&["a"]), modified: names(&["b"]) });
         assert_eq!(files, Files { read: names(&["a"]), modified: names(&["b"]) });
         assert_eq!(
-            files.listed(),
+            files.to_text(),
             "\n\n<files-modified>\nb\n</files-modified>\n\n<files-read>\na\n</files-read>"
         );
     }
 
     #[test]
-    fn a_long_list_names_the_latest() {
-        let files = Files { read: (0..LISTED + 2).map(|at| at.to_string()).collect(), modified: Vec::new() };
-        let listed = files.listed();
+    fn files_long_list_names_the_latest() {
+        let files =
+            Files { read: (0..MAX_LISTED + 2).map(|at| at.to_string()).collect(), modified: Vec::new() };
+        let listed = files.to_text();
         assert!(
             listed.starts_with("\n\n<files-read>\n(2 earlier ones are not named here)\n2\n3\n"),
             "{listed}"
         );
-        assert_eq!(files.to_details()["readFiles"].as_array().map(Vec::len), Some(LISTED + 2));
+        assert_eq!(files.to_details()["readFiles"].as_array().map(Vec::len), Some(MAX_LISTED + 2));
     }
 }

@@ -9,7 +9,7 @@ use tiller_core::unit::{Tokens, UnixMs, thousands};
 use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, estimate};
 use tiller_session::entry::Compaction;
 
-use super::cut::{first_kept_whole, is_sent, split_turn, weight};
+use super::cut::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
 use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, SummaryRequest, truncate};
 
 /// Most characters of the first message that a summary quotes.
@@ -18,8 +18,8 @@ const QUOTED_CHARS: usize = 2_000;
 /// Key in a compaction's details: estimated size of the context after it.
 const TOKENS_AFTER: &str = "tokensAfter";
 
-const FIRST: (&str, &str) = ("<first-message>\n", "\n</first-message>");
-const LEFT_OUT: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
+const FIRST_MESSAGE_TAGS: (&str, &str) = ("<first-message>\n", "\n</first-message>");
+const OMISSION_NOTE: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
 
 /// Input of a compaction.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +47,14 @@ pub struct Plan {
     /// The beginning of a split turn; summarized on its own.
     turn: Vec<ProjectedMessage>,
     /// Estimated size of the part that stays.
-    kept: Tokens,
+    kept_tokens: Tokens,
     files: Files,
-    measure: Measure,
+    replaced: ReplacedSize,
 }
 
 /// Size of the replaced messages; the summary must be smaller.
 #[derive(Clone, Copy, Debug)]
-struct Measure {
+struct ReplacedSize {
     /// By estimate.
     tokens: Tokens,
     /// The number of messages, if that number has to come down.
@@ -77,7 +77,9 @@ impl Plan {
         let head = usize::from(projection.compaction.is_some());
         let first = match options.strategy {
             Strategy::Off => return Err(CompactionError::Off),
-            Strategy::Summarize => head + first_kept_whole(&messages[head.min(messages.len())..], keep),
+            Strategy::Summarize => {
+                head + first_kept_without_fragment(&messages[head.min(messages.len())..], keep)
+            }
             Strategy::Truncate => match truncate(messages, keep)[..] {
                 // All of them: if the first one stays too, nothing is left out.
                 [_, 1, ..] => head,
@@ -104,15 +106,18 @@ impl Plan {
         Ok(Self {
             first_kept: kept.entry.clone(),
             tokens_before: projection.tokens(),
-            first_message: material.first_message.as_deref().map(quoted),
-            previous: projection.compaction.as_ref().map(|earlier| body(&earlier.summary).to_owned()),
+            first_message: material.first_message.as_deref().map(quote),
+            previous: projection
+                .compaction
+                .as_ref()
+                .map(|earlier| strip_additions(&earlier.summary).to_owned()),
             older: older.to_vec(),
             unloaded,
             turn: turn.to_vec(),
-            kept: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
-            files: files(material, replaced),
-            measure: Measure {
-                tokens: unloaded.tokens + weight(&messages[..first]),
+            kept_tokens: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
+            files: collect_files(material, replaced),
+            replaced: ReplacedSize {
+                tokens: unloaded.tokens + sent_tokens(&messages[..first]),
                 messages: has_too_many.then_some(unloaded.messages + first),
             },
         })
@@ -120,8 +125,8 @@ impl Plan {
 
     /// Returns the estimated size of the part that stays.
     #[must_use]
-    pub fn kept(&self) -> Tokens {
-        self.kept
+    pub fn kept_tokens(&self) -> Tokens {
+        self.kept_tokens
     }
 
     /// Returns the summary requests. [`Plan::summarized`] expects the answers in the same order.
@@ -156,22 +161,24 @@ impl Plan {
     /// When the context would not get smaller.
     pub fn truncated(&self) -> Result<Compaction, CompactionError> {
         let earlier = self.previous.as_deref().unwrap_or_default();
-        let said = earlier.strip_suffix(LEFT_OUT.trim_start()).unwrap_or(earlier).trim_end();
-        self.entry(format!("{said}{LEFT_OUT}").trim_start())
+        let said = earlier.strip_suffix(OMISSION_NOTE.trim_start()).unwrap_or(earlier).trim_end();
+        self.entry(format!("{said}{OMISSION_NOTE}").trim_start())
     }
 
     fn entry(&self, said: &str) -> Result<Compaction, CompactionError> {
         let first = self.first_message.as_ref();
-        let first = first.map(|text| format!("{}{text}{}\n\n", FIRST.0, FIRST.1)).unwrap_or_default();
-        let summary = format!("{first}{said}{}", self.files.listed());
+        let first = first
+            .map(|text| format!("{}{text}{}\n\n", FIRST_MESSAGE_TAGS.0, FIRST_MESSAGE_TAGS.1))
+            .unwrap_or_default();
+        let summary = format!("{first}{said}{}", self.files.to_text());
         let after = estimate(&Message::User(UserMessage::text(&*summary, UnixMs(0))));
         let is_smaller =
-            after < self.measure.tokens || self.measure.messages.is_some_and(|before| before > 1);
+            after < self.replaced.tokens || self.replaced.messages.is_some_and(|before| before > 1);
         if !is_smaller {
-            return Err(CompactionError::NotSmaller { before: self.measure.tokens, after });
+            return Err(CompactionError::NotSmaller { before: self.replaced.tokens, after });
         }
         let mut details = self.files.to_details();
-        details[TOKENS_AFTER] = (self.kept + after).0.into();
+        details[TOKENS_AFTER] = (self.kept_tokens + after).0.into();
         Ok(Compaction {
             summary,
             first_kept_entry_id: self.first_kept.clone(),
@@ -185,7 +192,7 @@ impl Plan {
 
 /// Returns the files of the previous compaction, of branch summaries, and of the calls in the replaced messages, in
 /// this order.
-fn files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
+fn collect_files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
     let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
     for projected in replaced {
@@ -193,11 +200,11 @@ fn files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
             files.merge(Files::from_details(details));
         }
     }
-    files.note_calls(replaced);
+    files.add_calls(replaced);
     files
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => {
@@ -208,10 +215,10 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the text of a summary without the first message before it and the file lists behind it that tiller added.
-fn body(summary: &str) -> &str {
+fn strip_additions(summary: &str) -> &str {
     let said = summary
-        .strip_prefix(FIRST.0)
-        .and_then(|rest| rest.rsplit_once(&format!("{}\n\n", FIRST.1)))
+        .strip_prefix(FIRST_MESSAGE_TAGS.0)
+        .and_then(|rest| rest.rsplit_once(&format!("{}\n\n", FIRST_MESSAGE_TAGS.1)))
         .map_or(summary, |(_, said)| said);
     let end = ["\n\n<files-modified>\n", "\n\n<files-read>\n"].iter().filter_map(|tag| said.find(tag)).min();
     said[..end.unwrap_or(said.len())].trim()
@@ -269,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_summed_up() {
+    fn plan_messages_not_kept_are_summarized() {
         let plan = plan(&heavy("u a u a"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
@@ -285,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_split_turn_gets_its_own_summary() {
+    fn plan_split_turn_gets_its_own_summary() {
         let plan = plan(&heavy("u a u a1 r1 a2 r2"), 2).unwrap();
         let [main, split] = &plan.requests()[..] else { panic!("two summaries") };
         assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
@@ -299,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_turn_that_is_split_is_summed_up_as_a_whole() {
+    fn plan_split_first_turn_is_summarized_as_a_whole() {
         let plan = plan(&heavy("u a1 r1 a2 r2"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
@@ -308,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_unloaded_messages_count_and_are_not_asked_about() {
+    fn plan_unloaded_messages_count_and_are_not_sent() {
         let mut material = heavy("u a u a");
         let unloaded = UnloadedContext { messages: 7, tokens: Tokens(5_000) };
         material.projection.unloaded = Some(unloaded);
@@ -331,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_summary_is_brought_up_to_date_and_the_first_message_stays() {
+    fn plan_earlier_summary_is_updated_and_first_message_stays() {
         let mut first = heavy("u a u");
         first.noted.insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
         let entry = plan(&first, 1).unwrap().summarized(&["Main.".into()]).unwrap();
@@ -350,20 +357,20 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_alone_is_not_compacted_again() {
+    fn plan_summary_alone_is_not_compacted_again() {
         let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
         assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
     }
 
     #[test]
-    fn when_all_would_stay_there_is_nothing_to_compact() {
+    fn plan_everything_kept_is_nothing_to_compact() {
         for words in ["", "u", "u a", "!! u a", "e u"] {
             assert_eq!(plan(&heavy(words), 2).unwrap_err(), NOTHING, "{words}");
         }
     }
 
     #[test]
-    fn truncation_leaves_alone_what_fits() {
+    fn truncation_short_conversation_is_left_alone() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
             assert_eq!(Plan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
@@ -372,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_that_is_empty_or_longer_than_what_it_stands_for_is_an_error() {
+    fn plan_empty_or_longer_summary_is_an_error() {
         let plan = plan(&material("u a u"), 1).unwrap();
         assert_eq!(plan.summarized(&[" \n".into()]), Err(CompactionError::Empty));
         let error = plan.summarized(&["Too long by far.".into()]).unwrap_err();
@@ -380,34 +387,35 @@ mod tests {
     }
 
     #[test]
-    fn where_the_number_of_messages_has_to_come_down_a_longer_text_may_do_it() {
+    fn plan_longer_summary_may_lower_the_message_count() {
         let options = CompactionOptions { max_messages: Some(2), ..CompactionOptions::default() };
         let plan = Plan::new(&material("u a u"), keep(1), &options).unwrap();
         assert!(plan.summarized(&["Longer than before.".into()]).is_ok());
     }
 
     #[test]
-    fn truncation_quotes_the_first_message_and_says_that_something_is_missing() {
+    fn truncation_quotes_the_first_message_and_notes_the_omission() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
         let entry = Plan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options).unwrap().truncated().unwrap();
         assert_eq!(entry.first_kept_entry_id.as_str(), "e3");
-        let expected = format!("<first-message>\nFix it.\n</first-message>\n\n{}", LEFT_OUT.trim_start());
+        let expected =
+            format!("<first-message>\nFix it.\n</first-message>\n\n{}", OMISSION_NOTE.trim_start());
         assert_eq!(entry.summary, expected);
         let again = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
         assert_eq!(again.summary, expected);
     }
 
     #[test]
-    fn truncation_keeps_what_an_earlier_summary_says() {
+    fn truncation_keeps_the_earlier_summary() {
         let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
         let later = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
-        let expected = format!("<first-message>\nFix it.\n</first-message>\n\nMain.{LEFT_OUT}");
+        let expected = format!("<first-message>\nFix it.\n</first-message>\n\nMain.{OMISSION_NOTE}");
         assert_eq!(later.summary, expected);
     }
 
     #[test]
-    fn a_long_first_message_is_quoted_up_to_a_limit() {
+    fn plan_long_first_message_is_quoted_up_to_a_limit() {
         let mut material = heavy(&"u ".repeat(40));
         material.first_message = Some("é".repeat(QUOTED_CHARS + 7));
         let entry = plan(&material, 1).unwrap().summarized(&["Main.".into()]).unwrap();
@@ -415,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_is_refused() {
+    fn plan_strategy_off_is_refused() {
         let options = CompactionOptions { strategy: Strategy::Off, ..CompactionOptions::default() };
         let refused = Plan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
         assert_eq!(refused, CompactionError::Off);

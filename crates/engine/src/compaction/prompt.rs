@@ -15,13 +15,13 @@ const SPLIT_TURN: &str = include_str!("../../../../prompts/system/split_turn.md"
 const BRANCH: &str = include_str!("../../../../prompts/system/branch_summary.md");
 
 /// Most tokens of a summary: several pages; a longer one saves too little.
-const LONGEST_SUMMARY: Tokens = Tokens(8_192);
+const MAX_SUMMARY_TOKENS: Tokens = Tokens(8_192);
 
 /// UTF-16 units per token, as in all token estimates.
 const UNITS_PER_TOKEN: u64 = 4;
 
 /// Fewest tokens of conversation that are worth a request.
-const LEAST_CONVERSATION: u64 = 128;
+const MIN_CONVERSATION_TOKENS: u64 = 128;
 
 /// The kind of summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct SummaryRequest {
 
 /// The text of one summary request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct RenderedRequest {
     /// The system prompt of the request.
     pub system: &'static str,
     /// The conversation and the instructions.
@@ -67,29 +67,29 @@ impl SummaryRequest {
     ///
     /// # Errors
     /// [`CompactionError::NoRoom`] when the window has no room for any conversation worth the request.
-    pub fn ask(
+    pub fn render(
         &self,
         instructions: Option<&str>,
         model: &ModelFacts,
         attempt: u32,
-    ) -> Result<Ask, CompactionError> {
-        let wanted = self.prompt.wanted(instructions);
-        let max_tokens = Tokens(LONGEST_SUMMARY.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
+    ) -> Result<RenderedRequest, CompactionError> {
+        let wanted = self.prompt.instructions_for(instructions);
+        let max_tokens = Tokens(MAX_SUMMARY_TOKENS.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
         let said = (SUMMARIZER.len() + wanted.len()) as u64 / UNITS_PER_TOKEN;
         // Covers the provider's own additions and the error of the estimate.
         let margin = model.window.0 / 20;
         let room = model.window.0.saturating_sub(max_tokens.0 + said + margin) >> attempt;
-        if room < LEAST_CONVERSATION {
+        if room < MIN_CONVERSATION_TOKENS {
             return Err(CompactionError::NoRoom);
         }
         let conversation = transcript(&self.messages, self.unloaded, room * UNITS_PER_TOKEN);
         let text = format!("<conversation>\n{conversation}\n</conversation>\n\n{wanted}");
-        Ok(Ask { system: SUMMARIZER.trim_end(), text, max_tokens })
+        Ok(RenderedRequest { system: SUMMARIZER.trim_end(), text, max_tokens })
     }
 }
 
 impl Prompt {
-    fn wanted(&self, instructions: Option<&str>) -> String {
+    fn instructions_for(&self, instructions: Option<&str>) -> String {
         let mut text = match self {
             Self::Summary => SUMMARY.to_owned(),
             Self::Update { previous } => {
@@ -112,7 +112,7 @@ impl Prompt {
 /// Precedes the section instructions in an update.
 const SECTIONS: &str = "These are the instructions that a summary follows:\n\n";
 
-impl Ask {
+impl RenderedRequest {
     /// Returns the request to a model. It offers no tools.
     #[must_use]
     pub fn into_request(self, model: &ModelFacts, now: UnixMs) -> Request {
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    use crate::compaction::cut::tests::talk;
+    use crate::compaction::cut::tests::conversation;
 
     fn about(prompt: Prompt, messages: &[ProjectedMessage]) -> SummaryRequest {
         SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }
@@ -147,9 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn the_conversation_comes_first_then_what_is_wanted_then_the_users_own_words() {
-        let ask =
-            about(Prompt::Summary, &talk("u a")).ask(Some("mind the lexer"), &model(100_000), 0).unwrap();
+    fn prompt_has_conversation_then_instructions_then_users_text() {
+        let ask = about(Prompt::Summary, &conversation("u a"))
+            .render(Some("mind the lexer"), &model(100_000), 0)
+            .unwrap();
         assert!(
             ask.text.starts_with(
                 "<conversation>\n[User] said\n\n[Assistant] said\n</conversation>\n\nWrite a summary"
@@ -158,14 +159,15 @@ mod tests {
             ask.text
         );
         assert!(ask.text.ends_with("The user asks for this in particular:\nmind the lexer"), "{}", ask.text);
-        assert_eq!(ask.max_tokens, LONGEST_SUMMARY);
+        assert_eq!(ask.max_tokens, MAX_SUMMARY_TOKENS);
     }
 
     #[test]
-    fn every_section_that_a_summary_has_is_asked_for() {
+    fn prompt_names_every_section_of_a_summary() {
         let previous = "It began.".to_owned();
         for prompt in [Prompt::Summary, Prompt::Update { previous }] {
-            let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
+            let text =
+                about(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
             for section in [
                 "## Goal\n",
                 "## Constraints and Preferences\n",
@@ -183,9 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn an_update_carries_the_earlier_summary() {
+    fn prompt_update_includes_the_earlier_summary() {
         let prompt = Prompt::Update { previous: "It began.".into() };
-        let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
+        let text = about(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
         assert!(
             text.contains("</conversation>\n\n<previous-summary>\nIt began.\n</previous-summary>"),
             "{text}"
@@ -193,22 +195,23 @@ mod tests {
     }
 
     #[test]
-    fn the_request_has_room_in_the_window_and_less_at_each_attempt() {
-        let long = talk(&"u a ".repeat(4_000));
+    fn prompt_fits_the_window_and_shrinks_at_each_attempt() {
+        let long = conversation(&"u a ".repeat(4_000));
         let length = |window, attempt| {
-            let ask = about(Prompt::Summary, &long).ask(None, &model(window), attempt).unwrap();
+            let ask = about(Prompt::Summary, &long).render(None, &model(window), attempt).unwrap();
             (ask.text.len() + ask.system.len()) as u64 / 4 + ask.max_tokens.0
         };
         assert!(length(8_000, 0) <= 8_000);
         assert!(length(8_000, 0) > 7_000);
         assert!(length(8_000, 1) < length(8_000, 0) - 1_000);
-        let nothing = about(Prompt::Summary, &long).ask(None, &model(700), 0);
+        let nothing = about(Prompt::Summary, &long).render(None, &model(700), 0);
         assert_eq!(nothing, Err(CompactionError::NoRoom));
     }
 
     #[test]
-    fn the_request_offers_no_tools_and_asks_for_no_thinking() {
-        let ask = about(Prompt::SplitTurn, &talk("u a1 r1")).ask(None, &model(100_000), 0).unwrap();
+    fn prompt_request_has_no_tools_and_no_thinking() {
+        let ask =
+            about(Prompt::SplitTurn, &conversation("u a1 r1")).render(None, &model(100_000), 0).unwrap();
         let request = ask.into_request(&model(100_000), UnixMs(1));
         assert!(request.tools.is_empty());
         assert_eq!(request.messages.len(), 1);

@@ -15,12 +15,13 @@ const SHOWN_CHARS: usize = 2_000;
 
 /// End of the conversation block. A message that contains this text is escaped.
 const END: &str = "</conversation>";
-const HARMLESS_END: &str = "<\\/conversation>";
+const ESCAPED_END: &str = "<\\/conversation>";
 
 /// Renders the messages, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first,
 /// and the text says so. `unloaded` counts older messages that are not in `messages` and are always left out.
 pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_units: u64) -> String {
-    let texts: Vec<String> = messages.iter().filter_map(|projected| spoken(&projected.message)).collect();
+    let texts: Vec<String> =
+        messages.iter().filter_map(|projected| render_message(&projected.message)).collect();
     let mut free = most_units;
     let fits = |text: &&String| {
         let units = units(text);
@@ -41,7 +42,7 @@ pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_un
     if missing > 0 {
         parts.insert(0, left_out_note(missing));
     }
-    parts.join("\n\n").replace(END, HARMLESS_END)
+    parts.join("\n\n").replace(END, ESCAPED_END)
 }
 
 fn left_out_note(count: usize) -> String {
@@ -69,21 +70,21 @@ fn tail(text: &str, most_units: u64) -> String {
 }
 
 /// Renders a message; `None` for one that isn't sent to models.
-fn spoken(message: &Message) -> Option<String> {
+fn render_message(message: &Message) -> Option<String> {
     if !is_sent(message) {
         return None;
     }
     match message {
-        Message::User(user) => Some(format!("[User] {}", content(&user.content.to_blocks()))),
-        Message::Assistant(answer) => spoken_answer(answer),
-        Message::ToolResult(result) => Some(spoken_result(result)),
-        Message::BashExecution(bash) => Some(spoken_command(bash)),
+        Message::User(user) => Some(format!("[User] {}", render_content(&user.content.to_blocks()))),
+        Message::Assistant(answer) => render_answer(answer),
+        Message::ToolResult(result) => Some(render_result(result)),
+        Message::BashExecution(bash) => Some(render_command(bash)),
         Message::System(_) => None,
     }
 }
 
 /// Returns the text of the blocks; an image is only mentioned.
-fn content(blocks: &[UserBlock]) -> String {
+fn render_content(blocks: &[UserBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserBlock::Text { text } => Some(text.clone()),
         UserBlock::Image { mime_type, .. } => Some(format!("[a picture, {mime_type}]")),
@@ -92,7 +93,7 @@ fn content(blocks: &[UserBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn spoken_answer(answer: &AssistantMessage) -> Option<String> {
+fn render_answer(answer: &AssistantMessage) -> Option<String> {
     let said = answer.joined_text();
     let stopped = answer.stop_reason == StopReason::Aborted;
     let mut lines = Vec::new();
@@ -101,12 +102,12 @@ fn spoken_answer(answer: &AssistantMessage) -> Option<String> {
         lines.push(format!("[Assistant] {said}{end}"));
     }
     if !stopped {
-        lines.extend(answer.content.iter().filter_map(spoken_call));
+        lines.extend(answer.content.iter().filter_map(render_call));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn spoken_call(block: &AssistantBlock) -> Option<String> {
+fn render_call(block: &AssistantBlock) -> Option<String> {
     let AssistantBlock::ToolCall(ToolCall { name, arguments, raw_arguments, .. }) = block else {
         return None;
     };
@@ -114,14 +115,14 @@ fn spoken_call(block: &AssistantBlock) -> Option<String> {
     Some(format!("[Assistant calls {name}] {}", head(&arguments)))
 }
 
-fn spoken_result(result: &ToolResultMessage) -> String {
+fn render_result(result: &ToolResultMessage) -> String {
     let failed = if result.is_error { ", which failed" } else { "" };
     let pictures = result.content.iter().filter(|block| matches!(block, UserBlock::Image { .. })).count();
     let seen = if pictures > 0 { " [with a picture]" } else { "" };
     format!("[Result of {}{failed}] {}{seen}", result.tool_name, head(&joined_text(&result.content)))
 }
 
-fn spoken_command(bash: &BashExecutionMessage) -> String {
+fn render_command(bash: &BashExecutionMessage) -> String {
     let end = match (bash.cancelled, bash.exit_code) {
         (true, _) => ", stopped".to_owned(),
         (false, Some(0) | None) => String::new(),
@@ -150,7 +151,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use crate::compaction::cut::tests::talk;
+    use crate::compaction::cut::tests::conversation;
 
     fn said(message: Message) -> ProjectedMessage {
         ProjectedMessage { entry: "e".into(), message: Arc::new(message) }
@@ -161,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_reads_as_who_said_what() {
-        let text = transcript(&talk("u a12 r1 ! !! e a"), 0, 10_000);
+    fn transcript_names_the_speaker_of_each_message() {
+        let text = transcript(&conversation("u a12 r1 ! !! e a"), 0, 10_000);
         assert_eq!(
             text,
             "[User] said\n\n[Assistant calls lo] {}\n[Assistant calls lo] {}\n\n[Result of look] said\n\n\
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_in_a_result_is_cut_and_the_rest_counted() {
+    fn transcript_long_result_is_cut_and_the_rest_counted() {
         let result = ToolResultMessage {
             tool_call_id: "1".into(),
             tool_name: "read_file".into(),
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_answer_is_its_text_and_thinking_is_left_out() {
+    fn transcript_stopped_answer_is_text_only_without_thinking() {
         let thought = AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: None };
         let text = AssistantBlock::Text { text: "I will".into() };
         let call = AssistantBlock::ToolCall(ToolCall::from_streamed("1".into(), "bash".into(), ""));
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_left_out_first_and_that_is_said() {
+    fn transcript_oldest_messages_are_left_out_with_a_note() {
         let talk = [user("one"), user("two"), user("three")];
         let newest_two = units("[User] two") + units("[User] three");
         assert_eq!(
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_that_is_too_long_the_end_is_shown() {
+    fn transcript_too_long_message_shows_its_end() {
         assert_eq!(transcript(&[user("a😀bc")], 0, 4), "[the beginning is left out] 😀bc");
         assert_eq!(transcript(&[user("a😀bc")], 0, 3), "[the beginning is left out] bc");
         let expected =
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_mentioned_and_nobody_ends_the_conversation_early() {
+    fn transcript_image_is_mentioned_and_end_tag_is_escaped() {
         let content = Content::Blocks(vec![
             UserBlock::Text { text: "look </conversation>".into() },
             UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },

@@ -20,20 +20,20 @@ pub(super) struct ActiveSession {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
     /// Converts the projection to request messages; reset with it.
-    pub(super) sending: RequestMessages,
+    pub(super) request_messages: RequestMessages,
     pub(super) model: Model,
     /// The previous model, while the log's model is unavailable and none answers.
-    usual: Option<Model>,
+    fallback: Option<Model>,
     /// The model of the last request; another one may have been chosen since.
-    pub(super) asked: Arc<ModelFacts>,
+    pub(super) requested_model: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
     /// The requested level, which another model may support.
-    pub(super) wanted_thinking: ThinkingLevel,
+    pub(super) requested_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
     /// Entries that other processes append to the log.
-    pub(super) others: ExternalAppends,
+    pub(super) external: ExternalAppends,
     /// State of the log before this process's first entry; `None` once that entry is written.
-    before_first: Option<BeforeFirst>,
+    introduction: Option<Introduction>,
 }
 
 /// Facts about this process that are recorded in the log.
@@ -43,7 +43,7 @@ pub(super) struct RunFacts {
     pub(super) remote: Option<String>,
 }
 
-struct BeforeFirst {
+struct Introduction {
     resumed: bool,
     cut_off_commands: Vec<BashExecutionMessage>,
 }
@@ -61,20 +61,20 @@ impl ActiveSession {
         let mut current = Self {
             writer,
             projection: Projection::default(),
-            sending: RequestMessages::default(),
-            asked: Arc::clone(&model.facts),
+            request_messages: RequestMessages::default(),
+            requested_model: Arc::clone(&model.facts),
             model,
-            usual: None,
+            fallback: None,
             thinking,
-            wanted_thinking: thinking,
+            requested_thinking: thinking,
             name: reader.name(),
-            others: ExternalAppends::default(),
-            before_first: None,
+            external: ExternalAppends::default(),
+            introduction: None,
         };
         damaged.extend(current.project()?);
         let resumed = reader.entry_count() > 0;
-        let cut_off_commands = cut_off_commands(&facts, since(&reader));
-        current.before_first = Some(BeforeFirst { resumed, cut_off_commands });
+        let cut_off_commands = cut_off_commands(&facts, own_since(&reader));
+        current.introduction = Some(Introduction { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
         let mut notices: Vec<String> = damaged.iter().map(notice).collect();
         let disturbances = current.writer.take_disturbances();
@@ -88,13 +88,13 @@ impl ActiveSession {
 
     /// Derives the context from the path to the leaf; returns the unreadable parts.
     pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
-        self.sending = RequestMessages::default();
+        self.request_messages = RequestMessages::default();
         let reader = self.writer.reader();
         let Some(leaf) = reader.leaf() else {
             self.projection = Projection::default();
             return Ok(Vec::new());
         };
-        let loaded = most_loaded(self.model.facts.window);
+        let loaded = max_loaded(self.model.facts.window);
         let (projection, damaged) = reader.newest_projection(&leaf, loaded)?;
         self.projection = projection;
         Ok(damaged)
@@ -102,7 +102,7 @@ impl ActiveSession {
 
     /// Adopts the model and the level that the log names, each where the log takes precedence. Returns a notice if
     /// that model is unavailable; the current model stays then, unless it is the demo.
-    pub(super) fn follow_the_log(
+    pub(super) fn adopt_log_model(
         &mut self,
         providers: &ProviderRegistry,
         model: ModelChoice,
@@ -112,14 +112,14 @@ impl ActiveSession {
         let mut notice = None;
         if model == ModelChoice::Log {
             match providers.exact(&named) {
-                Ok(model) => self.answer_by(model),
+                Ok(model) => self.set_model(model),
                 Err(error) if providers.can_stand_in(&self.model) => {
                     notice = Some(format!("{error}; going on with {}", self.model.reference()));
                 }
                 Err(error) => {
                     let keyless = providers.keyless(&named, &error);
                     let before = std::mem::replace(&mut self.model, keyless);
-                    self.usual.get_or_insert(before);
+                    self.fallback.get_or_insert(before);
                     notice = Some(format!(
                         "{error}; nobody answers in this session until it can be asked, or another model is chosen"
                     ));
@@ -127,7 +127,7 @@ impl ActiveSession {
             }
         }
         if thinking == ModelChoice::Log {
-            self.wanted_thinking = self.projection.thinking;
+            self.requested_thinking = self.projection.thinking;
             self.thinking = self.projection.thinking;
         }
         self.thinking = self.model.facts.clamp(self.thinking);
@@ -138,11 +138,11 @@ impl ActiveSession {
     ///
     /// If its window is so large that more of the log has to be loaded and that part can't be read, the conversation
     /// counts as too long.
-    pub(super) fn answer_by(&mut self, model: Model) {
-        let loaded = most_loaded(self.model.facts.window);
-        (self.model, self.usual) = (model, None);
+    pub(super) fn set_model(&mut self, model: Model) {
+        let loaded = max_loaded(self.model.facts.window);
+        (self.model, self.fallback) = (model, None);
         if self.projection.unloaded.is_some()
-            && most_loaded(self.model.facts.window) > loaded
+            && max_loaded(self.model.facts.window) > loaded
             && let Err(error) = self.project()
         {
             tracing::error!(%error, "the context could not be loaded for a larger window");
@@ -151,7 +151,7 @@ impl ActiveSession {
 
     /// Returns the same error as a notice for the user, with the next step.
     pub(super) fn too_long_notice(&self) -> Option<String> {
-        let reason = self.beyond_any_window()?;
+        let reason = self.unsendable_reason()?;
         Some(format!(
             "{reason}; /compact has its newest part summarized, /truncate leaves the older part out without a \
              summary, and the next prompt does what the setting compaction.strategy says"
@@ -160,7 +160,7 @@ impl ActiveSession {
 
     /// Returns an error if the conversation can't be sent to the model because it is so much longer than the window
     /// that not all of it is loaded.
-    pub(super) fn beyond_any_window(&self) -> Option<String> {
+    pub(super) fn unsendable_reason(&self) -> Option<String> {
         self.projection.unloaded?;
         let (size, facts) = (self.projection.tokens(), &self.model.facts);
         Some(format!(
@@ -172,18 +172,18 @@ impl ActiveSession {
     }
 
     /// Returns the model for a session whose log names none.
-    pub(super) fn usual_model(&self) -> Model {
-        self.usual.as_ref().unwrap_or(&self.model).clone()
+    pub(super) fn default_model(&self) -> Model {
+        self.fallback.as_ref().unwrap_or(&self.model).clone()
     }
 
     /// Adopts the path's model and level after a move within the session; where the path's model is unavailable, the
     /// session's current choice stays.
-    pub(super) fn follow_the_path(&mut self, providers: &ProviderRegistry) -> Option<String> {
-        let (before, was_usual) = (self.model.clone(), self.usual.is_none());
-        let notice = self.follow_the_log(providers, ModelChoice::Log, ModelChoice::Log);
-        if was_usual && self.usual.is_some() {
-            self.thinking = before.facts.clamp(self.wanted_thinking);
-            self.answer_by(before);
+    pub(super) fn adopt_path_model(&mut self, providers: &ProviderRegistry) -> Option<String> {
+        let (before, was_usual) = (self.model.clone(), self.fallback.is_none());
+        let notice = self.adopt_log_model(providers, ModelChoice::Log, ModelChoice::Log);
+        if was_usual && self.fallback.is_some() {
+            self.thinking = before.facts.clamp(self.requested_thinking);
+            self.set_model(before);
             return None;
         }
         notice
@@ -197,15 +197,15 @@ impl ActiveSession {
     ) -> Result<Vec<Appended>, SessionError> {
         let creates_the_file = given.iter().any(EntryBody::creates_the_file);
         let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
-        let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
+        let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };
         if self.is_introduced() && creates_the_file {
-            bodies.extend(self.changes());
+            bodies.extend(self.state_changes());
         }
         bodies.extend(given);
-        bodies.extend(self.correction(bodies.last()));
+        bodies.extend(self.model_correction(bodies.last()));
         let appended = self.writer.append_all(bodies.clone(), now())?;
         if is_kept {
-            self.before_first = None;
+            self.introduction = None;
         }
         // Entries that the writer had buffered come first; they contain no message.
         let new = appended.len().saturating_sub(bodies.len());
@@ -224,20 +224,20 @@ impl ActiveSession {
 
     /// Returns the run entry, the model and the level, where the log doesn't have them already, and the records of
     /// commands that were cut off when an earlier process was killed.
-    fn introduction(&self, run: &RunFacts) -> Vec<EntryBody> {
+    fn introduction_entries(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
-        let Some(before) = &self.before_first else { return bodies };
+        let Some(before) = &self.introduction else { return bodies };
         bodies.push(EntryBody::own(&TillerEntry::Run {
             mode: run.mode.to_owned(),
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            cwd: moved_to(&self.reader().header().cwd, &run.cwd),
+            cwd: moved_cwd(&self.reader().header().cwd, &run.cwd),
             remote: run.remote.clone(),
         }));
         for record in &before.cut_off_commands {
             bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
         }
-        let changes = self.changes();
+        let changes = self.state_changes();
         let says_level = changes.iter().any(|body| matches!(body, EntryBody::ThinkingLevelChange { .. }));
         bodies.extend(changes);
         if !says_level && !before.resumed {
@@ -256,7 +256,7 @@ impl ActiveSession {
 
     /// Returns the model and level changes needed where the path differs: after a move to a point with another
     /// model, or with none.
-    fn changes(&self) -> Vec<EntryBody> {
+    fn state_changes(&self) -> Vec<EntryBody> {
         let model = self.model.reference();
         let model = (self.projection.model.as_ref() != Some(&model)).then(|| model_change(&model));
         let level = (self.projection.thinking != self.thinking)
@@ -266,7 +266,7 @@ impl ActiveSession {
 
     /// Returns a model change if an answer by another model was appended after the choice: the log's last model
     /// counts.
-    fn correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
+    fn model_correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
         let mut said = Projection::default();
         said.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
@@ -275,14 +275,14 @@ impl ActiveSession {
 
     /// Returns whether this process has written to the log, so that changes must be appended one by one.
     pub(super) fn is_introduced(&self) -> bool {
-        self.before_first.is_none()
+        self.introduction.is_none()
     }
 }
 
 /// Returns the most tokens of a conversation that are held in memory for this window. Beyond four windows by
 /// estimate, a smaller count from the provider isn't trusted either ([`Projection::tokens`]), so the unloaded part
 /// could not be sent.
-fn most_loaded(window: Tokens) -> Tokens {
+fn max_loaded(window: Tokens) -> Tokens {
     /// A few megabytes; most conversations are shorter.
     const LEAST: Tokens = Tokens(2_000_000);
     LEAST.max(Tokens(window.0.saturating_mul(4)))
@@ -294,12 +294,12 @@ pub(super) fn model_change(model: &ModelRef) -> EntryBody {
 
 /// Returns the project's new directory if it was moved. If the old directory still exists, the session stays there,
 /// wherever it is continued.
-fn moved_to(from: &str, to: &str) -> Option<String> {
+fn moved_cwd(from: &str, to: &str) -> Option<String> {
     (from != to && !Path::new(from).exists()).then(|| to.to_owned())
 }
 
 /// Returns the time from which on the log's entries belong to this session and not to the one it was forked from.
-fn since(reader: &Reader) -> UnixMs {
+fn own_since(reader: &Reader) -> UnixMs {
     let header = reader.header();
     let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));
     forked.unwrap_or(UnixMs(i64::MIN))

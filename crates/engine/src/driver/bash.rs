@@ -24,29 +24,30 @@ impl Driver {
         context: BashContext,
         waits: Reply<BashExecutionMessage>,
     ) {
-        match self.begin_bash(line, context) {
-            Ok(Begun::Running) => self.jobs.await_bash(waits),
-            Ok(Begun::Over(record)) => _ = waits.send(Ok(record)),
+        match self.try_start_bash(line, context) {
+            Ok(StartedBash::Running) => self.jobs.await_bash(waits),
+            Ok(StartedBash::Over(record)) => _ = waits.send(Ok(record)),
             Err(error) => _ = waits.send(Err(error)),
         }
     }
 
     /// Starts a command.
     pub(super) fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
-        self.begin_bash(line, context).map(|_| ())
+        self.try_start_bash(line, context).map(|_| ())
     }
 
-    fn begin_bash(&mut self, line: String, context: BashContext) -> Result<Begun, AgentError> {
+    fn try_start_bash(&mut self, line: String, context: BashContext) -> Result<StartedBash, AgentError> {
         if self.jobs.bash_running().is_some() {
             return Err(AgentError::BashRunning);
         }
-        if self.summaries.is_leaving() {
+        if self.summaries.is_summarizing_branch() {
             return Err(AgentError::Summarizing);
         }
         let exclude = context == BashContext::Exclude;
         self.append(EntryBody::own(&TillerEntry::Bash { command: line.clone(), exclude }))?;
-        let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
-        let command = process::ShellCommand { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
+        let id = self.active.reader().leaf().ok_or(AgentError::Closed)?;
+        let command =
+            process::ShellCommand { line: line.clone(), cwd: self.services.manager.cwd().to_owned() };
         let shown = RunningBash {
             id: id.clone(),
             line: line.clone(),
@@ -54,10 +55,10 @@ impl Driver {
             since: now(),
             output: OutputBuffer::default(),
         };
-        let output = &self.fixed.options.output;
+        let output = &self.services.options.output;
         let gathered = OutputCapture::new(output.limits, output.scratch.clone());
-        let started = self.fixed.runner.start(&command);
-        self.teller.tell(EventKind::BashExecutionStart {
+        let started = self.services.runner.start(&command);
+        self.bus.emit(EventKind::BashExecutionStart {
             id: id.clone(),
             command: line,
             exclude_from_context: exclude,
@@ -65,18 +66,18 @@ impl Driver {
         match started {
             Ok(process) => {
                 self.jobs.bash(shown, process, gathered);
-                Ok(Begun::Running)
+                Ok(StartedBash::Running)
             }
             Err(error) => {
-                let record = self.not_begun(shown, error.to_string());
-                self.keep_bash(record.clone(), id);
-                Ok(Begun::Over(record))
+                let record = self.failed_record(shown, error.to_string());
+                self.store_bash(record.clone(), id);
+                Ok(StartedBash::Over(record))
             }
         }
     }
 
-    fn not_begun(&mut self, shown: RunningBash, message: String) -> BashExecutionMessage {
-        self.teller.warn_unlogged(message.clone());
+    fn failed_record(&mut self, shown: RunningBash, message: String) -> BashExecutionMessage {
+        self.bus.warn_unlogged(message.clone());
         BashExecutionMessage {
             command: shown.line,
             output: message,
@@ -98,7 +99,7 @@ impl Driver {
         let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
         bash.shown.output = output;
         if !delta.is_empty() {
-            self.teller.tell(EventKind::BashExecutionUpdate { id: id.clone(), delta });
+            self.bus.emit(EventKind::BashExecutionUpdate { id: id.clone(), delta });
         }
     }
 
@@ -106,20 +107,20 @@ impl Driver {
         if self.jobs.bash_running().is_none_or(|running| running.id != *id) {
             return;
         }
-        if let Some(trouble) = &end.trouble {
-            self.teller.warn_unlogged(trouble.clone());
+        if let Some(trouble) = &end.error {
+            self.bus.warn_unlogged(trouble.clone());
         }
         if let Some(mut bash) = self.jobs.take_bash() {
-            let waits = bash.take_waiting();
+            let waits = bash.take_reply();
             self.finish_bash(bash.into_record(end, now()), id.clone(), waits);
         }
     }
 
     /// Ends the command at once; the output captured so far is stored.
-    pub(super) fn cut_bash(&mut self) {
+    pub(super) fn cut_off_bash(&mut self) {
         if let Some(mut bash) = self.jobs.take_bash() {
-            let (id, waits) = (bash.shown.id.clone(), bash.take_waiting());
-            self.finish_bash(bash.into_cut_record(now()), id, waits);
+            let (id, waits) = (bash.shown.id.clone(), bash.take_reply());
+            self.finish_bash(bash.into_cut_off_record(now()), id, waits);
         }
     }
 
@@ -129,7 +130,7 @@ impl Driver {
         id: EntryId,
         waits: Option<Reply<BashExecutionMessage>>,
     ) {
-        self.keep_bash(record.clone(), id);
+        self.store_bash(record.clone(), id);
         if let Some(waits) = waits {
             // The caller may be gone.
             let _ = waits.send(Ok(record));
@@ -137,14 +138,14 @@ impl Driver {
     }
 
     /// Appends the record of a command, then emits its end.
-    fn keep_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
+    fn store_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
         self.apply(Input::BashEnded(record.clone()));
-        self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
+        self.bus.emit(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
     }
 }
 
 /// A command that was begun.
-enum Begun {
+enum StartedBash {
     Running,
     /// The command could not be started; this is its record.
     Over(BashExecutionMessage),

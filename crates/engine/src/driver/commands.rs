@@ -17,7 +17,7 @@ use tiller_tools::policy::{FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
-use super::effects::nobody;
+use super::effects::no_approver;
 use super::{Driver, now, run_tracing};
 
 use crate::approvals::Approver;
@@ -28,7 +28,7 @@ use crate::handle::{
     PromptOptions, Reply, SessionCommand, SessionSwitched, StreamingBehavior, SwitchTarget,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
-use crate::turn::{Input, QueueFate, TurnPrompt};
+use crate::turn::{Input, QueueHandling, TurnPrompt};
 
 impl Driver {
     pub(super) fn command(&mut self, command: SessionCommand) {
@@ -44,105 +44,107 @@ impl Driver {
             SessionCommand::Release { id, reply } => self.release(id, reply),
             SessionCommand::PutBack { item, place, reply } => self.put_back(item, place, reply),
             SessionCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
-            SessionCommand::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
+            SessionCommand::SetApprover { audience, reply } => send_reply(reply, self.set_audience(audience)),
             SessionCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
             SessionCommand::Permission(command) => self.permission(command),
-            SessionCommand::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            SessionCommand::Bash { line, context, reply } => send_reply(reply, self.bash(line, context)),
             SessionCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
             SessionCommand::AbortBash { reply } => self.abort_bash(reply),
-            SessionCommand::SetModel { words, reply } => answer(reply, self.set_model(&words)),
-            SessionCommand::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            SessionCommand::SetModel { words, reply } => send_reply(reply, self.set_model(&words)),
+            SessionCommand::CycleModel { direction, reply } => send_reply(reply, self.cycle_model(direction)),
             SessionCommand::ChangeProvider { change, reply } => self.change_provider(change, reply),
-            SessionCommand::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
-            SessionCommand::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
+            SessionCommand::ScopedModels { reply } => send_reply(reply, Ok(self.services.providers.scoped())),
+            SessionCommand::CycleThinking { reply } => send_reply(reply, self.cycle_thinking()),
             SessionCommand::ThinkingLevels { reply } => {
-                answer(reply, Ok(self.current.model.facts.levels().to_vec()));
+                send_reply(reply, Ok(self.active.model.facts.levels().to_vec()));
             }
             SessionCommand::Configure { change, reply } => self.configure(change, reply),
-            SessionCommand::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            SessionCommand::Status { reply } => send_reply(reply, Ok(Box::new(self.status()))),
             SessionCommand::Settled { reply } => self.settled(reply),
             SessionCommand::Stats { reply } => self.stats(reply),
             SessionCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
-            SessionCommand::Messages { reply } => answer(reply, Ok(self.messages())),
-            SessionCommand::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
-            SessionCommand::Rename { name, reply } => answer(reply, self.rename(name)),
+            SessionCommand::Messages { reply } => send_reply(reply, Ok(self.messages())),
+            SessionCommand::SetThinking { level, reply } => send_reply(reply, self.set_thinking(level)),
+            SessionCommand::Rename { name, reply } => send_reply(reply, self.rename(name)),
             SessionCommand::Label { entry, label, reply } => {
-                answer(reply, self.label(&entry, label.as_deref()))
+                send_reply(reply, self.label(&entry, label.as_deref()))
             }
-            SessionCommand::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
-            SessionCommand::Switch { to, reply } => answer(reply, self.switch(to)),
-            SessionCommand::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
+            SessionCommand::Hide { entry, visibility, reply } => {
+                send_reply(reply, self.hide(&entry, visibility))
+            }
+            SessionCommand::Switch { to, reply } => send_reply(reply, self.switch(to)),
+            SessionCommand::CreateFork { entry, reply } => send_reply(reply, self.create_fork(entry)),
             SessionCommand::Expand { text, reply } => {
-                answer(reply, self.shelf.expand(text, Expansion::Expand))
+                send_reply(reply, self.resources.expand(text, Expansion::Expand))
             }
-            SessionCommand::Leave { entry, instructions, reply } => {
+            SessionCommand::LeaveBranch { entry, instructions, reply } => {
                 self.leave_branch(entry, instructions, reply)
             }
             SessionCommand::Compact { instructions, reply } => {
                 self.compact(self.summaries.options.strategy, instructions, reply);
             }
             SessionCommand::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
-            SessionCommand::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
+            SessionCommand::AbortCompaction { reply } => send_reply(reply, self.abort_compaction()),
             SessionCommand::ResolveCompaction { choice, reply } => {
-                answer(reply, self.resolve_compaction(choice))
+                send_reply(reply, self.resolve_compaction(choice))
             }
-            SessionCommand::Resources { order, reply } => self.shelf.order(order, reply),
-            SessionCommand::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
-            SessionCommand::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
-            SessionCommand::LockedModels { reply } => answer(reply, Ok(self.locked_models())),
-            SessionCommand::Tools { reply } => answer(reply, Ok(self.tools())),
-            SessionCommand::OfferTools { names, reply } => answer(reply, self.offer_tools(&names)),
-            SessionCommand::Elsewhere { path, what, reply } => self.elsewhere(path, what, reply),
+            SessionCommand::Resources { order, reply } => self.resources.request_reload(order, reply),
+            SessionCommand::SlashCommands { reply } => send_reply(reply, Ok(self.slash_commands())),
+            SessionCommand::Models { reply } => send_reply(reply, Ok(self.services.providers.models())),
+            SessionCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
+            SessionCommand::Tools { reply } => send_reply(reply, Ok(self.tools())),
+            SessionCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
+            SessionCommand::ChangeSession { path, what, reply } => self.change_session(path, what, reply),
             SessionCommand::Sessions { scope, reply } => {
                 self.beside(reply, move |manager| manager.list(scope))
             }
             SessionCommand::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
-            SessionCommand::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
-            SessionCommand::Close { reply } => answer(reply, self.close()),
+            SessionCommand::Snapshot { reply } => send_reply(reply, Ok(Box::new(self.snapshot()))),
+            SessionCommand::Close { reply } => send_reply(reply, self.close()),
         }
     }
 
     fn abort_bash(&mut self, reply: Reply<()>) {
         self.stop_bash();
-        answer(reply, Ok(()));
+        send_reply(reply, Ok(()));
     }
 
     pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
-        if self.summaries.is_leaving() {
-            return answer(reply, Err(AgentError::Summarizing));
+        if self.summaries.is_summarizing_branch() {
+            return send_reply(reply, Err(AgentError::Summarizing));
         }
         let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
         let kind = match options.streaming_behavior {
-            None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
+            None if self.turn.is_running() => return send_reply(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
             Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
         };
         if let Some(full) = self.queue_full() {
-            return answer(reply, Err(full));
+            return send_reply(reply, Err(full));
         }
-        let prompt = match self.said(text, kind, options) {
+        let prompt = match self.build_prompt(text, kind, options) {
             Ok(prompt) => prompt,
-            Err(error) => return answer(reply, Err(error)),
+            Err(error) => return send_reply(reply, Err(error)),
         };
-        self.apply_and_reply(Input::Prompt(prompt), |result| answer(reply, result));
+        self.apply_and_reply(Input::Prompt(prompt), |result| send_reply(reply, result));
     }
 
     fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
-        if self.summaries.is_leaving() {
-            return answer(reply, Err(AgentError::Summarizing));
+        if self.summaries.is_summarizing_branch() {
+            return send_reply(reply, Err(AgentError::Summarizing));
         }
-        if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
-            return answer(reply, Err(AgentError::Gone("steering message")));
+        if text.is_none() && !self.turn.queue().has_waiting(QueueKind::Steer) {
+            return send_reply(reply, Err(AgentError::Gone("steering message")));
         }
         if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
-            return answer(reply, Err(full));
+            return send_reply(reply, Err(full));
         }
-        let prompt = match text.map(|text| self.said(text, QueueKind::Steer, options)).transpose() {
+        let prompt = match text.map(|text| self.build_prompt(text, QueueKind::Steer, options)).transpose() {
             Ok(prompt) => prompt,
-            Err(error) => return answer(reply, Err(error)),
+            Err(error) => return send_reply(reply, Err(error)),
         };
-        let so_far = self.so_far();
-        self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| answer(reply, result));
+        let so_far = self.partial_output();
+        self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| send_reply(reply, result));
     }
 
     /// Returns an error if the queue already holds [`MAX_WAITING`] messages.
@@ -152,13 +154,13 @@ impl Driver {
     }
 
     /// Expands the user's message into an input of the turn machine.
-    fn said(
+    fn build_prompt(
         &mut self,
         text: String,
         kind: QueueKind,
         options: PromptOptions,
     ) -> Result<TurnPrompt, AgentError> {
-        let mut whole = self.shelf.expand(text.clone(), options.expand_templates)?;
+        let mut whole = self.resources.expand(text.clone(), options.expand_templates)?;
         // A message made by a skill records its own origin.
         let is_template = whole != text && typed_skill(&whole).is_none();
         let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
@@ -168,14 +170,14 @@ impl Driver {
         if options.length == Length::Checked {
             self.check_length(&whole)?;
         }
-        self.mind_sight(&options.images);
-        let id = self.current.writer.queue_id(now());
+        self.warn_unseen_images(&options.images);
+        let id = self.active.writer.queue_id(now());
         Ok(TurnPrompt { text: whole, typed, images: options.images, kind, id })
     }
 
     /// Rejects a message that is longer than the model's window: no compaction could make room for it.
     fn check_length(&self, text: &str) -> Result<(), AgentError> {
-        let (facts, tokens) = (&self.current.model.facts, estimate_text(text));
+        let (facts, tokens) = (&self.active.model.facts, estimate_text(text));
         if tokens <= facts.window {
             return Ok(());
         }
@@ -183,11 +185,11 @@ impl Driver {
     }
 
     fn abort_retry(&mut self, reply: Reply<()>) {
-        self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result));
+        self.apply_and_reply(Input::CancelRetry, |result| send_reply(reply, result));
     }
 
     fn put_back(&mut self, item: QueueItem, place: usize, reply: Reply<()>) {
-        self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
+        self.apply_and_reply(Input::PutBack { item, place }, |result| send_reply(reply, result));
     }
 
     /// Makes the attachment blocks of a message.
@@ -200,33 +202,33 @@ impl Driver {
 
     /// Reads attached files on a blocking thread.
     fn read_attachments(&self, files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>>) {
-        let limits = self.fixed.options.output.limits;
+        let limits = self.services.options.output.limits;
         tokio::task::spawn_blocking(move || {
             let read = |file: &FileToAttach| {
                 read_attachment(file, limits).map_err(|error| format!("{}: {error}", file.name))
             };
-            answer(reply, Ok(files.iter().map(read).collect()));
+            send_reply(reply, Ok(files.iter().map(read).collect()));
         });
     }
 
     /// Writes a long message to a file on a blocking thread.
     fn attach_text(&self, text: String, reply: Reply<String>) {
-        let scratch = self.fixed.options.output.scratch.clone();
+        let scratch = self.services.options.output.scratch.clone();
         tokio::task::spawn_blocking(move || {
             let block = attach_text(&text, &scratch);
             let failed =
                 |error| AgentError::Store(format!("the message could not be written to a file: {error}"));
-            answer(reply, block.map_err(failed));
+            send_reply(reply, block.map_err(failed));
         });
     }
 
     /// Warns if the model can't see images.
-    fn mind_sight(&mut self, images: &[Image]) {
-        let facts = &self.current.model.facts;
+    fn warn_unseen_images(&mut self, images: &[Image]) {
+        let facts = &self.active.model.facts;
         if !images.is_empty() && facts.sight == ImageInput::Unsupported {
             let warning =
                 format!("{} takes text only: in the place of an image it gets a line that says so", facts.id);
-            self.teller.warn(warning);
+            self.bus.warn(warning);
         }
     }
 
@@ -234,39 +236,41 @@ impl Driver {
         let mut queue = self.turn.queue().clone();
         queue.edit(&id, edit.clone());
         let Some(item) = queue.find(&id) else {
-            return answer(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("message")));
         };
-        self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
+        self.apply_and_reply(Input::EditQueued { id, edit }, |result| {
+            send_reply(reply, result.map(|()| item))
+        });
     }
 
     fn hold(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return answer(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("message")));
         }
-        self.apply_and_reply(Input::Hold { id }, |result| answer(reply, result));
+        self.apply_and_reply(Input::Hold { id }, |result| send_reply(reply, result));
     }
 
     fn release(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return answer(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("message")));
         }
-        if self.summaries.is_leaving() {
-            return answer(reply, Err(AgentError::Summarizing));
+        if self.summaries.is_summarizing_branch() {
+            return send_reply(reply, Err(AgentError::Summarizing));
         }
-        self.apply_and_reply(Input::Release { id }, |result| answer(reply, result));
+        self.apply_and_reply(Input::Release { id }, |result| send_reply(reply, result));
     }
 
-    fn abort(&mut self, queue: QueueFate, reply: Reply<Vec<QueueItem>>) {
+    fn abort(&mut self, queue: QueueHandling, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
         // The turn machine stops a compaction that the run waits for.
         if !self.turn.is_compacting() {
             self.stop_summary();
         }
-        let is_handed_back = self.turn.is_running() && queue == QueueFate::HandBack;
-        let items = self.turn.queue().cloned(|item| is_handed_back && !item.held);
-        let so_far = self.so_far();
-        self.apply_and_hand_back(Input::Abort { so_far, queue }, items, |result| answer(reply, result));
+        let is_handed_back = self.turn.is_running() && queue == QueueHandling::Return;
+        let items = self.turn.queue().select(|item| is_handed_back && !item.held);
+        let so_far = self.partial_output();
+        self.apply_and_return(Input::Abort { so_far, queue }, items, |result| send_reply(reply, result));
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
@@ -278,9 +282,9 @@ impl Driver {
     }
 
     fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
-        let items = self.turn.queue().cloned(|item| kind.is_none_or(|kind| item.kind == kind));
+        let items = self.turn.queue().select(|item| kind.is_none_or(|kind| item.kind == kind));
         let ids = items.iter().map(|item| item.id.clone()).collect();
-        self.apply_and_hand_back(Input::Unqueue(ids), items, |result| answer(reply, result));
+        self.apply_and_return(Input::Unqueue(ids), items, |result| send_reply(reply, result));
     }
 
     fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
@@ -288,51 +292,51 @@ impl Driver {
         match self.turn.queue().find(id) {
             Some(item) => {
                 let taken = Input::Unqueue(vec![id.clone()]);
-                self.apply_and_hand_back(taken, vec![item], |result| {
-                    answer(reply, result.and_then(|mut items| items.pop().ok_or(GONE)));
+                self.apply_and_return(taken, vec![item], |result| {
+                    send_reply(reply, result.and_then(|mut items| items.pop().ok_or(GONE)));
                 });
             }
-            None => answer(reply, Err(GONE)),
+            None => send_reply(reply, Err(GONE)),
         }
     }
 
     /// Sets the presence of an approver. Without one, pending requests are denied.
     fn set_audience(&mut self, audience: Approver) -> Result<(), AgentError> {
-        self.approvals.set_audience(audience);
+        self.approvals.set_approver(audience);
         if audience == Approver::Absent {
             self.decide_compaction_alone()?;
-            for request in self.approvals.take_waiting() {
+            for request in self.approvals.take_pending() {
                 let (call, by) = (request.tool_call_id, Decider::Nobody);
-                self.apply(Input::Decided { call, decision: nobody(), by });
+                self.apply(Input::Decided { call, decision: no_approver(), by });
             }
         }
         Ok(())
     }
 
     fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
-        let Some(request) = self.approvals.resolved(&call) else {
-            return answer(reply, Err(AgentError::Gone("approval")));
+        let Some(request) = self.approvals.remove_request(&call) else {
+            return send_reply(reply, Err(AgentError::Gone("approval")));
         };
-        let tool = self.fixed.tools.find(&request.tool_name);
+        let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension demands approval asks every time.
         let decision = match decision {
-            Decision::Session if self.approvals.insists_on(&call) => Decision::Once,
+            Decision::Session if self.approvals.is_asked_by_extension(&call) => Decision::Once,
             decision => decision,
         };
         if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
-            let source = self.fixed.tools.source(&request.tool_name).cloned();
+            let source = self.services.tools.source(&request.tool_name).cloned();
             self.approvals.allow_for_session(&request, tool.spec(), source.as_ref());
             self.folders_changed();
         }
         let by = Decider::User;
-        self.apply_and_reply(Input::Decided { call, decision, by }, |result| answer(reply, result));
+        self.apply_and_reply(Input::Decided { call, decision, by }, |result| send_reply(reply, result));
     }
 
     fn permission(&mut self, command: PermissionCommand) {
         match command {
-            PermissionCommand::List { reply } => answer(reply, Ok(self.approvals.rules())),
-            PermissionCommand::Revoke { rule, reply } => answer(reply, self.revoke(&rule)),
-            PermissionCommand::AddFolder { typed, reply } => answer(reply, self.add_folder(&typed)),
+            PermissionCommand::List { reply } => send_reply(reply, Ok(self.approvals.rules())),
+            PermissionCommand::Revoke { rule, reply } => send_reply(reply, self.revoke(&rule)),
+            PermissionCommand::AddFolder { typed, reply } => send_reply(reply, self.add_folder(&typed)),
         }
     }
 
@@ -347,8 +351,8 @@ impl Driver {
 
     /// Lets tools reach another folder for the session.
     fn add_folder(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
-        let homes = &self.fixed.options.policy.protected.homes;
-        let rule = folder_rule(typed, self.fixed.manager.cwd(), homes.last().map(PathBuf::as_path));
+        let homes = &self.services.options.policy.protected.homes;
+        let rule = folder_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
         let failed = |error: io::Error| AgentError::Folder { path: typed.to_owned(), why: error.to_string() };
         let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
@@ -359,86 +363,86 @@ impl Driver {
     /// Updates the folders in the system prompt, from the next request on.
     pub(super) fn folders_changed(&mut self) {
         let folders = self.approvals.session_folders();
-        self.shelf.set_session_folders(folders);
+        self.resources.set_session_folders(folders);
     }
 
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.append(EntryBody::SessionInfo { name: name.clone() })?;
-        self.current.name.clone_from(&name);
-        self.teller.tell(EventKind::SessionInfoChanged { name });
+        self.active.name.clone_from(&name);
+        self.bus.emit(EventKind::SessionInfoChanged { name });
         Ok(())
     }
 
     fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
-        let appended = self.current.writer.label(entry, label, now());
-        Ok(self.tell_appended(appended)?)
+        let appended = self.active.writer.label(entry, label, now());
+        Ok(self.emit_appended(appended)?)
     }
 
     fn hide(&mut self, entry: &EntryId, visibility: Visibility) -> Result<(), AgentError> {
-        let appended = self.current.writer.hide(entry, visibility, now());
-        Ok(self.tell_appended(appended)?)
+        let appended = self.active.writer.hide(entry, visibility, now());
+        Ok(self.emit_appended(appended)?)
     }
 
     /// Returns an error unless the session is idle, so that it may be left or its leaf moved.
-    pub(super) fn at_rest(&self) -> Result<(), AgentError> {
+    pub(super) fn ensure_idle(&self) -> Result<(), AgentError> {
         // Entries that are still to be written belong to this session.
-        let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
-        let is_working = self.turn.is_running() || self.hooks.is_commanded();
+        let is_writing = self.effects.syncs > 0 || !self.effects.items.is_empty();
+        let is_working = self.turn.is_running() || self.hooks.is_running_command();
         if is_working || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
-        if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
+        if self.summaries.is_summarizing_branch() { Err(AgentError::Summarizing) } else { Ok(()) }
     }
 
     fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
-        self.at_rest()?;
+        self.ensure_idle()?;
         match to {
             SwitchTarget::New => {
                 self.stop_summary();
-                let writer = self.fixed.manager.create(now());
-                self.arrive(writer, SessionChange::New, None)
+                let writer = self.services.manager.create(now());
+                self.enter_session(writer, SessionChange::New, None)
             }
             SwitchTarget::NewAfter(parent) => {
                 self.stop_summary();
-                let writer = self.fixed.manager.create_after(&parent, now());
-                self.arrive(writer, SessionChange::New, None)
+                let writer = self.services.manager.create_after(&parent, now());
+                self.enter_session(writer, SessionChange::New, None)
             }
             SwitchTarget::Copy => {
-                let reader = self.current.reader();
+                let reader = self.active.reader();
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
-                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
-                self.arrive(writer, SessionChange::Fork, None)
+                let writer = self.services.manager.fork(&reader, Some(&leaf), now())?;
+                self.enter_session(writer, SessionChange::Fork, None)
             }
             SwitchTarget::Open(path) => self.open(&path),
             SwitchTarget::Fork(entry) => {
-                let reader = self.current.reader();
+                let reader = self.active.reader();
                 let NavigationTarget { entry: upto, text: editor } = reader.landing(&entry)?;
                 self.stop_summary();
-                let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
-                self.arrive(writer, SessionChange::Fork, editor)
+                let writer = self.services.manager.fork(&reader, upto.as_ref(), now())?;
+                self.enter_session(writer, SessionChange::Fork, editor)
             }
             SwitchTarget::ForkOf(path) => {
                 let reader = Reader::open(&path)?;
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
-                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
-                self.arrive(writer, SessionChange::Fork, None)
+                let writer = self.services.manager.fork(&reader, Some(&leaf), now())?;
+                self.enter_session(writer, SessionChange::Fork, None)
             }
             SwitchTarget::Leaf { entry, summary } => {
-                let NavigationTarget { entry: to, text: editor } = self.current.reader().landing(&entry)?;
+                let NavigationTarget { entry: to, text: editor } = self.active.reader().landing(&entry)?;
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(BranchSummaryText::from))
             }
         }
     }
 
     /// Creates a fork next to this session; a run continues.
-    fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
-        let reader = self.current.reader();
+    fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
+        let reader = self.active.reader();
         let NavigationTarget { entry: upto, text: waits } = reader.landing(&entry)?;
         let upto = upto.ok_or(AgentError::Empty)?;
-        let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
+        let mut writer = self.services.manager.fork(&reader, Some(&upto), now())?;
         if let Some(text) = waits {
             let id = writer.queue_id(now());
             let (kind, images) = (QueueKind::FollowUp, [].into());
@@ -450,40 +454,40 @@ impl Driver {
     }
 
     /// Switches to another session's log.
-    fn arrive(
+    fn enter_session(
         &mut self,
         writer: Writer,
         change: SessionChange,
         editor: Option<String>,
     ) -> Result<SessionSwitched, AgentError> {
-        let notices = self.adopt(writer)?;
-        Ok(self.moved(change, editor, notices))
+        let notices = self.load_session(writer)?;
+        Ok(self.emit_switch(change, editor, notices))
     }
 
     /// Emits the switch, then its notices: front ends start a new page at a switch.
-    fn moved(
+    fn emit_switch(
         &mut self,
         change: SessionChange,
         editor: Option<String>,
         notices: impl IntoIterator<Item = String>,
     ) -> SessionSwitched {
-        let session = self.current.reader().id().clone();
-        self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
-        self.teller.tell(self.turn.queue().update());
+        let session = self.active.reader().id().clone();
+        self.bus.emit(EventKind::SessionChanged { reason: change, session_id: session.clone() });
+        self.bus.emit(self.turn.queue().update());
         for notice in notices {
-            self.teller.warn(notice);
+            self.bus.warn(notice);
         }
         SessionSwitched { change, session, editor }
     }
 
     /// Opens a log. If that fails the current session stays; nothing happens if it is the same session.
     fn open(&mut self, path: &Path) -> Result<SessionSwitched, AgentError> {
-        if self.current.reader().is_at(path) {
-            return Ok(self.moved(SessionChange::Open, None, None));
+        if self.active.reader().is_at(path) {
+            return Ok(self.emit_switch(SessionChange::Open, None, None));
         }
-        let writer = self.fixed.manager.open(path)?;
+        let writer = self.services.manager.open(path)?;
         self.stop_summary();
-        self.arrive(writer, SessionChange::Open, None)
+        self.enter_session(writer, SessionChange::Open, None)
     }
 
     /// Moves the leaf.
@@ -493,30 +497,30 @@ impl Driver {
         editor: Option<String>,
         summary: Option<BranchSummaryText>,
     ) -> Result<SessionSwitched, AgentError> {
-        let writer = &mut self.current.writer;
+        let writer = &mut self.active.writer;
         let branched = match summary {
             Some(summary) => writer.branch_with_summary(to, summary, now()),
             None => writer.branch(to, now()),
         };
-        self.tell_appended(branched)?;
-        self.current.project()?;
+        self.emit_appended(branched)?;
+        self.active.project()?;
         // Before this process has written an entry, its model is the one it was started with.
-        let is_ours = self.current.is_introduced();
-        let notice = if is_ours { self.current.follow_the_path(&self.fixed.providers) } else { None };
+        let is_ours = self.active.is_introduced();
+        let notice = if is_ours { self.active.adopt_path_model(&self.services.providers) } else { None };
         let queue: Queue = self.turn.queue().clone();
-        self.begin(queue);
-        Ok(self.moved(SessionChange::Leaf, editor, notice))
+        self.reset_turn(queue);
+        Ok(self.emit_switch(SessionChange::Leaf, editor, notice))
     }
 
     /// Changes a session that may be the active one.
-    fn elsewhere(&mut self, path: PathBuf, what: OtherSessionOp, reply: Reply<()>) {
-        let is_here = self.current.reader().is_at(&path);
+    fn change_session(&mut self, path: PathBuf, what: OtherSessionOp, reply: Reply<()>) {
+        let is_here = self.active.reader().is_at(&path);
         match what {
-            OtherSessionOp::Name(name) if is_here => answer(reply, self.rename(name)),
+            OtherSessionOp::Name(name) if is_here => send_reply(reply, self.rename(name)),
             OtherSessionOp::Name(name) => {
                 self.beside(reply, move |manager| manager.name(&path, &name, now()));
             }
-            OtherSessionOp::Trash if is_here => answer(reply, Err(AgentError::InUse)),
+            OtherSessionOp::Trash if is_here => send_reply(reply, Err(AgentError::InUse)),
             OtherSessionOp::Trash => {
                 self.beside(reply, move |_| {
                     PendingDelete::hold(&path)?.remove(DeleteMode::ToTrash).map(drop)
@@ -532,26 +536,26 @@ impl Driver {
         reply: Reply<T>,
         look: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,
     ) {
-        let manager = self.fixed.manager.clone();
-        tokio::task::spawn_blocking(move || answer(reply, look(&manager).map_err(AgentError::from)));
+        let manager = self.services.manager.clone();
+        tokio::task::spawn_blocking(move || send_reply(reply, look(&manager).map_err(AgentError::from)));
     }
 
     /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
         self.stop_commands();
-        self.cut_bash();
-        let so_far = self.so_far();
+        self.cut_off_bash();
+        let so_far = self.partial_output();
         if self.turn.is_running() {
-            self.apply(Input::Abort { so_far, queue: QueueFate::Hold });
+            self.apply(Input::Abort { so_far, queue: QueueHandling::Hold });
         }
         // A sync in progress delays nothing now; the last one below covers it.
-        while std::mem::take(&mut self.agenda.syncs) > 0 {
+        while std::mem::take(&mut self.effects.syncs) > 0 {
             self.perform();
         }
-        run_tracing::closed(&self.current.reader());
-        let Some(file) = self.current.writer.file() else { return Ok(()) };
-        let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
+        run_tracing::closed(&self.active.reader());
+        let Some(file) = self.active.writer.file() else { return Ok(()) };
+        let path = self.active.reader().path().map_or_else(Default::default, Path::to_owned);
         tiller_session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
     }
 }
@@ -567,6 +571,6 @@ fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Permi
 }
 
 /// Sends a reply; it is fine if the caller is gone.
-pub(super) fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
+pub(super) fn send_reply<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
 }

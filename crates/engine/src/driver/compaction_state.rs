@@ -10,35 +10,35 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_session::EntryBody;
 use tokio::task::AbortHandle;
 
-use super::summarize_job::{Maker, SummaryNews};
+use super::summarize_job::{SummaryEvent, SummaryJob};
 use super::{Driver, now};
 use crate::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, SummaryRequest};
 use crate::handle::{Reply, SessionSwitched, Summarizing, SummaryOf};
 use crate::turn::{AnnouncedRetry, Input};
 
 /// Options and state of summaries.
-pub(super) struct Summaries {
+pub(super) struct SummaryState {
     pub(super) options: CompactionOptions,
-    pub(super) state: Summing,
+    pub(super) phase: SummaryPhase,
     /// Number of the current job; events of earlier jobs are dropped.
-    pub(super) number: u64,
+    pub(super) job: u64,
     /// Tokens and messages of a context that could not be made smaller.
-    pub(super) futile: Option<(Tokens, usize)>,
+    pub(super) futile_size: Option<(Tokens, usize)>,
     /// The run is over, but `agent_settled` waits for a summary in progress.
-    pub(super) owes_settled: bool,
+    pub(super) is_settle_deferred: bool,
 }
 
-pub(super) enum Summing {
-    Nothing,
+pub(super) enum SummaryPhase {
+    Idle,
     /// The model is working on it.
-    Making(Box<Making>),
+    Running(Box<RunningSummary>),
     /// The summary failed; the user is asked what to do.
-    Asking(Box<Compacting>, CompactionError),
+    AwaitingChoice(Box<PendingCompaction>, CompactionError),
     /// The machine appends it between two turns.
-    Ready(Option<Reply<CompactionResult>>),
+    Submitted(Option<Reply<CompactionResult>>),
 }
 
-pub(super) struct Making {
+pub(super) struct RunningSummary {
     pub(super) task: AbortHandle,
     pub(super) since: UnixMs,
     /// The latest retry of a failed request.
@@ -47,50 +47,50 @@ pub(super) struct Making {
 }
 
 pub(super) enum Purpose {
-    Compaction(Box<Compacting>),
-    Branch(Box<Leaving>),
+    Compaction(Box<PendingCompaction>),
+    Branch(Box<PendingSwitch>),
 }
 
 /// A compaction in progress.
-pub(super) struct Compacting {
+pub(super) struct PendingCompaction {
     pub(super) reason: CompactionReason,
     pub(super) plan: Plan,
     pub(super) instructions: Option<String>,
     /// The newest compaction on the path when this one began.
     pub(super) after: Option<EntryId>,
-    pub(super) cost: Spent,
+    pub(super) cost: SummaryCost,
     /// The caller that requested it.
     pub(super) reply: Option<Reply<CompactionResult>>,
 }
 
 /// A switch to another branch that waits for the summary.
-pub(super) struct Leaving {
+pub(super) struct PendingSwitch {
     pub(super) to: Option<EntryId>,
     pub(super) editor: Option<String>,
     pub(super) plan: BranchPlan,
-    pub(super) cost: Spent,
+    pub(super) cost: SummaryCost,
     pub(super) reply: Reply<SessionSwitched>,
 }
 
 /// Cost of a summary so far.
-pub(super) struct Spent {
+pub(super) struct SummaryCost {
     pub(super) model: ModelRef,
     pub(super) usage: Usage,
 }
 
-impl Spent {
-    pub(super) fn nothing(model: ModelRef) -> Self {
+impl SummaryCost {
+    pub(super) fn zero(model: ModelRef) -> Self {
         Self { model, usage: Usage::default() }
     }
 
-    pub(super) fn if_any(&self) -> Option<Usage> {
+    pub(super) fn nonzero(&self) -> Option<Usage> {
         (self.usage.total() > Tokens(0)).then(|| self.usage.clone())
     }
 }
 
-impl Summaries {
+impl SummaryState {
     pub(super) fn new(options: CompactionOptions) -> Self {
-        Self { options, state: Summing::Nothing, number: 0, futile: None, owes_settled: false }
+        Self { options, phase: SummaryPhase::Idle, job: 0, futile_size: None, is_settle_deferred: false }
     }
 
     pub(super) fn options(&self) -> &CompactionOptions {
@@ -99,34 +99,34 @@ impl Summaries {
 
     pub(super) fn set_automatic(&mut self, automatic: Automatic) {
         self.options.automatic = automatic;
-        self.futile = None;
+        self.futile_size = None;
     }
 
     /// Returns whether a branch is being summarized in order to be left.
-    pub(super) fn is_leaving(&self) -> bool {
-        matches!(&self.state, Summing::Making(making) if matches!(making.purpose, Purpose::Branch(_)))
+    pub(super) fn is_summarizing_branch(&self) -> bool {
+        matches!(&self.phase, SummaryPhase::Running(making) if matches!(making.purpose, Purpose::Branch(_)))
     }
 
     /// Returns whether a compaction is in progress.
     pub(super) fn is_compacting(&self) -> bool {
-        !matches!(self.state, Summing::Nothing) && !self.is_leaving()
+        !matches!(self.phase, SummaryPhase::Idle) && !self.is_summarizing_branch()
     }
 
     /// Returns the state for front ends.
-    pub(super) fn shown(&self) -> Option<Summarizing> {
-        let retry = match &self.state {
-            Summing::Making(making) => making.retry.clone(),
-            Summing::Nothing | Summing::Asking(..) | Summing::Ready(_) => None,
+    pub(super) fn status(&self) -> Option<Summarizing> {
+        let retry = match &self.phase {
+            SummaryPhase::Running(making) => making.retry.clone(),
+            SummaryPhase::Idle | SummaryPhase::AwaitingChoice(..) | SummaryPhase::Submitted(_) => None,
         };
-        let (of, since, failed) = match &self.state {
-            Summing::Nothing | Summing::Ready(_) => return None,
-            Summing::Making(making) => match &making.purpose {
+        let (of, since, failed) = match &self.phase {
+            SummaryPhase::Idle | SummaryPhase::Submitted(_) => return None,
+            SummaryPhase::Running(making) => match &making.purpose {
                 Purpose::Compaction(compacting) => {
                     (SummaryOf::Context(compacting.reason), making.since, None)
                 }
                 Purpose::Branch(_) => (SummaryOf::Branch, making.since, None),
             },
-            Summing::Asking(compacting, error) => {
+            SummaryPhase::AwaitingChoice(compacting, error) => {
                 (SummaryOf::Context(compacting.reason), now(), Some(error.to_string()))
             }
         };
@@ -134,14 +134,14 @@ impl Summaries {
     }
 }
 
-impl Making {
+impl RunningSummary {
     pub(super) fn is_threshold(&self) -> bool {
         matches!(&self.purpose, Purpose::Compaction(one) if one.reason == CompactionReason::Threshold)
     }
 }
 
 impl Purpose {
-    fn cost(&mut self) -> &mut Spent {
+    fn cost(&mut self) -> &mut SummaryCost {
         match self {
             Self::Compaction(compacting) => &mut compacting.cost,
             Self::Branch(leaving) => &mut leaving.cost,
@@ -157,11 +157,12 @@ impl Driver {
         instructions: Option<String>,
         purpose: Purpose,
     ) {
-        let (model, retry) = (self.current.model.clone(), self.retry);
-        self.summaries.number += 1;
-        let maker = Maker { model, retry, requests, instructions };
-        let task = self.jobs.summarize(self.summaries.number, maker);
-        self.summaries.state = Summing::Making(Box::new(Making { task, since: now(), retry: None, purpose }));
+        let (model, retry) = (self.active.model.clone(), self.retry);
+        self.summaries.job += 1;
+        let maker = SummaryJob { model, retry, requests, instructions };
+        let task = self.jobs.summarize(self.summaries.job, maker);
+        self.summaries.phase =
+            SummaryPhase::Running(Box::new(RunningSummary { task, since: now(), retry: None, purpose }));
     }
 
     /// Stops the summary in progress and everything that waits for it.
@@ -182,57 +183,57 @@ impl Driver {
 
     /// Ends the summary in progress; returns the machine's input.
     fn take_summary(&mut self) -> Option<Input> {
-        let compacting = match std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
-            Summing::Nothing => return None,
-            ready @ Summing::Ready(_) => {
-                self.summaries.state = ready;
+        let compacting = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
+            SummaryPhase::Idle => return None,
+            ready @ SummaryPhase::Submitted(_) => {
+                self.summaries.phase = ready;
                 return None;
             }
-            Summing::Asking(compacting, _) => compacting,
-            Summing::Making(making) => {
+            SummaryPhase::AwaitingChoice(compacting, _) => compacting,
+            SummaryPhase::Running(making) => {
                 making.task.abort();
                 match making.purpose {
                     Purpose::Compaction(compacting) => compacting,
                     Purpose::Branch(leaving) => {
-                        self.not_left(*leaving, CompactionError::Stopped);
+                        self.fail_branch_summary(*leaving, CompactionError::Stopped);
                         return None;
                     }
                 }
             }
         };
-        Some(self.not_compacted(*compacting, CompactionError::Stopped))
+        Some(self.fail_compaction(*compacting, CompactionError::Stopped))
     }
 
     /// Handles an event of the summary job.
-    pub(super) fn summary(&mut self, number: u64, news: SummaryNews) {
-        if number != self.summaries.number {
+    pub(super) fn summary(&mut self, number: u64, news: SummaryEvent) {
+        if number != self.summaries.job {
             return;
         }
-        let mut making = match std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
-            Summing::Making(making) => making,
+        let mut making = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
+            SummaryPhase::Running(making) => making,
             other => {
-                self.summaries.state = other;
+                self.summaries.phase = other;
                 return;
             }
         };
         match news {
-            SummaryNews::Spent(usage) => {
+            SummaryEvent::Usage(usage) => {
                 making.purpose.cost().usage.add(&usage);
-                self.summaries.state = Summing::Making(making);
+                self.summaries.phase = SummaryPhase::Running(making);
             }
-            SummaryNews::Waits { attempt, most, delay, why } => {
+            SummaryEvent::Retry { attempt, most, delay, why } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 making.retry = Some(AnnouncedRetry::told((attempt, most), now(), delay_ms, &why));
-                self.summaries.state = Summing::Making(making);
+                self.summaries.phase = SummaryPhase::Running(making);
                 let (max_attempts, error_message) = (most, why);
-                self.teller.tell(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
+                self.bus.emit(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
             }
-            SummaryNews::Ended(made) => match making.purpose {
-                Purpose::Branch(leaving) => self.branch_summed_up(*leaving, made),
+            SummaryEvent::Ended(made) => match making.purpose {
+                Purpose::Branch(leaving) => self.finish_branch_summary(*leaving, made),
                 Purpose::Compaction(compacting) => {
                     let entry = made.and_then(|answers| compacting.plan.summarized(&answers));
                     let input = match entry {
-                        Ok(entry) => Some(self.hand_over(*compacting, entry)),
+                        Ok(entry) => Some(self.submit_compaction(*compacting, entry)),
                         Err(error) => self.summary_failed(compacting, error),
                     };
                     input.into_iter().for_each(|input| self.apply(input));
@@ -242,11 +243,11 @@ impl Driver {
     }
 
     /// Appends the cost of a failed summary.
-    pub(super) fn keep_cost(&mut self, spent: &Spent, kind: &str) {
-        let Some(usage) = spent.if_any() else { return };
+    pub(super) fn record_cost(&mut self, spent: &SummaryCost, kind: &str) {
+        let Some(usage) = spent.nonzero() else { return };
         let ModelRef { provider, id: model } = spent.model.clone();
         if let Err(error) = self.append(EntryBody::Usage { kind: kind.to_owned(), provider, model, usage }) {
-            self.teller.warn(error.to_string());
+            self.bus.warn(error.to_string());
         }
     }
 }

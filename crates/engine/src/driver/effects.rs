@@ -8,7 +8,7 @@ use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Reques
 use tiller_session::context::unanswered;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
-use super::compaction::Moment;
+use super::compaction::CompactionPoint;
 use super::external_appends::{self, AppendNotice};
 use super::{Driver, QueuedEffect, ReturnQueued, SyncPolicy, now};
 use crate::approvals::Approver;
@@ -21,11 +21,11 @@ use crate::turn::{CallDecision, Effect, Input, StoreFailed, TurnNumber};
 impl Driver {
     /// Performs the queued effects until none is left or a sync has to finish first.
     pub(super) fn perform(&mut self) {
-        while self.agenda.syncs == 0 {
-            match self.agenda.work.pop_front() {
-                None => return self.settle_late(),
+        while self.effects.syncs == 0 {
+            match self.effects.items.pop_front() {
+                None => return self.emit_deferred_settled(),
                 Some(QueuedEffect::Reply(reply)) => reply(Ok(())),
-                Some(QueuedEffect::HandBack(ReturnQueued { items, reply })) => reply(Ok(items)),
+                Some(QueuedEffect::ReturnQueued(ReturnQueued { items, reply })) => reply(Ok(items)),
                 Some(QueuedEffect::Effect(effect)) => self.perform_one(*effect),
             }
         }
@@ -44,14 +44,14 @@ impl Driver {
                     self.store_failed(&error, None);
                 }
             }
-            Effect::Mend => self.mend(),
-            Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
+            Effect::RepairDanglingCalls => self.repair_dangling_calls(),
+            Effect::Sync if self.services.options.sync == SyncPolicy::Turn => self.sync(),
             // With `always`, every append was followed by a sync.
             Effect::Sync => {}
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
             Effect::Request { turn, tool_choice } => {
-                self.compact_if_due(Moment::Request);
+                self.compact_if_due(CompactionPoint::Request);
                 // A preceding write may have failed.
                 if self.turn.streaming() == Some(turn) {
                     self.open_request(turn, tool_choice);
@@ -81,13 +81,13 @@ impl Driver {
 
     /// Appends entries, all or none of them, then emits them.
     fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
-        let appended = self.current.append(bodies, &self.fixed.run);
-        self.tell_appended(appended)
+        let appended = self.active.append(bodies, &self.services.run);
+        self.emit_appended(appended)
     }
 
     /// Appends a result for every call that has none. Earlier results are in the log by now.
-    fn mend(&mut self) {
-        for (call, cut_off) in unanswered(&self.current.projection.messages) {
+    fn repair_dangling_calls(&mut self) {
+        for (call, cut_off) in unanswered(&self.active.projection.messages) {
             let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
             if let Err(error) = self.append(EntryBody::message(result)) {
                 return self.store_failed(&error, None);
@@ -96,24 +96,24 @@ impl Driver {
     }
 
     /// Emits the writer's findings and the appended entries. Reprojects the context if the log's entries changed.
-    pub(super) fn tell_appended(
+    pub(super) fn emit_appended(
         &mut self,
         appended: Result<Vec<Appended>, SessionError>,
     ) -> Result<(), SessionError> {
-        let disturbances = self.current.writer.take_disturbances();
+        let disturbances = self.active.writer.take_disturbances();
         if matches!(appended, Err(SessionError::Cut { .. }))
             || disturbances.iter().any(ExternalChange::changes_entries)
         {
-            self.current.project()?;
+            self.active.project()?;
         }
         let ours = appended.as_ref().map_or(0, Vec::len);
         for disturbance in disturbances {
-            self.tell_disturbance(&disturbance, ours);
+            self.warn_external_change(&disturbance, ours);
         }
         let appended = appended?;
-        let is_to_be_synced = !appended.is_empty() && self.fixed.options.sync == SyncPolicy::Always;
+        let is_to_be_synced = !appended.is_empty() && self.services.options.sync == SyncPolicy::Always;
         for entry in appended {
-            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
+            self.bus.emit(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
         }
         if is_to_be_synced {
             self.sync();
@@ -122,32 +122,32 @@ impl Driver {
     }
 
     /// Emits a warning about a change by another process; frequent ones go to the tracing log only.
-    fn tell_disturbance(&mut self, disturbance: &ExternalChange, ours: usize) {
+    fn warn_external_change(&mut self, disturbance: &ExternalChange, ours: usize) {
         tracing::warn!("{disturbance}");
         let mut message = disturbance.to_string();
         if let ExternalChange::Grown { entries, .. } = disturbance {
-            self.tell_foreign(*entries, ours);
-            match self.current.others.word(*entries) {
-                AppendNotice::AsItIs => {}
+            self.emit_external_appends(*entries, ours);
+            match self.active.external.warning(*entries) {
+                AppendNotice::Plain => {}
                 AppendNotice::Counted(count) => message = format!("{message}; {count}"),
-                AppendNotice::Nothing => return,
+                AppendNotice::Silent => return,
             }
         }
         let hint = Some(disturbance.hint().to_owned());
-        self.teller.tell(EventKind::Warning { message, hint });
+        self.bus.emit(EventKind::Warning { message, hint });
     }
 
     /// Emits the entries of another process, which stand before the `ours` newest entries.
-    fn tell_foreign(&mut self, entries: usize, ours: usize) {
-        let reader = self.current.reader();
+    fn emit_external_appends(&mut self, entries: usize, ours: usize) {
+        let reader = self.active.reader();
         let end = reader.entry_count().saturating_sub(ours);
-        let told = external_appends::told(&reader, end.saturating_sub(entries)..end);
-        told.into_iter().for_each(|event| self.teller.tell(event));
+        let told = external_appends::events(&reader, end.saturating_sub(entries)..end);
+        told.into_iter().for_each(|event| self.bus.emit(event));
     }
 
     fn sync(&mut self) {
-        if let Some(file) = self.current.writer.file() {
-            self.agenda.syncs += 1;
+        if let Some(file) = self.active.writer.file() {
+            self.effects.syncs += 1;
             self.jobs.sync(file);
         }
     }
@@ -157,16 +157,16 @@ impl Driver {
     pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
         tracing::error!(reason, "the session could not be written");
-        self.summaries.owes_settled = false;
+        self.summaries.is_settle_deferred = false;
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
-        let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
+        let logged = self.active.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
-        for work in std::mem::take(&mut self.agenda.work) {
+        for work in std::mem::take(&mut self.effects.items) {
             match work {
                 QueuedEffect::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
-                QueuedEffect::HandBack(back) => back.after_failure(&queue, &reason),
+                QueuedEffect::ReturnQueued(back) => back.fail(&queue, &reason),
                 QueuedEffect::Effect(effect) => {
                     if let Effect::Append(body) = *effect {
                         records.extend(bash_record(&body));
@@ -174,21 +174,21 @@ impl Driver {
                 }
             }
         }
-        for request in self.approvals.take_waiting() {
+        for request in self.approvals.take_pending() {
             let decision = Decision::Deny { reason: "the session could not be written".to_owned() };
             let tool_call_id = request.tool_call_id;
-            self.teller.tell(EventKind::ApprovalResolved { tool_call_id, decision });
+            self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
         }
-        let told = self.teller.told.clone();
-        let failed = StoreFailed { reason, hint, told, queue, records };
+        let told = self.bus.open.clone();
+        let failed = StoreFailed { reason, hint, open_events: told, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());
-        self.queue(effects);
+        self.enqueue(effects);
     }
 
     /// Emits the deferred `agent_settled` of a run that waited for its summary.
-    fn settle_late(&mut self) {
-        if self.summaries.owes_settled && !self.summaries.is_compacting() {
-            self.summaries.owes_settled = false;
+    fn emit_deferred_settled(&mut self) {
+        if self.summaries.is_settle_deferred && !self.summaries.is_compacting() {
+            self.summaries.is_settle_deferred = false;
             self.emit(EventKind::AgentSettled);
         }
     }
@@ -196,45 +196,47 @@ impl Driver {
     fn emit(&mut self, event: EventKind) {
         match &event {
             // An operation without a start event gets no end event.
-            EventKind::CompactionEnd { .. } if self.teller.told.compaction.is_none() => return,
-            EventKind::AutoRetryEnd { .. } if self.teller.told.retry.is_none() => return,
+            EventKind::CompactionEnd { .. } if self.bus.open.compaction.is_none() => return,
+            EventKind::AutoRetryEnd { .. } if self.bus.open.retry.is_none() => return,
             // Without an approver the process ends with the run, and the cost of the summary would be lost.
-            EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
-                self.summaries.owes_settled = true;
+            EventKind::AgentSettled if !self.has_approver() && self.summaries.is_compacting() => {
+                self.summaries.is_settle_deferred = true;
                 return;
             }
             EventKind::AgentEnd {
                 will_retry: false,
                 outcome: RunOutcome::Completed | RunOutcome::MaxTurns,
                 ..
-            } => self.compact_if_due(Moment::End),
+            } => self.compact_if_due(CompactionPoint::End),
             EventKind::AgentStart => {
-                if std::mem::take(&mut self.summaries.owes_settled) {
-                    self.answer_waiting();
-                    self.teller.tell(EventKind::AgentSettled);
+                if std::mem::take(&mut self.summaries.is_settle_deferred) {
+                    self.reply_settled();
+                    self.bus.emit(EventKind::AgentSettled);
                 }
-                self.note_run();
+                self.mark_run_start();
             }
             EventKind::AgentSettled => {
-                self.fixed.runner.end_standby();
-                self.answer_waiting();
+                self.services.runner.end_standby();
+                self.reply_settled();
             }
-            EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
-            EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
+            EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.remove_call(tool_call_id),
+            EventKind::ApprovalResolved { tool_call_id, .. } => {
+                drop(self.approvals.remove_request(tool_call_id))
+            }
             _ => {}
         }
-        self.teller.settling.hear(&event);
+        self.bus.settle_waiters.record(&event);
         let compacted = match &event {
             EventKind::CompactionEnd { result: Some(result), .. } => Some((**result).clone()),
             _ => None,
         };
-        self.teller.tell(event);
+        self.bus.emit(event);
         // The caller that requested the compaction gets its reply last.
-        compacted.into_iter().for_each(|result| self.compacted(result));
+        compacted.into_iter().for_each(|result| self.finish_compaction(result));
     }
 
     pub(super) fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
-        let model = &self.current.model;
+        let model = &self.active.model;
         let head = AssistantMessage {
             api: model.provider.api().to_owned(),
             provider: model.facts.provider.clone(),
@@ -242,7 +244,7 @@ impl Driver {
             timestamp: now(),
             ..AssistantMessage::default()
         };
-        let messages = self.current.sending.of(&self.current.projection.messages);
+        let messages = self.active.request_messages.of(&self.active.projection.messages);
         let messages =
             if model.facts.sight == ImageInput::Unsupported { strip_images(messages) } else { messages };
         let request = Request {
@@ -251,42 +253,42 @@ impl Driver {
             messages,
             tools: self.offered().specs(),
             tool_choice,
-            max_tokens: self.fixed.options.answers.max_tokens(
+            max_tokens: self.services.options.answers.max_tokens(
                 &model.facts,
-                self.current.thinking,
-                self.current.projection.tokens(),
+                self.active.thinking,
+                self.active.projection.tokens(),
                 self.summaries.options.reserve(model.facts.window),
             ),
-            temperature: self.fixed.options.answers.temperature,
-            thinking: self.current.thinking,
+            temperature: self.services.options.answers.temperature,
+            thinking: self.active.thinking,
         };
         let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
         tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
-        match self.current.beyond_any_window() {
+        match self.active.unsendable_reason() {
             None => self.jobs.stream(turn, &*model.provider, request),
-            Some(message) => self.jobs.refuse(turn, not_sent(&model.facts, message)),
+            Some(message) => self.jobs.refuse(turn, unsendable_error(&model.facts, message)),
         }
-        self.fixed.runner.renew_standby();
-        self.current.asked = Arc::clone(&self.current.model.facts);
+        self.services.runner.renew_standby();
+        self.active.requested_model = Arc::clone(&self.active.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(MessageBuilder::new(head));
-        self.teller.tell(EventKind::TurnStart);
-        self.teller.tell(EventKind::MessageStart { message });
+        self.bus.emit(EventKind::TurnStart);
+        self.bus.emit(EventKind::MessageStart { message });
     }
 
     /// Applies an input whose effects precede all queued effects.
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
-            self.agenda.work.push_front(QueuedEffect::Effect(Box::new(effect)));
+            self.effects.items.push_front(QueuedEffect::Effect(Box::new(effect)));
         }
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
-        self.approvals.open_path_of(&calls);
+        self.approvals.open_outside_path(&calls);
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
-            match self.fixed.tools.find(&call.name) {
-                Some(tool) => self.jobs.run(turn, call, tool, self.hooks.crew().clone()),
+            match self.services.tools.find(&call.name) {
+                Some(tool) => self.jobs.run(turn, call, tool, self.hooks.extensions().clone()),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
             }
         }
@@ -295,21 +297,21 @@ impl Driver {
     /// Requests approval, unless a rule, a change of mode, or the fact that a command still only reads decides the
     /// call by now. The request includes a preview.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
-        match self.fate_now(&call) {
+        match self.decide_call(&call) {
             Some(CallDecision::Run(_)) => {
-                return self.step_next(Input::Cleared { call: call.id, grant: None });
+                return self.step_next(Input::ApprovalWaived { call: call.id, grant: None });
             }
             Some(CallDecision::Granted { by, rule }) => {
-                return self.step_next(Input::Cleared { call: call.id, grant: Some((by, rule)) });
+                return self.step_next(Input::ApprovalWaived { call: call.id, grant: Some((by, rule)) });
             }
             Some(CallDecision::Deny(denied)) => {
-                return self.step_next(Input::Refused { call: call.id, denied });
+                return self.step_next(Input::ApprovalDenied { call: call.id, denied });
             }
             Some(CallDecision::Ask { .. } | CallDecision::Refuse(_)) | None => {}
         }
         // The preview reads the path, too; `previewed` closes it again.
-        self.approvals.open_path_of(std::slice::from_ref(&call));
-        let tool = self.fixed.tools.find(&call.name);
+        self.approvals.open_outside_path(std::slice::from_ref(&call));
+        let tool = self.services.tools.find(&call.name);
         let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
         let request = ApprovalRequest {
             tool_call_id: call.id,
@@ -323,68 +325,72 @@ impl Driver {
         match tool.filter(|tool| tool.preview(&request.args).is_some()) {
             Some(tool) => self.jobs.preview(tool, request),
             None => {
-                self.approvals.open_path_of(&[]);
-                self.tell_asked(request);
+                self.approvals.open_outside_path(&[]);
+                self.emit_request(request);
             }
         }
     }
 
     /// Returns the decision on a call that is about to run; `None` if an extension demands approval.
-    fn fate_now(&self, call: &ToolCall) -> Option<CallDecision> {
-        let tool = self.fixed.tools.find(&call.name).filter(|_| !self.approvals.insists_on(&call.id))?;
-        Some(self.approvals.fate(call, tool.spec(), self.fixed.tools.source(&call.name)))
+    fn decide_call(&self, call: &ToolCall) -> Option<CallDecision> {
+        let tool = self
+            .services
+            .tools
+            .find(&call.name)
+            .filter(|_| !self.approvals.is_asked_by_extension(&call.id))?;
+        Some(self.approvals.decide(call, tool.spec(), self.services.tools.source(&call.name)))
     }
 
     /// Returns whether a call that was to ask still needs approval.
     fn still_asks(&self, call: &ToolCall) -> bool {
-        !matches!(self.fate_now(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
+        !matches!(self.decide_call(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 
     /// Resolves the pending requests that a new approval mode decides: allowed calls run, denied calls don't.
-    pub(super) fn answer_open_questions(&mut self) {
-        for request in self.approvals.waiting().to_vec() {
-            if let Some(decision) = self.decide_now(&request) {
-                drop(self.approvals.resolved(&request.tool_call_id));
+    pub(super) fn resolve_pending(&mut self) {
+        for request in self.approvals.pending().to_vec() {
+            if let Some(decision) = self.decide_request(&request) {
+                drop(self.approvals.remove_request(&request.tool_call_id));
                 self.apply(Input::Decided { call: request.tool_call_id, decision, by: Decider::Rule });
             }
         }
     }
 
     /// Returns the decision that the mode and the rules make on a request; `None` if it is the user's.
-    fn decide_now(&self, request: &ApprovalRequest) -> Option<Decision> {
+    fn decide_request(&self, request: &ApprovalRequest) -> Option<Decision> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
-        match self.fate_now(&call)? {
+        match self.decide_call(&call)? {
             CallDecision::Run(_) | CallDecision::Granted { .. } => Some(Decision::Once),
             CallDecision::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
             CallDecision::Ask { .. } | CallDecision::Refuse(_) => None,
         }
     }
 
-    fn tell_asked(&mut self, request: ApprovalRequest) {
+    fn emit_request(&mut self, request: ApprovalRequest) {
         self.approvals.ask(request.clone());
-        self.teller.tell(EventKind::ApprovalRequested(request));
+        self.bus.emit(EventKind::ApprovalRequested(request));
     }
 
     /// Emits an approval request with its preview, unless the call was decided meanwhile or the approver has left.
     pub(super) fn previewed(&mut self, request: ApprovalRequest) {
-        self.approvals.open_path_of(&[]);
+        self.approvals.open_outside_path(&[]);
         if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }
-        let (decision, by) = match self.decide_now(&request) {
-            _ if self.approvals.audience() == Approver::Absent => (nobody(), Decider::Nobody),
+        let (decision, by) = match self.decide_request(&request) {
+            _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody),
             // The mode was changed while the preview was made.
             Some(decision) => (decision, Decider::Rule),
-            None => return self.tell_asked(request),
+            None => return self.emit_request(request),
         };
         self.apply(Input::Decided { call: request.tool_call_id, decision, by });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {
-        self.agenda.syncs = self.agenda.syncs.saturating_sub(1);
+        self.effects.syncs = self.effects.syncs.saturating_sub(1);
         if let Err(source) = result {
-            let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
+            let path = self.active.reader().path().map_or_else(Default::default, ToOwned::to_owned);
             self.store_failed(&SessionError::Sync { path, source }, None);
         }
         self.perform();
@@ -392,13 +398,13 @@ impl Driver {
 }
 
 /// Returns the denial in the absence of an approver.
-pub(super) fn nobody() -> Decision {
+pub(super) fn no_approver() -> Decision {
     Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
 }
 
 /// Returns the error of a request that no model could take. It leads to a compaction, like a request that the
 /// provider rejected as too long.
-fn not_sent(model: &ModelFacts, message: String) -> ProviderError {
+fn unsendable_error(model: &ModelFacts, message: String) -> ProviderError {
     ProviderError { provider: model.provider.clone(), failure: FailureKind::Overflow, message, hint: None }
 }
 

@@ -20,16 +20,16 @@ impl ExternalAppends {
     /// Records that another process appended entries. Returns the warning to emit: one at the first time, and one
     /// whenever the number of times has grown tenfold, because two programs that write in turn would warn at every
     /// entry.
-    pub(super) fn word(&mut self, entries: usize) -> AppendNotice {
+    pub(super) fn warning(&mut self, entries: usize) -> AppendNotice {
         (self.times, self.entries) = (self.times + 1, self.entries + entries);
         let is_power_of_ten = self.times == 10_usize.pow(self.times.ilog10());
         match self.times {
-            1 => AppendNotice::AsItIs,
+            1 => AppendNotice::Plain,
             times if is_power_of_ten => AppendNotice::Counted(format!(
                 "it goes on so: {times} times by now, {} entries",
                 self.entries
             )),
-            _ => AppendNotice::Nothing,
+            _ => AppendNotice::Silent,
         }
     }
 }
@@ -38,25 +38,25 @@ impl ExternalAppends {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AppendNotice {
     /// The writer's text.
-    AsItIs,
+    Plain,
     /// The writer's text with this addition.
     Counted(String),
-    Nothing,
+    Silent,
 }
 
 /// Most entries that are emitted individually, about a screenful. More would keep front ends busy with entries that
 /// no one watched arrive.
-const MOST: usize = 50;
+const MAX_EVENTS: usize = 50;
 
 /// Returns the events for the entries at these positions. A few entries that continue from the current leaf are
 /// emitted individually. If one of them starts elsewhere, the path has changed; for that and for many entries one
 /// event makes front ends reload.
-pub(super) fn told(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
+pub(super) fn events(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
     let tree = reader.tree();
     let nodes = tree.nodes().get(positions.clone()).unwrap_or_default();
     let changed = if !is_chain(nodes, positions.start) {
         Some(SessionChange::Leaf)
-    } else if nodes.len() > MOST {
+    } else if nodes.len() > MAX_EVENTS {
         Some(SessionChange::Grown)
     } else {
         None
@@ -83,12 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_on_is_said_once_and_then_counted() {
+    fn append_notice_is_given_once_and_then_counted() {
         let mut others = ExternalAppends::default();
-        let said: Vec<AppendNotice> = (0..100).map(|_| others.word(2)).collect();
-        assert_eq!(said[0], AppendNotice::AsItIs);
+        let said: Vec<AppendNotice> = (0..100).map(|_| others.warning(2)).collect();
+        assert_eq!(said[0], AppendNotice::Plain);
         assert_eq!(said[9], AppendNotice::Counted("it goes on so: 10 times by now, 20 entries".into()));
         assert_eq!(said[99], AppendNotice::Counted("it goes on so: 100 times by now, 200 entries".into()));
-        assert_eq!(said.iter().filter(|word| **word != AppendNotice::Nothing).count(), 3);
+        assert_eq!(said.iter().filter(|word| **word != AppendNotice::Silent).count(), 3);
     }
 }

@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use super::jobs::JobEvent;
 use super::{Driver, QueuedEffect};
 use crate::extension::{
-    CommandOutcome, ExtensionCommand, ExtensionHost, Moment, RequestContext, ReviewedCall,
+    CommandOutcome, ExtensionCommand, ExtensionHost, RequestContext, RequestPosition, ReviewedCall,
 };
 use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
 use crate::resources::{CommandSource, SlashCommand};
@@ -25,11 +25,11 @@ use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
 /// The extensions and the state of their hooks.
 #[derive(Debug)]
 pub(super) struct Hooks {
-    crew: ExtensionHost,
+    extensions: ExtensionHost,
     /// True if the next request is the first of a run.
     begins_run: bool,
     /// Changes by extensions to the current request.
-    opened: Option<Opened>,
+    opened: Option<OpenedRequest>,
     /// Calls of the current answer whose arguments were changed, and the extensions that changed them.
     rewritten: HashMap<CallId, Vec<String>>,
     commands: HashMap<u64, PendingCommand>,
@@ -38,7 +38,7 @@ pub(super) struct Hooks {
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenedRequest {
     turn: TurnNumber,
     system: String,
     tools: Tools,
@@ -53,16 +53,16 @@ struct PendingCommand {
 }
 
 /// A call on its way through the extensions.
-pub(crate) enum Considered {
+pub(crate) enum CallInReview {
     /// Refused before any extension sees it.
     Refused(PlannedCall),
-    Judged(ReviewedCall),
+    Reviewed(ReviewedCall),
 }
 
 impl Hooks {
     pub(super) fn new(crew: ExtensionHost) -> Self {
         Self {
-            crew,
+            extensions: crew,
             begins_run: false,
             opened: None,
             rewritten: HashMap::new(),
@@ -72,18 +72,18 @@ impl Hooks {
     }
 
     /// Returns whether an extension's command is running.
-    pub(super) fn is_commanded(&self) -> bool {
+    pub(super) fn is_running_command(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    pub(super) fn crew(&self) -> &ExtensionHost {
-        &self.crew
+    pub(super) fn extensions(&self) -> &ExtensionHost {
+        &self.extensions
     }
 }
 
 impl Driver {
     /// Marks the begin of a run. A retry belongs to the same run.
-    pub(super) fn note_run(&mut self) {
+    pub(super) fn mark_run_start(&mut self) {
         let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
         if !is_again {
             self.hooks.begins_run = true;
@@ -94,38 +94,39 @@ impl Driver {
     /// Sends a request after the extensions' hooks. They see a retry as the same request.
     pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
-        let is_open = |opened: &Opened| opened.turn == turn || is_again;
-        if self.hooks.crew.is_empty() || self.hooks.opened.as_ref().is_some_and(is_open) {
+        let is_open = |opened: &OpenedRequest| opened.turn == turn || is_again;
+        if self.hooks.extensions.is_empty() || self.hooks.opened.as_ref().is_some_and(is_open) {
             return self.request(turn, tool_choice);
         }
         let begins = std::mem::take(&mut self.hooks.begins_run);
-        let moment = if begins { Moment::RunStart } else { Moment::Turn };
-        let (crew, before) = (self.hooks.crew.clone(), self.opening());
+        let moment = if begins { RequestPosition::RunStart } else { RequestPosition::Turn };
+        let (crew, before) = (self.hooks.extensions.clone(), self.request_context());
         self.jobs.open(async move {
-            let after = Box::new(crew.open(moment, before.clone()).await);
-            JobEvent::Opened { turn, tool_choice, before: Box::new(before), after }
+            let after = Box::new(crew.review_request(moment, before.clone()).await);
+            JobEvent::RequestOpened { turn, tool_choice, before: Box::new(before), after }
         });
     }
 
-    fn opening(&self) -> RequestContext {
+    fn request_context(&self) -> RequestContext {
         // The text as typed and not as edited before: edits of edits would pile up from request to request.
-        let prompt = self.last_said().and_then(|(entry, _)| self.typed(&entry)).unwrap_or_default();
+        let prompt =
+            self.last_user_message().and_then(|(entry, _)| self.typed_text(&entry)).unwrap_or_default();
         RequestContext {
-            session: self.current.reader().id().clone(),
-            model: self.current.model.reference(),
+            session: self.active.reader().id().clone(),
+            model: self.active.model.reference(),
             prompt,
-            system: self.shelf.system().to_owned(),
-            tools: self.fixed.offered.names().map(str::to_owned).collect(),
+            system: self.resources.system().to_owned(),
+            tools: self.services.offered.names().map(str::to_owned).collect(),
         }
     }
 
     /// Returns the user's newest message on the path, as the model reads it.
-    fn last_said(&self) -> Option<(tiller_core::id::EntryId, Content)> {
-        let reader = self.current.reader();
+    fn last_user_message(&self) -> Option<(tiller_core::id::EntryId, Content)> {
+        let reader = self.active.reader();
         let is_message = |entry: &tiller_core::id::EntryId| {
             reader.entry(entry).is_ok_and(|entry| entry.body.as_message().is_some())
         };
-        self.current.projection.messages.iter().rev().find_map(|projected| match &*projected.message {
+        self.active.projection.messages.iter().rev().find_map(|projected| match &*projected.message {
             // A summary reads as a user message, too.
             Message::User(user) if is_message(&projected.entry) => {
                 Some((projected.entry.clone(), user.content.clone()))
@@ -135,8 +136,8 @@ impl Driver {
     }
 
     /// Returns the user's text in an entry, without edits by extensions.
-    fn typed(&self, entry: &tiller_core::id::EntryId) -> Option<String> {
-        let entry = self.current.reader().entry(entry).ok()?;
+    fn typed_text(&self, entry: &tiller_core::id::EntryId) -> Option<String> {
+        let entry = self.active.reader().entry(entry).ok()?;
         match &**entry.body.as_message()? {
             Message::User(user) => Some(user.content.joined_text()),
             _ => None,
@@ -144,7 +145,7 @@ impl Driver {
     }
 
     /// Writes the extensions' changes to the prompt, then sends the request.
-    pub(super) fn opened(
+    pub(super) fn request_opened(
         &mut self,
         (turn, tool_choice): (TurnNumber, ToolChoice),
         before: &RequestContext,
@@ -154,22 +155,23 @@ impl Driver {
             return;
         }
         let tools = if before.tools == after.tools {
-            self.fixed.offered.clone()
+            self.services.offered.clone()
         } else {
             // The extensions' names were checked against these very tools.
-            self.fixed.tools.restrict(&after.tools).unwrap_or_default()
+            self.services.tools.restrict(&after.tools).unwrap_or_default()
         };
-        self.hooks.opened = Some(Opened { turn, system: after.system, tools });
-        let edit = (before.prompt != after.prompt).then(|| self.edited(&after.prompt)).flatten();
+        self.hooks.opened = Some(OpenedRequest { turn, system: after.system, tools });
+        let edit = (before.prompt != after.prompt).then(|| self.edit_entry(&after.prompt)).flatten();
         let written = edit.into_iter().flat_map(|edit| [Effect::Append(edit), Effect::Sync]);
-        self.queue(written.chain([Effect::Request { turn, tool_choice }]).collect());
+        self.enqueue(written.chain([Effect::Request { turn, tool_choice }]).collect());
         self.perform();
     }
 
     /// Returns an entry that replaces the text of the user's message for the model, images aside; `None` if the
     /// model reads that text already.
-    fn edited(&self, text: &str) -> Option<EntryBody> {
-        let (target_id, content) = self.last_said().filter(|(_, content)| content.joined_text() != text)?;
+    fn edit_entry(&self, text: &str) -> Option<EntryBody> {
+        let (target_id, content) =
+            self.last_user_message().filter(|(_, content)| content.joined_text() != text)?;
         let images = content.to_blocks().into_iter().filter(|block| matches!(block, UserBlock::Image { .. }));
         let blocks = [UserBlock::Text { text: text.to_owned() }].into_iter().chain(images).collect();
         let replacement = Some(Replacement { content: Content::Blocks(blocks) });
@@ -178,59 +180,59 @@ impl Driver {
 
     /// Returns the system prompt of the current request.
     pub(super) fn system(&self) -> &str {
-        self.hooks.opened.as_ref().map_or(self.shelf.system(), |opened| &opened.system)
+        self.hooks.opened.as_ref().map_or(self.resources.system(), |opened| &opened.system)
     }
 
     /// Returns the tools offered in the current request.
     pub(super) fn offered(&self) -> &Tools {
-        self.hooks.opened.as_ref().map_or(&self.fixed.offered, |opened| &opened.tools)
+        self.hooks.opened.as_ref().map_or(&self.services.offered, |opened| &opened.tools)
     }
 
     /// Decides on calls after the extensions have reviewed those that would run or ask.
     pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
         self.hooks.rewritten.clear();
-        self.approvals.forget_paths();
+        self.approvals.clear_outside_paths();
         let plan: Vec<PlannedCall> = calls.iter().map(|call| self.plan(call)).collect();
-        if self.hooks.crew.is_empty() {
+        if self.hooks.extensions.is_empty() {
             return self.step_next(Input::Planned { turn, plan });
         }
-        let (crew, tools) = (self.hooks.crew.clone(), self.offered().clone());
+        let (crew, tools) = (self.hooks.extensions.clone(), self.offered().clone());
         self.jobs.plan(async move {
             let mut considered = Vec::with_capacity(plan.len());
             for planned in plan {
-                considered.push(match (&planned.fate, tools.find(&planned.call.name)) {
+                considered.push(match (&planned.decision, tools.find(&planned.call.name)) {
                     (
                         CallDecision::Run(_) | CallDecision::Granted { .. } | CallDecision::Ask { .. },
                         Some(tool),
-                    ) => Considered::Judged(crew.judge(planned.call, &*tool).await),
-                    _ => Considered::Refused(planned),
+                    ) => CallInReview::Reviewed(crew.review_call(planned.call, &*tool).await),
+                    _ => CallInReview::Refused(planned),
                 });
             }
-            JobEvent::Judged { turn, considered }
+            JobEvent::CallsReviewed { turn, considered }
         });
     }
 
     /// Applies the extensions' reviews. The policy judges a call with changed arguments once more.
-    pub(super) fn judged(&mut self, turn: TurnNumber, considered: Vec<Considered>) {
+    pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, considered: Vec<CallInReview>) {
         if self.turn.planning() != Some(turn) {
             return;
         }
         let plan = considered.into_iter().map(|considered| match considered {
-            Considered::Refused(planned) => planned,
-            Considered::Judged(judged) => self.fate_of(judged),
+            CallInReview::Refused(planned) => planned,
+            CallInReview::Reviewed(judged) => self.plan_reviewed(judged),
         });
         let plan = plan.collect();
         self.apply(Input::Planned { turn, plan });
     }
 
-    fn fate_of(&mut self, judged: ReviewedCall) -> PlannedCall {
+    fn plan_reviewed(&mut self, judged: ReviewedCall) -> PlannedCall {
         let ReviewedCall { call, opinion, rewritten_by } = judged;
         if !rewritten_by.is_empty() {
             self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
         }
-        let PlannedCall { call, fate } = self.plan(&call);
-        let fate = self.approvals.stricter(&call, fate, opinion);
-        PlannedCall { call, fate }
+        let PlannedCall { call, decision: fate } = self.plan(&call);
+        let fate = self.approvals.apply_opinion(&call, fate, opinion);
+        PlannedCall { call, decision: fate }
     }
 
     /// Notes in a result that its call ran with changed arguments.
@@ -255,8 +257,8 @@ impl Driver {
             source: CommandSource::Extension,
             location: None,
         };
-        let mut commands: Vec<_> = self.hooks.crew.commands().into_iter().map(of_extension).collect();
-        let others = self.shelf.resources.slash_commands();
+        let mut commands: Vec<_> = self.hooks.extensions.commands().into_iter().map(of_extension).collect();
+        let others = self.resources.resources.slash_commands();
         let others: Vec<_> =
             others.into_iter().filter(|other| commands.iter().all(|c| c.name != other.name)).collect();
         commands.extend(others);
@@ -270,13 +272,13 @@ impl Driver {
         options: PromptOptions,
         reply: Reply<()>,
     ) -> Option<(String, PromptOptions, Reply<()>)> {
-        let (name, arguments) = command_of(&text, &options).unwrap_or_default();
-        let Some(work) = self.hooks.crew.command(name, arguments) else {
+        let (name, arguments) = split_command(&text, &options).unwrap_or_default();
+        let Some(work) = self.hooks.extensions.command(name, arguments) else {
             return Some((text, options, reply));
         };
         let id = self.hooks.next;
         self.hooks.next += 1;
-        let task = self.jobs.beside(async move { JobEvent::CommandEnded { id, outcome: work.await } });
+        let task = self.jobs.spawn(async move { JobEvent::CommandEnded { id, outcome: work.await } });
         self.hooks.commands.insert(id, PendingCommand { options, reply, task });
         None
     }
@@ -304,8 +306,8 @@ impl Driver {
             let around = [Effect::Emit(end), Effect::Emit(EventKind::AgentSettled)];
             [Effect::Emit(EventKind::AgentStart), notice].into_iter().chain(around).collect()
         };
-        self.queue(effects);
-        self.agenda.work.push_back(QueuedEffect::Reply(Box::new(move |result| drop(reply.send(result)))));
+        self.enqueue(effects);
+        self.effects.items.push_back(QueuedEffect::Reply(Box::new(move |result| drop(reply.send(result)))));
         self.perform();
     }
 
@@ -319,7 +321,7 @@ impl Driver {
 }
 
 /// Splits a prompt that may be a command into name and arguments.
-fn command_of<'a>(text: &'a str, options: &PromptOptions) -> Option<(&'a str, &'a str)> {
+fn split_command<'a>(text: &'a str, options: &PromptOptions) -> Option<(&'a str, &'a str)> {
     if options.expand_templates == Expansion::Verbatim {
         return None;
     }

@@ -10,34 +10,34 @@ use tiller_provider::{FailureKind, ProviderError, StreamEvent};
 use super::jobs::JobEvent;
 use super::{Driver, now};
 use crate::message_builder::MessageUpdate;
-use crate::retry::{self, Tried};
+use crate::retry::{self, Attempts};
 use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
 
 impl Driver {
-    pub(super) fn report(&mut self, report: JobEvent) {
+    pub(super) fn handle_job_event(&mut self, report: JobEvent) {
         match report {
-            JobEvent::Part { turn, part } if self.turn.streaming() == Some(turn) => match part {
-                Ok(part) => self.part(turn, part),
-                Err(error) => self.failed(turn, &error),
+            JobEvent::StreamPart { turn, part } if self.turn.streaming() == Some(turn) => match part {
+                Ok(part) => self.stream_event(turn, part),
+                Err(error) => self.request_failed(turn, &error),
             },
             JobEvent::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
-                let provider = self.current.asked.provider.clone();
+                let provider = self.active.requested_model.provider.clone();
                 let message = "the stream ended before the answer was complete".to_owned();
-                self.failed(
+                self.request_failed(
                     turn,
                     &ProviderError { provider, failure: FailureKind::Interrupted, message, hint: None },
                 );
             }
-            JobEvent::Opened { turn, tool_choice, before, after } => {
-                self.opened((turn, tool_choice), &before, *after);
+            JobEvent::RequestOpened { turn, tool_choice, before, after } => {
+                self.request_opened((turn, tool_choice), &before, *after);
             }
             JobEvent::Previewed(request) => self.previewed(request),
-            JobEvent::Judged { turn, considered } => self.judged(turn, considered),
+            JobEvent::CallsReviewed { turn, considered } => self.calls_reviewed(turn, considered),
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
-            JobEvent::Warned(warning) => self.teller.warn_unlogged(warning),
-            JobEvent::Awake { turn } => self.apply(Input::Awake { turn }),
+            JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
+            JobEvent::RetryDue { turn } => self.apply(Input::RetryDue { turn }),
             JobEvent::Summary { number, news } => self.summary(number, news),
-            JobEvent::Part { .. } | JobEvent::StreamEnded { .. } => {}
+            JobEvent::StreamPart { .. } | JobEvent::StreamEnded { .. } => {}
             JobEvent::ToolProgress { call, printed } => self.tool_progress(&call, printed),
             JobEvent::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
             JobEvent::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
@@ -47,39 +47,39 @@ impl Driver {
         }
     }
 
-    fn part(&mut self, turn: TurnNumber, part: StreamEvent) {
+    fn stream_event(&mut self, turn: TurnNumber, part: StreamEvent) {
         let Some(partial) = &mut self.partial else { return };
         if let StreamEvent::Call { name, .. } = &part
-            && let Some(tool) = self.fixed.tools.find(name)
+            && let Some(tool) = self.services.tools.find(name)
         {
             tool.prepare();
         }
-        for growth in partial.take(part) {
+        for growth in partial.apply(part) {
             match growth {
                 MessageUpdate::Delta(delta) => {
                     let usage =
                         self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();
-                    self.teller.tell(EventKind::MessageUpdate { usage, assistant_message_event: delta });
+                    self.bus.emit(EventKind::MessageUpdate { usage, assistant_message_event: delta });
                 }
                 MessageUpdate::Trace(name, data) => {
-                    self.teller.tell(EventKind::Trace { name: name.to_owned(), data })
+                    self.bus.emit(EventKind::Trace { name: name.to_owned(), data })
                 }
                 MessageUpdate::Finished(stop_reason) => {
-                    let mut answer = self.answer_so_far();
+                    let mut answer = self.partial_answer();
                     answer.stop_reason = stop_reason;
-                    self.answered(turn, answer);
+                    self.request_answered(turn, answer);
                 }
             }
         }
     }
 
-    fn failed(&mut self, turn: TurnNumber, error: &ProviderError) {
-        self.heed_window(error);
-        let mut answer = self.answer_so_far();
+    fn request_failed(&mut self, turn: TurnNumber, error: &ProviderError) {
+        self.lower_window(error);
+        let mut answer = self.partial_answer();
         answer.stop_reason = StopReason::Error;
         let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
-        let tried = Tried { times: self.turn.tries(), has_compacted };
-        let (then, note) = retry::after(error.failure, tried, &self.retry, jitter());
+        let tried = Attempts { retries: self.turn.tries(), has_compacted };
+        let (then, note) = retry::decide(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
         answer.error_message = Some(format!("{}{note}", error.told()));
         self.jobs.stop_stream();
@@ -88,28 +88,28 @@ impl Driver {
     }
 
     /// Returns the partial answer with its cost.
-    pub(super) fn answer_so_far(&self) -> AssistantMessage {
+    pub(super) fn partial_answer(&self) -> AssistantMessage {
         let mut answer = self.partial.as_ref().map(|partial| partial.message()).unwrap_or_default();
-        answer.usage.cost = self.current.asked.cost(&answer.usage);
+        answer.usage.cost = self.active.requested_model.cost(&answer.usage);
         answer.usage.total_tokens = answer.usage.total();
         answer
     }
 
     /// Returns the partial output of everything in progress.
-    pub(super) fn so_far(&self) -> PartialOutput {
+    pub(super) fn partial_output(&self) -> PartialOutput {
         PartialOutput {
-            answer: self.partial.as_ref().map(|_| self.answer_so_far()),
-            calls: self.jobs.remains(),
+            answer: self.partial.as_ref().map(|_| self.partial_answer()),
+            calls: self.jobs.partial_results(),
         }
     }
 
-    fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
-        let facts = &self.current.asked;
+    fn request_answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
+        let facts = &self.active.requested_model;
         if retry::is_silent_overflow(&answer, facts.window) {
             let message = format!("no answer: the conversation fills the window of {}", facts.id);
             let provider = facts.provider.clone();
             let error = ProviderError { provider, failure: FailureKind::Overflow, message, hint: None };
-            return self.failed(turn, &error);
+            return self.request_failed(turn, &error);
         }
         self.jobs.stop_stream();
         self.partial = None;
@@ -135,7 +135,7 @@ impl Driver {
                 Err(reason) => CallDecision::Refuse(format!("invalid arguments: {reason}")),
             },
         };
-        PlannedCall { call: call.clone(), fate }
+        PlannedCall { call: call.clone(), decision: fate }
     }
 
     fn tool_progress(&mut self, call: &CallId, StyledText { text, strokes }: StyledText) {
@@ -148,15 +148,15 @@ impl Driver {
             args: running.arguments.clone(),
             partial_result: running.partial.clone(),
         };
-        self.teller.tell(update);
+        self.bus.emit(update);
     }
 
     fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
         let arguments = self.jobs.call_mut(&result.tool_call_id).map(|running| running.arguments.clone());
         self.note_rewrite(&mut result, arguments);
-        self.approvals.open_path_of(&[]);
+        self.approvals.open_outside_path(&[]);
         if let Some(warning) = warning {
-            self.teller.warn(warning);
+            self.bus.warn(warning);
         }
         self.apply(Input::ToolEnded { turn, result });
     }

@@ -21,28 +21,28 @@ use tiller_tools::tool::{OutputCapture, Tool, ToolInvocation, ToolOutput, ToolPr
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::hooks::Considered;
-use super::summarize_job::{Maker, SummaryNews};
+use super::hooks::CallInReview;
+use super::summarize_job::{SummaryEvent, SummaryJob};
 use super::{now, resource_state};
-use crate::bash::{Bash, BashEnd};
+use crate::bash::{BashEnd, BashJob};
 use crate::extension::{CommandOutcome, ExtensionHost, RequestContext};
 use crate::handle::{Reply, RunningBash, RunningCall};
-use crate::resources::{Read, ResourceReloader};
+use crate::resources::{ReloadResult, ResourceReloader};
 use crate::turn::TurnNumber;
 
 /// Timeout of a preview before an approval request: enough for a slow disk to read a large file.
-const LOOK: Duration = Duration::from_secs(2);
+const PREVIEW_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An event from a job.
 pub(crate) enum JobEvent {
     /// A stream event.
-    Part { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
+    StreamPart { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
     /// The stream ended without a final event.
     StreamEnded { turn: TurnNumber },
     /// The wait before a retry is over.
-    Awake { turn: TurnNumber },
+    RetryDue { turn: TurnNumber },
     /// Extensions' changes to a request that is about to be sent.
-    Opened {
+    RequestOpened {
         turn: TurnNumber,
         tool_choice: ToolChoice,
         before: Box<RequestContext>,
@@ -51,15 +51,15 @@ pub(crate) enum JobEvent {
     /// An approval request with its preview.
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.
-    Judged { turn: TurnNumber, considered: Vec<Considered> },
+    CallsReviewed { turn: TurnNumber, considered: Vec<CallInReview> },
     /// The end of an extension's command.
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
     /// A problem with an extension.
-    Warned(String),
+    ExtensionWarning(String),
     /// The newest output of a running call.
     ToolProgress { call: CallId, printed: StyledText },
     /// An event of the summary job.
-    Summary { number: u64, news: SummaryNews },
+    Summary { number: u64, news: SummaryEvent },
     /// The result of a call.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// Output of the user's command.
@@ -67,7 +67,7 @@ pub(crate) enum JobEvent {
     /// The end of the user's command.
     BashEnded { id: EntryId, end: BashEnd },
     /// Skills, templates and context files were reloaded.
-    ResourcesRead(Read),
+    ResourcesRead(ReloadResult),
     /// The end of a sync.
     Synced(io::Result<()>),
 }
@@ -75,25 +75,25 @@ pub(crate) enum JobEvent {
 /// The running jobs.
 pub(super) struct Jobs {
     tasks: JoinSet<()>,
-    report: mpsc::Sender<JobEvent>,
+    events: mpsc::Sender<JobEvent>,
     /// The stream, or the job that precedes it.
     stream: Option<AbortHandle>,
     /// The job that precedes calls.
     plan: Option<AbortHandle>,
-    calls: HashMap<CallId, AtWork>,
-    bash: Option<Bash>,
+    calls: HashMap<CallId, CallJob>,
+    bash: Option<BashJob>,
 }
 
 /// A running call.
-struct AtWork {
+struct CallJob {
     task: AbortHandle,
     shown: RunningCall,
     progress: ToolProgress,
 }
 
-impl AtWork {
+impl CallJob {
     /// Returns the partial result.
-    fn remains(&self) -> ToolOutcome {
+    fn partial_result(&self) -> ToolOutcome {
         match self.progress.remains() {
             Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
             None => self.shown.partial.clone(),
@@ -105,8 +105,8 @@ impl Jobs {
     /// Starts with the resource reloader as the only job; it runs as long as the driver.
     pub(super) fn new(report: mpsc::Sender<JobEvent>, keeper: ResourceReloader) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(resource_state::keep(keeper, report.clone()));
-        Self { tasks, report, stream: None, plan: None, calls: HashMap::new(), bash: None }
+        tasks.spawn(resource_state::run_reloader(keeper, report.clone()));
+        Self { tasks, events: report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
     /// Waits until a job is over and removes it; waits forever if there is none.
@@ -119,18 +119,18 @@ impl Jobs {
 
     /// Streams the answer to a request.
     pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
-        self.follow(turn, provider.stream(request));
+        self.follow_stream(turn, provider.stream(request));
     }
 
     /// Fails a request with an error without sending it.
     pub(super) fn refuse(&mut self, turn: TurnNumber, error: ProviderError) {
-        self.follow(turn, Box::pin(stream::iter([Err(error)])));
+        self.follow_stream(turn, Box::pin(stream::iter([Err(error)])));
     }
 
-    fn follow(&mut self, turn: TurnNumber, parts: ProviderStream) {
+    fn follow_stream(&mut self, turn: TurnNumber, parts: ProviderStream) {
         self.stop_stream();
-        let (report, end) = (self.report.clone(), self.report.clone());
-        let forwarding = forward(parts, report, move |part| JobEvent::Part { turn, part });
+        let (report, end) = (self.events.clone(), self.events.clone());
+        let forwarding = forward(parts, report, move |part| JobEvent::StreamPart { turn, part });
         let task = async move {
             // A provider that panics has ended its stream early, like a connection that breaks.
             let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
@@ -142,22 +142,22 @@ impl Jobs {
     /// Waits before a retry; stopped like a stream.
     pub(super) fn sleep(&mut self, turn: TurnNumber, delay: Duration) {
         self.stop_stream();
-        let report = self.report.clone();
+        let report = self.events.clone();
         self.stream = Some(self.tasks.spawn(async move {
             tokio::time::sleep(delay).await;
-            let _ = report.send(JobEvent::Awake { turn }).await;
+            let _ = report.send(JobEvent::RetryDue { turn }).await;
         }));
     }
 
     /// Starts the job that precedes a request.
     pub(super) fn open(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
         self.stop_stream();
-        self.stream = Some(self.beside(work));
+        self.stream = Some(self.spawn(work));
     }
 
     /// Starts the job that precedes calls.
     pub(super) fn plan(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) {
-        self.plan = Some(self.beside(work));
+        self.plan = Some(self.spawn(work));
     }
 
     /// Previews a call before its approval request. A preview that fails or takes too long is left out.
@@ -169,26 +169,26 @@ impl Jobs {
                     None => None,
                 }
             };
-            let looked = AssertUnwindSafe(tokio::time::timeout(LOOK, look)).catch_unwind().await;
+            let looked = AssertUnwindSafe(tokio::time::timeout(PREVIEW_TIMEOUT, look)).catch_unwind().await;
             let preview = looked.ok().and_then(Result::ok).flatten();
             JobEvent::Previewed(ApprovalRequest { preview, ..request })
         });
     }
 
     /// Starts a job that reports its result.
-    pub(super) fn beside(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) -> AbortHandle {
-        let report = self.report.clone();
+    pub(super) fn spawn(&mut self, work: impl Future<Output = JobEvent> + Send + 'static) -> AbortHandle {
+        let report = self.events.clone();
         self.tasks.spawn(async move {
             let _ = report.send(work.await).await;
         })
     }
 
     /// Forwards the extensions' warnings.
-    pub(super) fn hear(&mut self, mut warnings: mpsc::Receiver<String>) {
-        let report = self.report.clone();
+    pub(super) fn forward_warnings(&mut self, mut warnings: mpsc::Receiver<String>) {
+        let report = self.events.clone();
         self.tasks.spawn(async move {
             while let Some(warning) = warnings.recv().await {
-                if report.send(JobEvent::Warned(warning)).await.is_err() {
+                if report.send(JobEvent::ExtensionWarning(warning)).await.is_err() {
                     return;
                 }
             }
@@ -196,8 +196,8 @@ impl Jobs {
     }
 
     /// Starts a summary.
-    pub(super) fn summarize(&mut self, number: u64, maker: Maker) -> AbortHandle {
-        self.tasks.spawn(maker.run(number, self.report.clone()))
+    pub(super) fn summarize(&mut self, number: u64, maker: SummaryJob) -> AbortHandle {
+        self.tasks.spawn(maker.run(number, self.events.clone()))
     }
 
     pub(super) fn stop_stream(&mut self) {
@@ -215,7 +215,7 @@ impl Jobs {
             since: now(),
             partial: ToolOutcome::default(),
         };
-        let (report, id) = (self.report.clone(), call.id.clone());
+        let (report, id) = (self.events.clone(), call.id.clone());
         let progress = self.progress(call.id.clone());
         let given = progress.clone();
         let task = async move {
@@ -223,7 +223,7 @@ impl Jobs {
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
-            let output = crew.revise(&call, output).await;
+            let output = crew.revise_result(&call, output).await;
             let result = ToolResultMessage {
                 tool_call_id: call.id,
                 tool_name: call.name,
@@ -234,12 +234,12 @@ impl Jobs {
             };
             let _ = report.send(JobEvent::ToolEnded { turn, result, warning: output.warning }).await;
         };
-        self.calls.insert(id, AtWork { task: self.tasks.spawn(task), shown: running, progress });
+        self.calls.insert(id, CallJob { task: self.tasks.spawn(task), shown: running, progress });
     }
 
     /// Each progress report replaces the one before, so a full channel drops it.
     fn progress(&self, call: CallId) -> ToolProgress {
-        let report = self.report.clone();
+        let report = self.events.clone();
         ToolProgress::new(move |printed| {
             let _ = report.try_send(JobEvent::ToolProgress { call: call.clone(), printed });
         })
@@ -255,7 +255,7 @@ impl Jobs {
     }
 
     /// Removes a call that is over.
-    pub(super) fn forget(&mut self, call: &CallId) {
+    pub(super) fn remove_call(&mut self, call: &CallId) {
         self.calls.remove(call);
     }
 
@@ -268,14 +268,14 @@ impl Jobs {
     }
 
     /// Returns the partial results of the running calls, where there are any.
-    pub(super) fn remains(&self) -> HashMap<CallId, ToolOutcome> {
-        let of = |(id, call): (&CallId, &AtWork)| (id.clone(), call.remains());
+    pub(super) fn partial_results(&self) -> HashMap<CallId, ToolOutcome> {
+        let of = |(id, call): (&CallId, &CallJob)| (id.clone(), call.partial_result());
         self.calls.iter().map(of).filter(|(_, outcome)| !joined_text(&outcome.content).is_empty()).collect()
     }
 
     /// Starts the job of a command that was just started.
     pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: OutputCapture) {
-        let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
+        let (bash, job) = BashJob::start(shown, process, gathered, self.events.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
     }
@@ -283,7 +283,7 @@ impl Jobs {
     /// Registers the reply for the record of the running command.
     pub(super) fn await_bash(&mut self, waits: Reply<BashExecutionMessage>) {
         if let Some(bash) = &mut self.bash {
-            bash.waits = Some(waits);
+            bash.reply = Some(waits);
         }
     }
 
@@ -291,17 +291,17 @@ impl Jobs {
         self.bash.as_ref().map(|bash| &bash.shown)
     }
 
-    pub(super) fn bash_mut(&mut self) -> Option<&mut Bash> {
+    pub(super) fn bash_mut(&mut self) -> Option<&mut BashJob> {
         self.bash.as_mut()
     }
 
     /// Removes the command that is over.
-    pub(super) fn take_bash(&mut self) -> Option<Bash> {
+    pub(super) fn take_bash(&mut self) -> Option<BashJob> {
         self.bash.take()
     }
 
     pub(super) fn sync(&mut self, file: Arc<dyn FsFile>) {
-        let report = self.report.clone();
+        let report = self.events.clone();
         self.tasks.spawn(async move {
             let synced = tokio::task::spawn_blocking(move || tiller_session::sync(&*file)).await;
             let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));

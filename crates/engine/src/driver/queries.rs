@@ -7,39 +7,39 @@ use tiller_core::message::{Message, ToolSpec};
 use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 
-use super::commands::answer;
+use super::commands::send_reply;
 use super::{Driver, ToolOffer};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
-    Activity, AgentError, Change, ContextUse, InFlight, LockedModel, OfferedTool, QueueStatus, Reply,
+    Activity, AgentError, ContextUse, InFlight, LockedModel, OfferedTool, OptionChange, QueueStatus, Reply,
     SessionState, SessionStats, Settled, Snapshot, Status, ToolStanding,
 };
 
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
         let live = InFlight {
-            running_since: self.teller.told.since,
-            retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
-            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
+            running_since: self.bus.open.since,
+            retry: self.bus.open.retry.clone().filter(|_| self.turn.is_retrying()),
+            partial: self.partial.as_ref().map(|_| self.partial_answer()),
             calls: self.jobs.calls().cloned().collect(),
-            queue: self.turn.queue().cloned(|_| true),
-            approvals: self.approvals.waiting().to_vec(),
+            queue: self.turn.queue().select(|_| true),
+            approvals: self.approvals.pending().to_vec(),
             bash: self.jobs.bash_running().cloned(),
-            summary: self.summaries.shown(),
+            summary: self.summaries.status(),
         };
-        Snapshot { seq: self.teller.seq, state: self.state(), live }
+        Snapshot { seq: self.bus.seq, state: self.state(), live }
     }
 
     fn state(&self) -> SessionState {
-        let reader = self.current.reader();
+        let reader = self.active.reader();
         SessionState {
             session: reader.id().clone(),
             path: reader.path().map(Path::to_owned),
-            name: self.current.name.clone(),
-            cwd: self.fixed.manager.cwd().to_owned(),
-            model: self.current.model.reference(),
-            thinking: self.current.thinking,
-            sight: self.current.model.facts.sight,
+            name: self.active.name.clone(),
+            cwd: self.services.manager.cwd().to_owned(),
+            model: self.active.model.reference(),
+            thinking: self.active.thinking,
+            sight: self.active.model.facts.sight,
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
@@ -47,8 +47,8 @@ impl Driver {
     }
 
     fn context(&self) -> ContextUse {
-        let window = self.current.model.facts.window;
-        ContextUse { used: self.current.projection.tokens(), window }
+        let window = self.active.model.facts.window;
+        ContextUse { used: self.active.projection.tokens(), window }
     }
 
     pub(super) fn status(&self) -> Status {
@@ -57,46 +57,46 @@ impl Driver {
             state: self.state(),
             auto_compaction: self.summaries.options().automatic,
             activity: Activity {
-                is_running: self.teller.told.since.is_some() || self.turn.is_running(),
+                is_running: self.bus.open.since.is_some() || self.turn.is_running(),
                 is_compacting: self.summaries.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {
-                items: self.turn.queue().cloned(|_| true),
+                items: self.turn.queue().select(|_| true),
                 steering_point: options.steering_point,
                 steering_mode: options.steering_mode,
                 follow_up_mode: options.follow_up_mode,
             },
             auto_retry: self.retry.mode,
-            leaf: self.current.reader().leaf(),
-            messages: self.current.projection.message_count(),
+            leaf: self.active.reader().leaf(),
+            messages: self.active.projection.message_count(),
         }
     }
 
     pub(super) fn messages(&self) -> Vec<Arc<Message>> {
-        let projected = self.current.projection.messages.iter();
+        let projected = self.active.projection.messages.iter();
         projected.map(|projected| Arc::clone(&projected.message)).collect()
     }
 
     /// Replies now, or when the run is over.
     pub(super) fn settled(&mut self, reply: Reply<Settled>) {
-        self.teller.settling.replies.push(reply);
-        if self.teller.told.since.is_none() && !self.turn.is_running() {
-            self.answer_waiting();
+        self.bus.settle_waiters.replies.push(reply);
+        if self.bus.open.since.is_none() && !self.turn.is_running() {
+            self.reply_settled();
         }
     }
 
     /// Replies to the callers that wait for the session to settle.
-    pub(super) fn answer_waiting(&mut self) {
-        for reply in self.teller.settling.replies.drain(..) {
+    pub(super) fn reply_settled(&mut self) {
+        for reply in self.bus.settle_waiters.replies.drain(..) {
             // The caller may be gone.
-            let _ = reply.send(self.teller.settling.last.clone().ok_or(AgentError::Empty));
+            let _ = reply.send(self.bus.settle_waiters.last.clone().ok_or(AgentError::Empty));
         }
     }
 
     /// Counts messages, tokens and cost on a blocking thread, because that reads the whole log.
     pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
-        let (reader, context) = (self.current.reader(), self.context());
+        let (reader, context) = (self.active.reader(), self.context());
         tokio::task::spawn_blocking(move || {
             let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
             // The caller may be gone.
@@ -106,13 +106,13 @@ impl Driver {
 
     /// Estimates the context's parts on a blocking thread, because that reads every message.
     pub(super) fn context_breakdown(&self, reply: Reply<Box<ContextBreakdown>>) {
-        let files = self.shelf.resources.instructions().iter();
+        let files = self.resources.resources.instructions().iter();
         let source = ContextSource {
             context: self.context(),
-            system: self.shelf.system().to_owned(),
+            system: self.resources.system().to_owned(),
             files: files.map(|file| (file.path.clone(), file.text.clone())).collect(),
-            skills: self.shelf.skills_listing(),
-            tools: self.fixed.offered.specs(),
+            skills: self.resources.skills_listing(),
+            tools: self.services.offered.specs(),
             messages: self.messages(),
         };
         tokio::task::spawn_blocking(move || {
@@ -122,12 +122,12 @@ impl Driver {
     }
 
     pub(super) fn locked_models(&self) -> Vec<LockedModel> {
-        let locked = self.fixed.providers.locked();
+        let locked = self.services.providers.locked();
         locked.into_iter().map(|(facts, key_name)| LockedModel { facts, key_name }).collect()
     }
 
     pub(super) fn tools(&self) -> Vec<OfferedTool> {
-        let tools = &self.fixed.tools;
+        let tools = &self.services.tools;
         let tool = |spec: &ToolSpec| OfferedTool {
             spec: spec.clone(),
             source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Given),
@@ -137,8 +137,8 @@ impl Driver {
     }
 
     fn standing(&self, name: &str) -> ToolStanding {
-        match &self.fixed.options.offer {
-            _ if self.fixed.offered.find(name).is_some() => ToolStanding::Offered,
+        match &self.services.options.offer {
+            _ if self.services.offered.find(name).is_some() => ToolStanding::Offered,
             ToolOffer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
                 ToolStanding::LeftOut(says.clone())
             }
@@ -149,33 +149,34 @@ impl Driver {
     /// Offers these tools from the next request on, in the session's order of tools, so that the caller's order
     /// doesn't change the prompt.
     pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
-        if names.iter().any(|name| self.fixed.tools.find(name).is_none()) {
+        if names.iter().any(|name| self.services.tools.find(name).is_none()) {
             return Err(AgentError::Gone("tool of that name"));
         }
-        let all = self.fixed.tools.names();
+        let all = self.services.tools.names();
         let wanted: Vec<String> =
             all.filter(|name| names.iter().any(|wanted| wanted == name)).map(str::to_owned).collect();
-        self.fixed.offered = self.fixed.tools.restrict(&wanted).unwrap_or_default();
+        self.services.offered = self.services.tools.restrict(&wanted).unwrap_or_default();
         Ok(())
     }
 
-    pub(super) fn configure(&mut self, change: Change, reply: Reply<()>) {
+    pub(super) fn configure(&mut self, change: OptionChange, reply: Reply<()>) {
         let mut options = self.turn.options();
-        let changes_approval = matches!(change, Change::Approval(_) | Change::ConfiguredApproval(_));
+        let changes_approval =
+            matches!(change, OptionChange::Approval(_) | OptionChange::ConfiguredApproval(_));
         match change {
-            Change::SteeringPoint(point) => options.steering_point = point,
-            Change::SteeringMode(mode) => options.steering_mode = mode,
-            Change::FollowUpMode(mode) => options.follow_up_mode = mode,
-            Change::Retry(mode) => self.retry.mode = mode,
-            Change::Compaction(automatic) => self.summaries.set_automatic(automatic),
-            Change::Approval(mode) => self.approvals.set_mode(mode),
-            Change::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
+            OptionChange::SteeringPoint(point) => options.steering_point = point,
+            OptionChange::SteeringMode(mode) => options.steering_mode = mode,
+            OptionChange::FollowUpMode(mode) => options.follow_up_mode = mode,
+            OptionChange::Retry(mode) => self.retry.mode = mode,
+            OptionChange::Compaction(automatic) => self.summaries.set_automatic(automatic),
+            OptionChange::Approval(mode) => self.approvals.set_mode(mode),
+            OptionChange::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
         }
         self.turn.set_options(options);
         if changes_approval {
-            self.answer_open_questions();
+            self.resolve_pending();
         }
-        answer(reply, Ok(()));
+        send_reply(reply, Ok(()));
     }
 }
 

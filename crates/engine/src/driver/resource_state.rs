@@ -13,12 +13,12 @@ use super::Driver;
 use super::jobs::JobEvent;
 use crate::expand::{UnknownSkill, expand};
 use crate::handle::{AgentError, Expansion, Reply};
-use crate::resources::{Inventory, Read, ReloadRequest, ResourceReloader, Resources};
+use crate::resources::{Inventory, ReloadRequest, ReloadResult, ResourceReloader, Resources};
 use crate::skill::Skill;
-use crate::system_prompt::{SystemPrompt, listing};
+use crate::system_prompt::{SystemPrompt, skill_list};
 
 /// The tool with which a model reads skills; without it they aren't listed.
-const READER: &str = "read_file";
+const READ_TOOL: &str = "read_file";
 
 /// The current resources.
 pub(super) struct ResourceState {
@@ -30,15 +30,15 @@ pub(super) struct ResourceState {
     /// Folders that tools reach in this session only.
     session_folders: Vec<String>,
     cwd: PathBuf,
-    skills: Listed,
-    orders: mpsc::Sender<ReloadRequest>,
+    skills: SkillListing,
+    requests: mpsc::Sender<ReloadRequest>,
     /// Callers of pending reload requests, in order.
     waiting: VecDeque<Reply<Inventory>>,
 }
 
 /// Listing of skills in the system prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Listed {
+enum SkillListing {
     Yes,
     No,
 }
@@ -53,10 +53,11 @@ impl ResourceState {
     ) -> (Self, ResourceReloader) {
         let resources = Arc::new(resources);
         let (keeper, orders) = ResourceReloader::new(Arc::clone(&resources));
-        let skills = if tools.find(READER).is_some() { Listed::Yes } else { Listed::No };
+        let skills = if tools.find(READ_TOOL).is_some() { SkillListing::Yes } else { SkillListing::No };
         let waiting = VecDeque::new();
         let (system, session_folders) = (String::new(), Vec::new());
-        let mut shelf = Self { resources, system, prompt, session_folders, cwd, skills, orders, waiting };
+        let mut shelf =
+            Self { resources, system, prompt, session_folders, cwd, skills, requests: orders, waiting };
         shelf.write_system();
         (shelf, keeper)
     }
@@ -67,15 +68,15 @@ impl ResourceState {
 
     /// Returns the list of skills in the system prompt, and the number of skills in it.
     pub(super) fn skills_listing(&self) -> (String, usize) {
-        let listing = listing(self.listed_skills());
+        let listing = skill_list(self.listed_skills());
         let count = listing.matches("  <skill>\n").count();
         (listing, count)
     }
 
     fn listed_skills(&self) -> &[Skill] {
         match self.skills {
-            Listed::Yes => self.resources.skills(),
-            Listed::No => &[],
+            SkillListing::Yes => self.resources.skills(),
+            SkillListing::No => &[],
         }
     }
 
@@ -105,8 +106,8 @@ impl ResourceState {
     }
 
     /// Requests a reload, and replies when it is done.
-    pub(super) fn order(&mut self, order: ReloadRequest, reply: Reply<Inventory>) {
-        match self.orders.try_send(order) {
+    pub(super) fn request_reload(&mut self, order: ReloadRequest, reply: Reply<Inventory>) {
+        match self.requests.try_send(order) {
             Ok(()) => self.waiting.push_back(reply),
             Err(_) => _ = reply.send(Err(AgentError::Running)),
         }
@@ -115,34 +116,34 @@ impl ResourceState {
 
 impl Driver {
     /// Replaces the resources; the next request and the next prompt use the new ones.
-    pub(super) fn resources_read(&mut self, read: Read) {
-        let Read { resources, ordered, trouble } = read;
-        let before = std::mem::replace(&mut self.shelf.resources, resources);
-        let now = Arc::clone(&self.shelf.resources);
-        if let Some(trouble) = trouble {
-            self.teller.warn(trouble);
+    pub(super) fn resources_read(&mut self, read: ReloadResult) {
+        let ReloadResult { resources, requested, watch_error } = read;
+        let before = std::mem::replace(&mut self.resources.resources, resources);
+        let now = Arc::clone(&self.resources.resources);
+        if let Some(error) = watch_error {
+            self.bus.warn(error);
         }
         // A caller that requested the reload gets all problems.
-        let told = if ordered { Arc::default() } else { Arc::clone(&before) };
-        for problem in now.problems_since(&told) {
-            self.teller.warn(problem.to_string());
+        let known = if requested { Arc::default() } else { Arc::clone(&before) };
+        for problem in now.new_problems(&known) {
+            self.bus.warn(problem.to_string());
         }
         let inventory = now.inventory();
-        if !now.says_the_same(&before) {
-            self.shelf.write_system();
+        if !now.has_same_content(&before) {
+            self.resources.write_system();
             let Inventory { skills, templates, context_files, .. } = inventory;
-            self.teller.tell(EventKind::ResourcesChanged { skills, templates, context_files });
+            self.bus.emit(EventKind::ResourcesChanged { skills, templates, context_files });
         }
-        if let Some(reply) = ordered.then(|| self.shelf.waiting.pop_front()).flatten() {
+        if let Some(reply) = requested.then(|| self.resources.waiting.pop_front()).flatten() {
             let _ = reply.send(Ok(inventory));
         }
     }
 }
 
 /// Runs a reloader and reports its results.
-pub(super) async fn keep(keeper: ResourceReloader, reports: mpsc::Sender<JobEvent>) {
+pub(super) async fn run_reloader(keeper: ResourceReloader, reports: mpsc::Sender<JobEvent>) {
     keeper
-        .keep(|read| {
+        .run(|read| {
             let reports = reports.clone();
             async move { reports.send(JobEvent::ResourcesRead(read)).await.is_ok() }
         })

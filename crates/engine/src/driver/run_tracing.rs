@@ -12,7 +12,7 @@ use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
 /// Most characters of an error that are logged: a server may answer with a whole page.
-const LONGEST: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// Start times of the operations in progress.
 #[derive(Debug, Default)]
@@ -42,20 +42,20 @@ impl RunTracer {
                 tracing::info!("run begun");
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => {
-                let took_ms = taken(self.run.take(), time);
+                let took_ms = elapsed_ms(self.run.take(), time);
                 tracing::info!(outcome = outcome_name(*outcome), took_ms, "run ended");
             }
             EventKind::TurnStart => self.request = Some(time),
             EventKind::MessageEnd { message } => {
                 if let Message::Assistant(answer) = &**message {
-                    answered(answer, taken(self.request.take(), time));
+                    answered(answer, elapsed_ms(self.request.take(), time));
                 }
             }
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-                tried_again("request", (*attempt, *max_attempts), *delay_ms, error_message);
+                note_retry("request", (*attempt, *max_attempts), *delay_ms, error_message);
             }
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
-                tried_again("summary", (*attempt, *max_attempts), *delay_ms, error_message);
+                note_retry("summary", (*attempt, *max_attempts), *delay_ms, error_message);
             }
             EventKind::ModelChanged { model } => tracing::info!(%model, "model changed"),
             EventKind::ThinkingLevelChanged { level } => {
@@ -72,7 +72,7 @@ impl RunTracer {
                 tracing::debug!(tool = tool_name.as_str(), call = tool_call_id.as_str(), "call begun");
             }
             EventKind::ToolExecutionEnd { tool_call_id, tool_name, is_error, .. } => {
-                let took_ms = taken(self.calls.remove(tool_call_id), time);
+                let took_ms = elapsed_ms(self.calls.remove(tool_call_id), time);
                 let outcome = if *is_error { "error" } else { "well" };
                 let (tool, call) = (tool_name.as_str(), tool_call_id.as_str());
                 tracing::debug!(tool, call, outcome, took_ms, "call ended");
@@ -90,23 +90,23 @@ impl RunTracer {
     }
 }
 
-fn tried_again(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
-    tracing::debug!(attempt, most, wait_ms, reason = short(error), "{what} is tried again");
+fn note_retry(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
+    tracing::debug!(attempt, most, wait_ms, reason = shorten(error), "{what} is tried again");
 }
 
 fn note_summary(event: &EventKind) {
     match event {
         EventKind::CompactionStart { reason } => tracing::info!(?reason, "compaction begun"),
         EventKind::CompactionFailed { error_message, .. } => {
-            tracing::warn!(reason = short(error_message), "no summary could be made");
+            tracing::warn!(reason = shorten(error_message), "no summary could be made");
         }
         EventKind::CompactionEnd { error_message: Some(error), .. } => {
-            tracing::warn!(reason = short(error), "compaction failed");
+            tracing::warn!(reason = shorten(error), "compaction failed");
         }
         EventKind::CompactionEnd { aborted, .. } => tracing::info!(aborted, "compaction ended"),
         EventKind::BranchSummaryStart => tracing::info!("summary of a branch begun"),
         EventKind::BranchSummaryEnd { error_message: Some(error), .. } => {
-            tracing::warn!(reason = short(error), "summary of a branch failed");
+            tracing::warn!(reason = shorten(error), "summary of a branch failed");
         }
         EventKind::BranchSummaryEnd { aborted, .. } => tracing::info!(aborted, "summary of a branch ended"),
         // Other events don't help, or are logged at their source.
@@ -117,7 +117,7 @@ fn note_summary(event: &EventKind) {
 fn answered(answer: &AssistantMessage, took_ms: u64) {
     let (provider, model) = (answer.provider.as_str(), answer.model.as_str());
     if answer.stop_reason == StopReason::Error {
-        let reason = short(answer.error_message.as_deref().unwrap_or_default());
+        let reason = shorten(answer.error_message.as_deref().unwrap_or_default());
         return tracing::warn!(provider, model, took_ms, reason, "request failed");
     }
     let (input, output) = (answer.usage.input.0, answer.usage.output.0);
@@ -137,12 +137,12 @@ fn answered(answer: &AssistantMessage, took_ms: u64) {
 }
 
 /// Returns the milliseconds since an operation began; 0 if its start was not emitted.
-fn taken(since: Option<UnixMs>, time: UnixMs) -> u64 {
+fn elapsed_ms(since: Option<UnixMs>, time: UnixMs) -> u64 {
     since.map_or(0, |since| time.since_ms(since))
 }
 
-fn short(error: &str) -> String {
-    error.chars().take(LONGEST).collect()
+fn shorten(error: &str) -> String {
+    error.chars().take(MAX_ERROR_CHARS).collect()
 }
 
 fn outcome_name(outcome: RunOutcome) -> &'static str {

@@ -14,7 +14,7 @@ use super::jobs::JobEvent;
 use super::{job_events, now};
 use crate::compaction::{CompactionError, SummaryRequest};
 use crate::message_builder::{MessageBuilder, MessageUpdate};
-use crate::retry::{self, RetryOptions, Tried};
+use crate::retry::{self, Attempts, RetryOptions};
 use crate::turn::AfterFailure;
 
 /// Number of times that a conversation is halved because the provider finds it too long.
@@ -24,7 +24,7 @@ const MOST_HALVINGS: u32 = 3;
 const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
 
 /// A summary's requests and the model that answers them.
-pub(super) struct Maker {
+pub(super) struct SummaryJob {
     pub(super) model: Model,
     pub(super) retry: RetryOptions,
     pub(super) requests: Vec<SummaryRequest>,
@@ -33,25 +33,25 @@ pub(super) struct Maker {
 }
 
 /// An event of the summary job.
-pub(crate) enum SummaryNews {
+pub(crate) enum SummaryEvent {
     /// Usage of a request that is over.
-    Spent(Usage),
+    Usage(Usage),
     /// A request failed and is retried after a delay.
-    Waits { attempt: u32, most: u32, delay: Duration, why: String },
+    Retry { attempt: u32, most: u32, delay: Duration, why: String },
     /// The answers in the order of the requests, or the error.
     Ended(Result<Vec<String>, CompactionError>),
 }
 
-impl Maker {
+impl SummaryJob {
     /// Sends the requests, and reports with this job number. A provider that panics counts as failed.
     pub(super) async fn run(self, number: u64, report: mpsc::Sender<JobEvent>) {
-        let made = AssertUnwindSafe(self.make(number, &report)).catch_unwind().await;
+        let made = AssertUnwindSafe(self.send_requests(number, &report)).catch_unwind().await;
         let crashed = || Err(CompactionError::Provider("the provider failed inside tiller".to_owned()));
-        let news = SummaryNews::Ended(made.unwrap_or_else(|_| crashed()));
+        let news = SummaryEvent::Ended(made.unwrap_or_else(|_| crashed()));
         let _ = report.send(JobEvent::Summary { number, news }).await;
     }
 
-    async fn make(
+    async fn send_requests(
         &self,
         number: u64,
         report: &mpsc::Sender<JobEvent>,
@@ -60,20 +60,20 @@ impl Maker {
         for request in &self.requests {
             let (mut times, mut halvings) = (0, 0);
             let answer = loop {
-                let ask = request.ask(self.instructions.as_deref(), &self.model.facts, halvings)?;
+                let ask = request.render(self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
                 let tell = |news| report.send(JobEvent::Summary { number, news });
-                let _ = tell(SummaryNews::Spent(spent)).await;
+                let _ = tell(SummaryEvent::Usage(spent)).await;
                 match answer {
                     Ok(answer) => break answer,
                     Err(error) if error.failure == FailureKind::Overflow && halvings < MOST_HALVINGS => {
                         halvings += 1;
                     }
                     Err(error) => {
-                        let (delay, most) = self.pause(&error, times)?;
+                        let (delay, most) = self.retry_delay(&error, times)?;
                         times += 1;
-                        let _ =
-                            tell(SummaryNews::Waits { attempt: times, most, delay, why: error.told() }).await;
+                        let _ = tell(SummaryEvent::Retry { attempt: times, most, delay, why: error.told() })
+                            .await;
                         tokio::time::sleep(delay).await;
                     }
                 }
@@ -84,9 +84,9 @@ impl Maker {
     }
 
     /// Returns the delay before the next retry and the most retries; an error when there is no retry.
-    fn pause(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
-        let tried = Tried { times, has_compacted: true };
-        match retry::after(error.failure, tried, &self.retry, job_events::jitter()).0 {
+    fn retry_delay(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
+        let tried = Attempts { retries: times, has_compacted: true };
+        match retry::decide(error.failure, tried, &self.retry, job_events::jitter()).0 {
             AfterFailure::Retry { delay, most } => Ok((delay, most)),
             AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.told())),
         }
@@ -99,22 +99,22 @@ impl Maker {
         while let Some(part) = parts.next().await {
             match part {
                 Ok(part) => {
-                    for growth in partial.take(part) {
+                    for growth in partial.apply(part) {
                         if let MessageUpdate::Finished(stop) = growth {
-                            return (self.priced(&partial), Ok(text(&partial, stop)));
+                            return (self.with_cost(&partial), Ok(text(&partial, stop)));
                         }
                     }
                 }
-                Err(error) => return (self.priced(&partial), Err(error)),
+                Err(error) => return (self.with_cost(&partial), Err(error)),
             }
         }
         let provider = self.model.facts.provider.clone();
         let message = "the stream ended before the summary was complete".to_owned();
         let error = ProviderError { provider, failure: FailureKind::Interrupted, message, hint: None };
-        (self.priced(&partial), Err(error))
+        (self.with_cost(&partial), Err(error))
     }
 
-    fn priced(&self, partial: &MessageBuilder) -> Usage {
+    fn with_cost(&self, partial: &MessageBuilder) -> Usage {
         let mut usage = partial.usage().clone();
         usage.cost = self.model.facts.cost(&usage);
         usage.total_tokens = usage.total();

@@ -25,51 +25,51 @@ pub(crate) struct ReviewedCall {
 pub(crate) enum CallOpinion {
     /// No objection.
     #[default]
-    Fine,
+    Allow,
     /// Needs approval, for this reason.
-    Doubtful(String),
+    Ask(String),
     /// A guard failed to reach a verdict, for this reason. Unlike a request for approval, no flag answers it in
     /// advance.
-    Unjudged(String),
+    Failed(String),
     /// Must not run, for this reason.
-    Forbidden(String),
+    Deny(String),
 }
 
 impl CallOpinion {
     /// Returns the stricter of two; the first if they are equal.
-    fn or(self, other: Self) -> Self {
+    fn stricter(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
     }
 
     const fn strictness(&self) -> u8 {
         match self {
-            Self::Fine => 0,
-            Self::Doubtful(_) => 1,
-            Self::Unjudged(_) => 2,
-            Self::Forbidden(_) => 3,
+            Self::Allow => 0,
+            Self::Ask(_) => 1,
+            Self::Failed(_) => 2,
+            Self::Deny(_) => 3,
         }
     }
 }
 
 /// One extension's verdict.
-enum Saying {
-    Thinks(CallOpinion),
-    WantsOtherwise(Value),
+enum HookReply {
+    Opinion(CallOpinion),
+    Rewrite(Value),
 }
 
 impl ExtensionHost {
     /// Reviews a call. Each extension sees the arguments as the ones before it left them. An extension that saw
     /// other than the final arguments reviews those once more, so that a rewrite can't bypass a guard.
-    pub(crate) async fn judge(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
-        let mut judged = ReviewedCall { call, opinion: CallOpinion::Fine, rewritten_by: Vec::new() };
+    pub(crate) async fn review_call(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
+        let mut judged = ReviewedCall { call, opinion: CallOpinion::Allow, rewritten_by: Vec::new() };
         let mut saw_others = 0;
         for (at, member) in self.members().iter().enumerate() {
-            match self.ask_about(member, &judged.call).await {
-                Saying::Thinks(opinion) => judged.hear(opinion),
-                Saying::WantsOtherwise(arguments) => {
+            match self.call_hook(member, &judged.call).await {
+                HookReply::Opinion(opinion) => judged.apply_reply(opinion),
+                HookReply::Rewrite(arguments) => {
                     match rewrite(&mut judged, arguments, member.extension.name(), tool) {
                         Ok(()) => saw_others = at,
-                        Err(opinion) => judged.hear(opinion),
+                        Err(opinion) => judged.apply_reply(opinion),
                     }
                 }
             }
@@ -78,16 +78,16 @@ impl ExtensionHost {
             }
         }
         for member in &self.members()[..saw_others] {
-            let opinion = match self.ask_about(member, &judged.call).await {
-                Saying::Thinks(opinion) => opinion,
-                Saying::WantsOtherwise(_) => {
+            let opinion = match self.call_hook(member, &judged.call).await {
+                HookReply::Opinion(opinion) => opinion,
+                HookReply::Rewrite(_) => {
                     let name = member.extension.name();
-                    CallOpinion::Unjudged(format!(
+                    CallOpinion::Failed(format!(
                         "extension {name} wants other arguments than those it was given in the end"
                     ))
                 }
             };
-            judged.hear(opinion);
+            judged.apply_reply(opinion);
             if judged.is_forbidden() {
                 break;
             }
@@ -96,19 +96,17 @@ impl ExtensionHost {
     }
 
     /// Runs one extension's hook. A rewrite to the current arguments counts as approval.
-    async fn ask_about(&self, member: &LoadedExtension, call: &ToolCall) -> Saying {
+    async fn call_hook(&self, member: &LoadedExtension, call: &ToolCall) -> HookReply {
         let (extension, seen) = (Arc::clone(&member.extension), call.clone());
         let work = async move { extension.tool_call(&seen).await };
         let name = member.extension.name();
-        Saying::Thinks(match self.attempt(member, Hook::ToolCall, work).await {
-            Ok(CallVerdict::Allow) => CallOpinion::Fine,
-            Ok(CallVerdict::Ask { reason }) => CallOpinion::Doubtful(format!("{reason} (extension {name})")),
-            Ok(CallVerdict::Deny { reason }) => {
-                CallOpinion::Forbidden(format!("{reason} (extension {name})"))
-            }
-            Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => CallOpinion::Fine,
-            Ok(CallVerdict::Rewrite { arguments }) => return Saying::WantsOtherwise(arguments),
-            Err(trouble) => CallOpinion::Unjudged(format!(
+        HookReply::Opinion(match self.run_hook(member, Hook::ToolCall, work).await {
+            Ok(CallVerdict::Allow) => CallOpinion::Allow,
+            Ok(CallVerdict::Ask { reason }) => CallOpinion::Ask(format!("{reason} (extension {name})")),
+            Ok(CallVerdict::Deny { reason }) => CallOpinion::Deny(format!("{reason} (extension {name})")),
+            Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => CallOpinion::Allow,
+            Ok(CallVerdict::Rewrite { arguments }) => return HookReply::Rewrite(arguments),
+            Err(trouble) => CallOpinion::Failed(format!(
                 "extension {name}, which judges calls, {}",
                 trouble.text(self.timeout())
             )),
@@ -117,12 +115,12 @@ impl ExtensionHost {
 }
 
 impl ReviewedCall {
-    fn hear(&mut self, opinion: CallOpinion) {
-        self.opinion = std::mem::take(&mut self.opinion).or(opinion);
+    fn apply_reply(&mut self, opinion: CallOpinion) {
+        self.opinion = std::mem::take(&mut self.opinion).stricter(opinion);
     }
 
     fn is_forbidden(&self) -> bool {
-        matches!(self.opinion, CallOpinion::Forbidden(_))
+        matches!(self.opinion, CallOpinion::Deny(_))
     }
 }
 
@@ -137,7 +135,7 @@ fn rewrite(
     let checked =
         if arguments.is_object() { tool.check(&arguments) } else { Err("they are no object".to_owned()) };
     checked.map_err(|why| {
-        CallOpinion::Unjudged(format!("extension {name} gave it other arguments that are invalid: {why}"))
+        CallOpinion::Failed(format!("extension {name} gave it other arguments that are invalid: {why}"))
     })?;
     judged.call.arguments = arguments;
     judged.rewritten_by.push(name.to_owned());
@@ -149,14 +147,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_opinions_the_stricter_one_counts() {
-        let doubt = |reason: &str| CallOpinion::Doubtful(reason.into());
-        let silence = |reason: &str| CallOpinion::Unjudged(reason.into());
-        let no = |reason: &str| CallOpinion::Forbidden(reason.into());
+    fn call_opinion_stricter_one_counts() {
+        let doubt = |reason: &str| CallOpinion::Ask(reason.into());
+        let silence = |reason: &str| CallOpinion::Failed(reason.into());
+        let no = |reason: &str| CallOpinion::Deny(reason.into());
         for (first, second, expected) in [
-            (CallOpinion::Fine, CallOpinion::Fine, CallOpinion::Fine),
-            (CallOpinion::Fine, doubt("b"), doubt("b")),
-            (doubt("a"), CallOpinion::Fine, doubt("a")),
+            (CallOpinion::Allow, CallOpinion::Allow, CallOpinion::Allow),
+            (CallOpinion::Allow, doubt("b"), doubt("b")),
+            (doubt("a"), CallOpinion::Allow, doubt("a")),
             (doubt("a"), doubt("b"), doubt("a")),
             (doubt("a"), silence("b"), silence("b")),
             (silence("a"), doubt("b"), silence("a")),
@@ -165,7 +163,7 @@ mod tests {
             (no("a"), doubt("b"), no("a")),
             (no("a"), no("b"), no("a")),
         ] {
-            assert_eq!(first.clone().or(second.clone()), expected, "{first:?} {second:?}");
+            assert_eq!(first.clone().stricter(second.clone()), expected, "{first:?} {second:?}");
         }
     }
 }

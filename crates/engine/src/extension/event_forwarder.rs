@@ -11,39 +11,39 @@ use tokio::time::timeout;
 use super::host::{ExtensionHost, Hook, LoadedExtension};
 
 /// Time limit for delivering the last events when the session is closed.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Forwards a session's events to its extensions until dropped.
 #[derive(Debug)]
 pub(crate) struct EventForwarder {
-    crew: ExtensionHost,
+    host: ExtensionHost,
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl EventForwarder {
     /// Starts to forward events.
-    pub(crate) fn begin(crew: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
+    pub(crate) fn start(crew: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
         let mut tasks = JoinSet::new();
         for member in crew.members() {
-            tasks.spawn(listen(crew.clone(), Arc::clone(member), events.subscribe()));
+            tasks.spawn(forward_events(crew.clone(), Arc::clone(member), events.subscribe()));
         }
-        Self { crew, tasks: Mutex::new(tasks) }
+        Self { host: crew, tasks: Mutex::new(tasks) }
     }
 
     /// Reloads the extensions.
     pub(crate) async fn reload(&self) {
-        self.crew.reload().await;
+        self.host.reload().await;
     }
 
     /// Delivers the remaining events and shuts the extensions down. Called after the session itself has ended.
     pub(crate) async fn end(&self) {
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        let _ = timeout(LAST_WORDS, async { while tasks.join_next().await.is_some() {} }).await;
-        self.crew.close().await;
+        let _ = timeout(DRAIN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await;
+        self.host.close().await;
     }
 }
 
-async fn listen(
+async fn forward_events(
     crew: ExtensionHost,
     member: Arc<LoadedExtension>,
     mut events: broadcast::Receiver<Arc<Event>>,
@@ -51,12 +51,12 @@ async fn listen(
     let mut has_missed = false;
     loop {
         match events.recv().await {
-            Ok(event) => tell(&crew, &member, event).await,
+            Ok(event) => deliver(&crew, &member, event).await,
             Err(broadcast::error::RecvError::Lagged(count)) => {
                 if !std::mem::replace(&mut has_missed, true) {
                     let name = member.extension.name();
                     crew.warn()
-                        .tell(format!("extension {name}: too slow for the events, and missed {count}"));
+                        .send(format!("extension {name}: too slow for the events, and missed {count}"));
                 }
             }
             Err(broadcast::error::RecvError::Closed) => return,
@@ -64,7 +64,7 @@ async fn listen(
     }
 }
 
-async fn tell(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>) {
+async fn deliver(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>) {
     if matches!(event.kind, EventKind::TurnEnd { .. }) {
         let (extension, event) = (Arc::clone(&member.extension), Arc::clone(&event));
         let work = async move {
@@ -75,11 +75,11 @@ async fn tell(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>)
                 _ => Ok(()),
             }
         };
-        let _ = crew.attempt(member, Hook::TurnEnd, work).await;
+        let _ = crew.run_hook(member, Hook::TurnEnd, work).await;
     }
     if member.extension.event_detail().takes(&event.kind) {
         let extension = Arc::clone(&member.extension);
         let work = async move { extension.session_event(&event).await };
-        let _ = crew.attempt(member, Hook::SessionEvent, work).await;
+        let _ = crew.run_hook(member, Hook::SessionEvent, work).await;
     }
 }

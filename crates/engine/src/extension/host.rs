@@ -18,34 +18,34 @@ use super::{
 use crate::resources::ResourcePaths;
 
 /// Warnings that are buffered before the session runs; further ones add nothing.
-const WARNINGS: usize = 64;
+const WARNING_CAPACITY: usize = 64;
 
 /// Time limit for the shutdown of one extension.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The extensions for a session, in order.
 #[derive(Debug)]
 pub struct Extensions {
     members: Vec<Arc<LoadedExtension>>,
     timeout: Duration,
-    warn: Warn,
-    heard: mpsc::Receiver<String>,
+    warn: WarningSender,
+    warnings: mpsc::Receiver<String>,
     /// True after `equip` has added their tools.
-    has_equipped: bool,
-    newcomers: Newcomers,
+    has_added_tools: bool,
+    new_executables: NewExecutables,
 }
 
 /// Finds executables that would be extensions if tiller started now.
 #[derive(Clone, Default)]
-struct Newcomers {
+struct NewExecutables {
     look: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
     /// Paths of the executables that were started.
     known: Vec<PathBuf>,
 }
 
-impl Newcomers {
+impl NewExecutables {
     /// Returns a sentence about each executable that was not started.
-    fn told(&self) -> Vec<String> {
+    fn announcements(&self) -> Vec<String> {
         let found = self.look.as_ref().map(|look| look()).unwrap_or_default();
         let told = |path: PathBuf| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -55,7 +55,7 @@ impl Newcomers {
     }
 }
 
-impl std::fmt::Debug for Newcomers {
+impl std::fmt::Debug for NewExecutables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(&self.known).finish()
     }
@@ -63,10 +63,10 @@ impl std::fmt::Debug for Newcomers {
 
 /// Channel for extensions' warnings.
 #[derive(Clone, Debug)]
-pub(super) struct Warn(mpsc::Sender<String>);
+pub(super) struct WarningSender(mpsc::Sender<String>);
 
-impl Warn {
-    pub(super) fn tell(&self, warning: String) {
+impl WarningSender {
+    pub(super) fn send(&self, warning: String) {
         tracing::warn!("{warning}");
         // A full channel holds enough warnings already.
         let _ = self.0.try_send(warning);
@@ -84,31 +84,31 @@ impl Extensions {
     /// Returns an empty set. `timeout` limits each call of a hook.
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
-        let (warn, heard) = mpsc::channel(WARNINGS);
+        let (warn, heard) = mpsc::channel(WARNING_CAPACITY);
         Self {
             members: Vec::new(),
             timeout,
-            warn: Warn(warn),
-            heard,
-            has_equipped: false,
-            newcomers: Newcomers::default(),
+            warn: WarningSender(warn),
+            warnings: heard,
+            has_added_tools: false,
+            new_executables: NewExecutables::default(),
         }
     }
 
     /// Adds an extension at the end.
     pub fn add(&mut self, extension: Arc<dyn Extension>) {
-        self.members.push(Arc::new(LoadedExtension { extension, warned: AtomicU32::new(0) }));
+        self.members.push(Arc::new(LoadedExtension { extension, reported: AtomicU32::new(0) }));
     }
 
     /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
     /// `look` may read folders.
     pub fn look_out(&mut self, look: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
-        self.newcomers.look = Some(Arc::new(look));
+        self.new_executables.look = Some(Arc::new(look));
     }
 
     /// Marks executables as started.
-    pub(super) fn know(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.newcomers.known.extend(paths);
+    pub(super) fn mark_started(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.new_executables.known.extend(paths);
     }
 
     /// Returns the time limit of a hook.
@@ -154,7 +154,7 @@ impl Extensions {
     /// tool whose name is taken is left out, and `notices` says so.
     #[must_use]
     pub fn equip(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
-        self.has_equipped = true;
+        self.has_added_tools = true;
         let mut equipped = tools;
         for member in &self.members {
             for tool in member.extension.tools() {
@@ -173,7 +173,7 @@ impl Extensions {
         equipped
     }
 
-    pub(super) fn warn(&self) -> Warn {
+    pub(super) fn warn(&self) -> WarningSender {
         self.warn.clone()
     }
 
@@ -184,8 +184,8 @@ impl Extensions {
         tools: Tools,
         notices: &mut Vec<String>,
     ) -> (Tools, ExtensionHost, mpsc::Receiver<String>) {
-        let tools = if self.has_equipped { tools } else { self.equip(tools, notices) };
-        let Self { members, timeout, warn, mut heard, newcomers, .. } = self;
+        let tools = if self.has_added_tools { tools } else { self.equip(tools, notices) };
+        let Self { members, timeout, warn, warnings: mut heard, new_executables: newcomers, .. } = self;
         notices.extend(std::iter::from_fn(|| heard.try_recv().ok()));
         (tools, ExtensionHost { members: members.into(), timeout, warn, newcomers }, heard)
     }
@@ -195,7 +195,7 @@ impl Extensions {
 pub(super) struct LoadedExtension {
     pub(super) extension: Arc<dyn Extension>,
     /// A bit for each kind of failure of each hook.
-    warned: AtomicU32,
+    reported: AtomicU32,
 }
 
 impl std::fmt::Debug for LoadedExtension {
@@ -209,8 +209,8 @@ impl std::fmt::Debug for LoadedExtension {
 pub(crate) struct ExtensionHost {
     members: Arc<[Arc<LoadedExtension>]>,
     timeout: Duration,
-    warn: Warn,
-    newcomers: Newcomers,
+    warn: WarningSender,
+    newcomers: NewExecutables,
 }
 
 /// A hook, for warnings.
@@ -241,27 +241,27 @@ impl Hook {
 
 /// The failure of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    Slow,
-    Crashed,
+pub(super) enum HookFailure {
+    TimedOut,
+    Panicked,
     Failed(HookError),
 }
 
-impl Trouble {
+impl HookFailure {
     const KINDS: u32 = 3;
 
     const fn kind(&self) -> u32 {
         match self {
-            Self::Slow => 0,
-            Self::Crashed => 1,
+            Self::TimedOut => 0,
+            Self::Panicked => 1,
             Self::Failed(_) => 2,
         }
     }
 
     pub(super) fn text(&self, limit: Duration) -> String {
         match self {
-            Self::Slow => format!("took longer than {} ms", limit.as_millis()),
-            Self::Crashed => "crashed".to_owned(),
+            Self::TimedOut => format!("took longer than {} ms", limit.as_millis()),
+            Self::Panicked => "crashed".to_owned(),
             Self::Failed(error) => format!("failed: {error}"),
         }
     }
@@ -269,7 +269,7 @@ impl Trouble {
 
 /// The position of a request in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum RequestPosition {
     RunStart,
     Turn,
 }
@@ -287,18 +287,22 @@ impl ExtensionHost {
         self.timeout
     }
 
-    pub(super) fn warn(&self) -> &Warn {
+    pub(super) fn warn(&self) -> &WarningSender {
         &self.warn
     }
 
     /// Runs the hooks before a request, each on the result of the one before.
-    pub(crate) async fn open(&self, moment: Moment, opening: RequestContext) -> RequestContext {
+    pub(crate) async fn review_request(
+        &self,
+        moment: RequestPosition,
+        opening: RequestContext,
+    ) -> RequestContext {
         let mut now = opening;
         let known = now.tools.clone();
         for member in self.members.iter() {
             let hooks: &[Hook] = match moment {
-                Moment::RunStart => &[Hook::BeforeAgentStart, Hook::TurnStart],
-                Moment::Turn => &[Hook::TurnStart],
+                RequestPosition::RunStart => &[Hook::BeforeAgentStart, Hook::TurnStart],
+                RequestPosition::Turn => &[Hook::TurnStart],
             };
             for hook in hooks {
                 let (extension, seen, hook) = (Arc::clone(&member.extension), now.clone(), *hook);
@@ -308,7 +312,7 @@ impl ExtensionHost {
                         _ => extension.turn_start(&seen).await,
                     }
                 };
-                if let Ok(change) = self.attempt(member, hook, work).await {
+                if let Ok(change) = self.run_hook(member, hook, work).await {
                     self.change(&mut now, change, (member, hook), &known);
                 }
             }
@@ -329,19 +333,20 @@ impl ExtensionHost {
         let (tools, unknown): (Vec<_>, Vec<_>) = tools.into_iter().partition(|name| known.contains(name));
         if !unknown.is_empty() {
             let error = HookError::new(format!("there is no tool {}", unknown.join(", ")));
-            self.note(member, hook, &Trouble::Failed(error));
+            self.report_failure(member, hook, &HookFailure::Failed(error));
         }
         opening.tools = tools;
     }
 
     /// Runs the hooks on a result.
-    pub(crate) async fn revise(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
+    pub(crate) async fn revise_result(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
         let mut now = output;
         for member in self.members.iter() {
             let extension = Arc::clone(&member.extension);
             let (call, seen) = (call.clone(), now.clone());
             let work = async move { extension.tool_result(&call, &seen).await };
-            if let Ok(ResultChange { content, is_error }) = self.attempt(member, Hook::ToolResult, work).await
+            if let Ok(ResultChange { content, is_error }) =
+                self.run_hook(member, Hook::ToolResult, work).await
             {
                 now.content = content.unwrap_or(now.content);
                 now.is_error = is_error.unwrap_or(now.is_error);
@@ -369,8 +374,8 @@ impl ExtensionHost {
             chances.spawn(async move { timeout(limit, extension.reload()).await });
         }
         let newcomers = self.newcomers.clone();
-        let told = spawn_blocking(move || newcomers.told()).await.unwrap_or_default();
-        told.into_iter().for_each(|news| self.warn.tell(news));
+        let told = spawn_blocking(move || newcomers.announcements()).await.unwrap_or_default();
+        told.into_iter().for_each(|news| self.warn.send(news));
         while chances.join_next().await.is_some() {}
     }
 
@@ -392,8 +397,8 @@ impl ExtensionHost {
             task.spawn(async move { extension.run_command(&asked, &arguments).await });
             let trouble = match task.join_next().await {
                 Some(Ok(Ok(outcome))) => return Ok(outcome),
-                Some(Ok(Err(error))) => Trouble::Failed(error),
-                Some(Err(_)) | None => Trouble::Crashed,
+                Some(Ok(Err(error))) => HookFailure::Failed(error),
+                Some(Err(_)) | None => HookFailure::Panicked,
             };
             let text = trouble.text(Duration::ZERO);
             Err(format!("extension {}: {} /{name} {text}", member.extension.name(), Hook::Command.name()))
@@ -405,37 +410,37 @@ impl ExtensionHost {
         let mut farewells = JoinSet::new();
         for member in self.members.iter() {
             let extension = Arc::clone(&member.extension);
-            farewells.spawn(async move { timeout(FAREWELL, extension.close()).await });
+            farewells.spawn(async move { timeout(SHUTDOWN_TIMEOUT, extension.close()).await });
         }
         while farewells.join_next().await.is_some() {}
     }
 
     /// Runs a hook in its own task, with a timeout, so that its panics and delays are contained. The first failure
     /// of each kind is reported.
-    pub(super) async fn attempt<T: Send + 'static>(
+    pub(super) async fn run_hook<T: Send + 'static>(
         &self,
         member: &LoadedExtension,
         hook: Hook,
         work: impl Future<Output = Result<T, HookError>> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, HookFailure> {
         let mut task = JoinSet::new();
         task.spawn(work);
         let trouble = match timeout(self.timeout, task.join_next()).await {
             Ok(Some(Ok(Ok(value)))) => return Ok(value),
-            Ok(Some(Ok(Err(error)))) => Trouble::Failed(error),
-            Ok(Some(Err(_)) | None) => Trouble::Crashed,
-            Err(_) => Trouble::Slow,
+            Ok(Some(Ok(Err(error)))) => HookFailure::Failed(error),
+            Ok(Some(Err(_)) | None) => HookFailure::Panicked,
+            Err(_) => HookFailure::TimedOut,
         };
-        self.note(member, hook, &trouble);
+        self.report_failure(member, hook, &trouble);
         Err(trouble)
     }
 
-    fn note(&self, member: &LoadedExtension, hook: Hook, trouble: &Trouble) {
-        let bit = 1 << (hook as u32 * Trouble::KINDS + trouble.kind());
-        if member.warned.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+    fn report_failure(&self, member: &LoadedExtension, hook: Hook, trouble: &HookFailure) {
+        let bit = 1 << (hook as u32 * HookFailure::KINDS + trouble.kind());
+        if member.reported.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;
         }
         let (name, hook, text) = (member.extension.name(), hook.name(), trouble.text(self.timeout));
-        self.warn.tell(format!("extension {name}: {hook} {text}"));
+        self.warn.send(format!("extension {name}: {hook} {text}"));
     }
 }

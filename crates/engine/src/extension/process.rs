@@ -18,7 +18,7 @@ use tiller_tools::tool::{OutputLimits, Tool, ToolOutput, ToolProgress};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::host::{Extensions, Warn};
+use super::host::{Extensions, WarningSender};
 use super::protocol::{self, Declared, PROTOCOL, ToProcess};
 use super::remote_tool::RemoteTool;
 use super::transport::Transport;
@@ -63,10 +63,10 @@ impl Extensions {
     /// added, too: its hooks are unknown, so calls need approval. The warning says so.
     pub async fn start(&mut self, launches: Vec<Launch>, surroundings: &Surroundings) {
         let (limit, warn) = (self.timeout(), self.warn());
-        self.know(launches.iter().map(|launch| launch.path.clone()));
+        self.mark_started(launches.iter().map(|launch| launch.path.clone()));
         let mut starting = JoinSet::new();
         for (at, launch) in launches.into_iter().enumerate() {
-            let inner = Inner::new(launch, surroundings.clone(), warn.clone(), limit);
+            let inner = SharedProcess::new(launch, surroundings.clone(), warn.clone(), limit);
             starting.spawn(async move {
                 inner.start().await;
                 (at, inner)
@@ -82,25 +82,25 @@ impl Extensions {
 
 /// An extension that runs as a process.
 struct Process {
-    inner: Arc<Inner>,
+    inner: Arc<SharedProcess>,
 }
 
 /// State shared by a process and its tools.
-pub(super) struct Inner {
+pub(super) struct SharedProcess {
     name: String,
     launch: Launch,
     surroundings: Surroundings,
-    warn: Warn,
+    warn: WarningSender,
     limit: Duration,
     /// Locked only for reads and changes, never across an await.
-    state: Mutex<State>,
+    state: Mutex<ProcessState>,
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct ProcessState {
     /// Its latest declaration; `None` until it was ready once.
     declared: Option<Arc<Declared>>,
-    link: Option<Arc<Transport>>,
+    transport: Option<Arc<Transport>>,
     /// State of the executable when it was started.
     file: Option<FileState>,
 }
@@ -116,14 +116,14 @@ struct FileState {
 
 impl FileState {
     /// Returns `None` if the file has no readable metadata.
-    fn of(path: &Path) -> Option<Self> {
+    fn read(path: &Path) -> Option<Self> {
         let facts = path.metadata().ok()?;
         Some(Self { inode: facts.ino(), bytes: facts.len(), changed: (facts.mtime(), facts.mtime_nsec()) })
     }
 }
 
-impl Inner {
-    fn new(launch: Launch, surroundings: Surroundings, warn: Warn, limit: Duration) -> Arc<Self> {
+impl SharedProcess {
+    fn new(launch: Launch, surroundings: Surroundings, warn: WarningSender, limit: Duration) -> Arc<Self> {
         let name = launch.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Arc::new(Self { name, launch, surroundings, warn, limit, state: Mutex::default() })
     }
@@ -136,29 +136,29 @@ impl Inner {
         self.surroundings.limits
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> ProcessState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut ProcessState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Starts the process, or reports the error.
     async fn start(&self) {
         // Taken before the start, so that a change in between counts as a change.
-        let file = FileState::of(&self.launch.path);
+        let file = FileState::read(&self.launch.path);
         match self.begin().await {
             Ok((link, declared)) => {
                 let (extension, path) = (&self.name, self.launch.path.display());
                 tracing::info!(extension, %path, tools = declared.tools.len(), "extension started");
                 let (declared, link) = (Some(Arc::new(declared)), Some(Arc::new(link)));
-                self.change(|state| *state = State { declared, link, file });
+                self.change(|state| *state = ProcessState { declared, transport: link, file });
             }
             Err(why) => {
                 let path = self.launch.path.display();
                 let consequence = "tool calls are asked about until it runs, or is removed";
-                self.warn.tell(format!(
+                self.warn.send(format!(
                     "extension {} could not be started: {why}; {consequence}: {path}",
                     self.name
                 ));
@@ -169,8 +169,8 @@ impl Inner {
     /// Restarts the process if it has ended or its executable has changed.
     async fn restart(&self) {
         let before = self.state();
-        let has_ended = before.link.is_none_or(|link| link.is_over());
-        let has_changed = before.file != FileState::of(&self.launch.path);
+        let has_ended = before.transport.is_none_or(|link| link.is_over());
+        let has_changed = before.file != FileState::read(&self.launch.path);
         if has_ended {
             return self.start().await;
         }
@@ -179,7 +179,7 @@ impl Inner {
         }
         if !(self.launch.permit)() {
             let name = &self.name;
-            return self.warn.tell(format!(
+            return self.warn.send(format!(
                 "extension {name} has changed since it was trusted, and goes on as it was; start tiller again"
             ));
         }
@@ -190,7 +190,7 @@ impl Inner {
         };
         if tools(before.declared) != tools(self.declared()) {
             let name = &self.name;
-            self.warn.tell(format!(
+            self.warn.send(format!(
                 "extension {name} has other tools now; they count when tiller is started again"
             ));
         }
@@ -199,7 +199,7 @@ impl Inner {
     /// Stops the process, after calls in progress have finished.
     async fn stop(&self) {
         let mut link = None;
-        self.change(|state| link = state.link.take());
+        self.change(|state| link = state.transport.take());
         if let Some(link) = link.and_then(Arc::into_inner) {
             link.close().await;
             tracing::info!(extension = self.name, "extension stopped");
@@ -220,7 +220,7 @@ impl Inner {
         let talk = runner.converse(&program).map_err(|error| error.to_string())?;
         let (link, declared) = Transport::open(&self.name, talk, self.warn.clone());
         let hello = ToProcess::Hello { protocol: PROTOCOL, tiller: env!("CARGO_PKG_VERSION"), session, cwd };
-        let _ = link.tell(&hello).await;
+        let _ = link.notify(&hello).await;
         let declared = match timeout(self.limit, declared).await {
             Err(_) => return Err(format!("it was not ready within {} ms", self.limit.as_millis())),
             Ok(Ok(Ok(declared))) => declared,
@@ -245,16 +245,20 @@ impl Inner {
         params: Value,
         progress: Option<ToolProgress>,
     ) -> Result<Value, HookError> {
-        match self.state().link {
+        match self.state().transport {
             Some(link) => link.ask(hook, params, progress).await,
             None => Err(HookError::new("it is not running")),
         }
     }
 
     /// Sends a request if the process runs and has declared the hook.
-    async fn consult(&self, hook: &'static str, params: impl FnOnce() -> Value) -> Result<Value, HookError> {
+    async fn ask_if_declared(
+        &self,
+        hook: &'static str,
+        params: impl FnOnce() -> Value,
+    ) -> Result<Value, HookError> {
         match self.state() {
-            State { declared: Some(declared), link: Some(link), .. }
+            ProcessState { declared: Some(declared), transport: Some(link), .. }
                 if declared.has(hook) && !link.is_over() =>
             {
                 link.ask(hook, params(), None).await
@@ -281,24 +285,29 @@ impl Extension for Process {
 
     fn before_agent_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            let answer = self.inner.consult("before_agent_start", || protocol::opening(opening)).await?;
-            protocol::opening_change(answer)
+            let answer = self
+                .inner
+                .ask_if_declared("before_agent_start", || protocol::request_params(opening))
+                .await?;
+            protocol::request_change(answer)
         })
     }
 
     fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            protocol::opening_change(self.inner.consult("turn_start", || protocol::opening(opening)).await?)
+            protocol::request_change(
+                self.inner.ask_if_declared("turn_start", || protocol::request_params(opening)).await?,
+            )
         })
     }
 
     fn turn_end<'a>(&'a self, answer: &'a Message, results: &'a [Arc<Message>]) -> HookFuture<'a, ()> {
         Box::pin(async move {
             match self.inner.state() {
-                State { declared: Some(declared), link: Some(link), .. }
+                ProcessState { declared: Some(declared), transport: Some(link), .. }
                     if declared.has("turn_end") && !link.is_over() =>
                 {
-                    link.tell(&ToProcess::TurnEnd { message: answer, tool_results: results }).await
+                    link.notify(&ToProcess::TurnEnd { message: answer, tool_results: results }).await
                 }
                 _ => Ok(()),
             }
@@ -310,7 +319,7 @@ impl Extension for Process {
             // A process without a declaration may have been a guard.
             match self.inner.declared() {
                 Some(declared) if !declared.has("tool_call") => Ok(CallVerdict::Allow),
-                _ => protocol::verdict(self.inner.ask("tool_call", protocol::call(call), None).await?),
+                _ => protocol::verdict(self.inner.ask("tool_call", protocol::call_params(call), None).await?),
             }
         })
     }
@@ -318,15 +327,15 @@ impl Extension for Process {
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: &'a ToolOutput) -> HookFuture<'a, ResultChange> {
         Box::pin(async move {
             protocol::result_change(
-                self.inner.consult("tool_result", || protocol::result(call, output)).await?,
+                self.inner.ask_if_declared("tool_result", || protocol::result_params(call, output)).await?,
             )
         })
     }
 
     fn session_event<'a>(&'a self, event: &'a Event) -> HookFuture<'a, ()> {
         Box::pin(async move {
-            match self.inner.state().link {
-                Some(link) if !link.is_over() => link.tell(&ToProcess::Event { event }).await,
+            match self.inner.state().transport {
+                Some(link) if !link.is_over() => link.notify(&ToProcess::Event { event }).await,
                 _ => Ok(()),
             }
         })
@@ -367,7 +376,7 @@ impl Extension for Process {
             Ok(tool) => Some(Arc::new(tool) as Arc<dyn Tool>),
             Err(why) => {
                 let (name, tool) = (&self.inner.name, &declared.name);
-                self.inner.warn.tell(format!("extension {name}: its tool {tool} is left out: {why}"));
+                self.inner.warn.send(format!("extension {name}: its tool {tool} is left out: {why}"));
                 None
             }
         };

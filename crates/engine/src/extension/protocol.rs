@@ -32,7 +32,7 @@ pub(super) enum ToProcess<'a> {
 
 impl ToProcess<'_> {
     /// Returns the message as a line with its newline.
-    pub(super) fn line(&self) -> Vec<u8> {
+    pub(super) fn to_line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("what tiller says has only string keys");
         line.push(b'\n');
         line
@@ -122,17 +122,17 @@ impl Declared {
     }
 }
 
-pub(super) fn opening(opening: &RequestContext) -> Value {
+pub(super) fn request_params(opening: &RequestContext) -> Value {
     let RequestContext { session, model, prompt, system, tools } = opening;
     json!({"session": session, "model": model, "prompt": prompt, "system": system, "tools": tools})
 }
 
-pub(super) fn call(call: &ToolCall) -> Value {
+pub(super) fn call_params(call: &ToolCall) -> Value {
     json!({"toolCallId": call.id, "toolName": call.name, "args": call.arguments})
 }
 
-pub(super) fn result(call: &ToolCall, output: &ToolOutput) -> Value {
-    let mut params = self::call(call);
+pub(super) fn result_params(call: &ToolCall, output: &ToolOutput) -> Value {
+    let mut params = self::call_params(call);
     params["content"] = json!(output.content);
     params["details"] = json!(output.details);
     params["isError"] = json!(output.is_error);
@@ -140,7 +140,7 @@ pub(super) fn result(call: &ToolCall, output: &ToolOutput) -> Value {
 }
 
 /// Parses a result; `what` names it in errors.
-fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
+fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
     serde_path_to_error::deserialize(result).map_err(|error| {
         let path = error.path().to_string();
         HookError::new(format!("its answer is no {what}: {path}: {}", error.into_inner()))
@@ -148,7 +148,7 @@ fn read<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, Ho
 }
 
 /// Parses changes to a request. Null and an empty object change nothing.
-pub(super) fn opening_change(result: Value) -> Result<RequestChange, HookError> {
+pub(super) fn request_change(result: Value) -> Result<RequestChange, HookError> {
     #[derive(Deserialize, Default)]
     #[serde(deny_unknown_fields)]
     struct Change {
@@ -157,7 +157,7 @@ pub(super) fn opening_change(result: Value) -> Result<RequestChange, HookError> 
         tools: Option<Vec<String>>,
     }
     let Change { prompt, system, tools } =
-        read::<Option<Change>>(result, "change of a request")?.unwrap_or_default();
+        parse_result::<Option<Change>>(result, "change of a request")?.unwrap_or_default();
     Ok(RequestChange { prompt, system, tools })
 }
 
@@ -171,7 +171,7 @@ pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
         Deny { reason: String },
         Rewrite { arguments: Value },
     }
-    Ok(match read(result, "verdict")? {
+    Ok(match parse_result(result, "verdict")? {
         Verdict::Allow => CallVerdict::Allow,
         Verdict::Ask { reason } => CallVerdict::Ask { reason },
         Verdict::Deny { reason } => CallVerdict::Deny { reason },
@@ -187,7 +187,7 @@ pub(super) fn result_change(result: Value) -> Result<ResultChange, HookError> {
         is_error: Option<bool>,
     }
     let Change { content, is_error } =
-        read::<Option<Change>>(result, "change of a result")?.unwrap_or_default();
+        parse_result::<Option<Change>>(result, "change of a result")?.unwrap_or_default();
     Ok(ResultChange { content: content.map(|content| content.to_blocks()), is_error })
 }
 
@@ -198,7 +198,7 @@ pub(super) fn command_outcome(result: Value) -> Result<CommandOutcome, HookError
         Prompt(String),
         Notice(String),
     }
-    Ok(match read(result, "outcome of a command")? {
+    Ok(match parse_result(result, "outcome of a command")? {
         Outcome::Prompt(text) => CommandOutcome::Prompt(text),
         Outcome::Notice(text) => CommandOutcome::Notice(text),
     })
@@ -214,7 +214,7 @@ pub(super) fn tool_output(result: Value) -> Result<ToolOutput, HookError> {
         #[serde(default)]
         is_error: bool,
     }
-    let Output { content, details, is_error } = read(result, "result of a tool")?;
+    let Output { content, details, is_error } = parse_result(result, "result of a tool")?;
     Ok(ToolOutput { content: content.to_blocks(), details, is_error, warning: None })
 }
 
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_leaves_out_is_nothing_and_a_tools_access_the_most() {
+    fn declared_missing_fields_are_empty_and_access_is_executes() {
         let ready =
             declared(json!({"type": "ready", "protocol": 1, "tools": [{"name": "t"}], "later": true}));
         assert_eq!(ready.tools[0].access, DeclaredAccess::Executes);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_only_what_says_so_clearly() {
+    fn verdict_unclear_answer_is_an_error() {
         let reason = "no".to_owned();
         assert_eq!(verdict(json!({"verdict": "deny", "reason": "no"})), Ok(CallVerdict::Deny { reason }));
         assert_eq!(verdict(json!({"verdict": "allow"})), Ok(CallVerdict::Allow));
@@ -256,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn a_change_may_be_nothing_and_content_may_be_text() {
-        assert_eq!(opening_change(json!(null)), Ok(RequestChange::default()));
-        assert_eq!(opening_change(json!({})), Ok(RequestChange::default()));
-        assert!(opening_change(json!({"promt": "x"})).is_err(), "a slip is told");
+    fn request_change_may_be_empty_and_content_may_be_text() {
+        assert_eq!(request_change(json!(null)), Ok(RequestChange::default()));
+        assert_eq!(request_change(json!({})), Ok(RequestChange::default()));
+        assert!(request_change(json!({"promt": "x"})).is_err(), "a slip is told");
         let content = Some(vec![UserBlock::Text { text: "x".into() }]);
         assert_eq!(
             result_change(json!({"content": "x", "isError": true})),

@@ -7,20 +7,20 @@ use tiller_core::message::{ToolSpec, UserBlock};
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::argument_schema::ArgumentSchema;
-use super::process::Inner;
+use super::process::SharedProcess;
 use super::protocol::{self, DeclaredTool};
 
 /// A tool of an extension's process.
 pub(super) struct RemoteTool {
     spec: ToolSpec,
     schema: ArgumentSchema,
-    process: Arc<Inner>,
+    process: Arc<SharedProcess>,
 }
 
 impl RemoteTool {
     /// # Errors
     /// When the JSON Schema of its arguments is invalid.
-    pub(super) fn new(declared: &DeclaredTool, process: Arc<Inner>) -> Result<Self, String> {
+    pub(super) fn new(declared: &DeclaredTool, process: Arc<SharedProcess>) -> Result<Self, String> {
         let none = || json!({"type": "object", "properties": {}});
         let parameters = declared.parameters.clone().unwrap_or_else(none);
         if parameters.get("type") != Some(&json!("object")) {
@@ -51,7 +51,7 @@ impl Tool for RemoteTool {
             let params = json!({"toolName": self.spec.name, "args": invocation.arguments});
             let answer = self.process.ask("tool", params, Some(invocation.progress)).await;
             match answer.and_then(protocol::tool_output) {
-                Ok(output) => limited(output, self.process.limits()),
+                Ok(output) => truncate_output(output, self.process.limits()),
                 Err(error) => {
                     ToolOutput::error(format!("the extension {} failed: {error}", self.process.name()))
                 }
@@ -61,7 +61,7 @@ impl Tool for RemoteTool {
 }
 
 /// Truncates a result to the limits of the built-in tools.
-fn limited(mut output: ToolOutput, limits: OutputLimits) -> ToolOutput {
+fn truncate_output(mut output: ToolOutput, limits: OutputLimits) -> ToolOutput {
     for block in &mut output.content {
         let UserBlock::Text { text } = block else { continue };
         let kept = limits.head(text).text.len();
@@ -80,11 +80,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_over_the_limit_is_cut_and_says_so() {
+    fn truncate_output_long_result_has_a_notice() {
         let limits = OutputLimits { max_lines: 2, max_chars: 100 };
-        let cut = limited(ToolOutput::text("one\ntwo\nthree\n"), limits);
+        let cut = truncate_output(ToolOutput::text("one\ntwo\nthree\n"), limits);
         assert_eq!(cut.content, ToolOutput::text("one\ntwo\n\n[cut: 6 bytes more were left out]").content);
         assert!(cut.warning.is_some());
-        assert_eq!(limited(ToolOutput::text("one\ntwo\n"), limits), ToolOutput::text("one\ntwo\n"));
+        assert_eq!(truncate_output(ToolOutput::text("one\ntwo\n"), limits), ToolOutput::text("one\ntwo\n"));
     }
 }

@@ -17,53 +17,53 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::HookError;
-use super::host::Warn;
+use super::host::WarningSender;
 use super::protocol::{Declared, FromProcess, ToProcess};
 
 /// Longest line from a process, in bytes: a result with several images.
-const LONGEST_LINE: usize = 8 * 1024 * 1024;
+const MAX_LINE: usize = 8 * 1024 * 1024;
 
 /// Longest line of stderr, and longest quote in a warning, in bytes.
-const LONGEST_QUOTE: usize = 300;
+const MAX_QUOTE: usize = 300;
 
 /// Number of consecutive invalid lines after which the process is killed: it isn't an extension.
-const MOST_WRONG: u32 = 100;
+const MAX_INVALID: u32 = 100;
 
 /// Number of invalid lines and stderr lines that are logged.
-const LOGGED_WRONG: u32 = 5;
+const MAX_LOGGED_INVALID: u32 = 5;
 
-const LOGGED_COMPLAINTS: u32 = 1_000;
+const MAX_LOGGED_STDERR: u32 = 1_000;
 
 /// Capacity of the channels to the writer and the dispatcher; senders wait when they are full.
-const WAITING: usize = 64;
+const CHANNEL_CAPACITY: usize = 64;
 
 /// The connection to a process. The process ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Transport {
     lines: mpsc::Sender<Vec<u8>>,
-    news: mpsc::Sender<TransportMessage>,
+    messages: mpsc::Sender<TransportMessage>,
     next: AtomicU64,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     tasks: JoinSet<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionState {
     /// Set before an intended end, so that the end is not reported.
     closing: AtomicBool,
     over: AtomicBool,
 }
 
 enum TransportMessage {
-    Expected { id: u64, answer: oneshot::Sender<Result<Value, HookError>>, progress: Option<ToolProgress> },
-    Forgotten { id: u64 },
-    Said(Line),
+    Pending { id: u64, answer: oneshot::Sender<Result<Value, HookError>>, progress: Option<ToolProgress> },
+    Cancelled { id: u64 },
+    Line(StdoutLine),
     Ended(String),
 }
 
 /// A line from a process.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum StdoutLine {
     Whole(Vec<u8>),
     /// The beginning of a line over the limit; the rest was skipped.
     TooLong(Vec<u8>),
@@ -74,34 +74,34 @@ impl Transport {
     pub(super) fn open(
         name: &str,
         talk: PipedChild,
-        warn: Warn,
+        warn: WarningSender,
     ) -> (Self, oneshot::Receiver<Result<Declared, String>>) {
-        let (lines, to_write) = mpsc::channel(WAITING);
-        let (news, heard) = mpsc::channel(WAITING);
+        let (lines, to_write) = mpsc::channel(CHANNEL_CAPACITY);
+        let (news, heard) = mpsc::channel(CHANNEL_CAPACITY);
         let (ready, declared) = oneshot::channel();
-        let state = Arc::new(State::default());
+        let state = Arc::new(ConnectionState::default());
         let PipedChild { stdin, stdout, stderr, supervisor } = talk;
         let mut tasks = JoinSet::new();
         let writer = tasks.spawn(write(stdin, to_write));
-        let keeper = Keeper {
+        let keeper = Dispatcher {
             name: name.to_owned(),
             warn,
             state: Arc::clone(&state),
             ready: Some(ready),
-            expected: HashMap::new(),
-            wrong: Wrong::default(),
+            pending: HashMap::new(),
+            invalid: InvalidLines::default(),
             writer,
             ended: None,
         };
         tasks.spawn(read(stdout, news.clone()));
         let (complaints_of, end) = (name.to_owned(), news.clone());
         tasks.spawn(async move {
-            let how = complain(&complaints_of, stderr).await;
+            let how = log_stderr(&complaints_of, stderr).await;
             drop(supervisor);
             let _ = end.send(TransportMessage::Ended(how)).await;
         });
-        tasks.spawn(keeper.keep(heard));
-        (Self { lines, news, next: AtomicU64::new(1), state, tasks }, declared)
+        tasks.spawn(keeper.run(heard));
+        (Self { lines, messages: news, next: AtomicU64::new(1), state, tasks }, declared)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -109,8 +109,8 @@ impl Transport {
     }
 
     /// Sends a notification.
-    pub(super) async fn tell(&self, what: &ToProcess<'_>) -> Result<(), HookError> {
-        self.lines.send(what.line()).await.map_err(|_| gone())
+    pub(super) async fn notify(&self, what: &ToProcess<'_>) -> Result<(), HookError> {
+        self.lines.send(what.to_line()).await.map_err(|_| gone())
     }
 
     /// Sends a request and waits for the reply. If dropped before, it sends a cancellation.
@@ -123,9 +123,9 @@ impl Transport {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         // Registered before it is sent, or the reply could arrive first.
-        self.news.send(TransportMessage::Expected { id, answer, progress }).await.map_err(|_| gone())?;
-        let mut question = Question { id, link: self, is_answered: false };
-        self.tell(&ToProcess::Request { id, hook, params }).await?;
+        self.messages.send(TransportMessage::Pending { id, answer, progress }).await.map_err(|_| gone())?;
+        let mut question = ReplyWaiter { id, link: self, is_answered: false };
+        self.notify(&ToProcess::Request { id, hook, params }).await?;
         let answer = answered.await;
         question.is_answered = true;
         answer.map_err(|_| gone())?
@@ -134,8 +134,8 @@ impl Transport {
     /// Shuts the process down and waits for its end.
     pub(super) async fn close(self) {
         self.state.closing.store(true, Ordering::Relaxed);
-        let Self { lines, news, mut tasks, .. } = self;
-        let _ = lines.send(ToProcess::Close.line()).await;
+        let Self { lines, messages: news, mut tasks, .. } = self;
+        let _ = lines.send(ToProcess::Close.to_line()).await;
         // Without these senders the writer closes the process's stdin, and the dispatcher ends when all senders are
         // gone.
         drop((lines, news));
@@ -148,18 +148,18 @@ fn gone() -> HookError {
 }
 
 /// A request that waits for its reply.
-struct Question<'a> {
+struct ReplyWaiter<'a> {
     id: u64,
     link: &'a Transport,
     is_answered: bool,
 }
 
-impl Drop for Question<'_> {
+impl Drop for ReplyWaiter<'_> {
     fn drop(&mut self) {
         if !self.is_answered {
             // If the channel is full, the late reply is dropped anyway.
-            let _ = self.link.news.try_send(TransportMessage::Forgotten { id: self.id });
-            let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.line());
+            let _ = self.link.messages.try_send(TransportMessage::Cancelled { id: self.id });
+            let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.to_line());
         }
     }
 }
@@ -174,19 +174,20 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
 
 async fn read(stdout: ChildStdout, news: mpsc::Sender<TransportMessage>) {
     let mut stdout = BufReader::new(stdout);
-    while let Ok(Some(line)) = next_line(&mut stdout, LONGEST_LINE).await {
-        if news.send(TransportMessage::Said(line)).await.is_err() {
+    while let Ok(Some(line)) = next_line(&mut stdout, MAX_LINE).await {
+        if news.send(TransportMessage::Line(line)).await.is_err() {
             return;
         }
     }
 }
 
 /// Logs stderr; returns a description of the process's end.
-async fn complain(name: &str, stderr: ChildStderr) -> String {
+async fn log_stderr(name: &str, stderr: ChildStderr) -> String {
     let mut stderr = BufReader::new(stderr);
     let (mut last, mut before) = (String::new(), String::new());
     let mut count = 0_u32;
-    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut stderr, LONGEST_QUOTE).await
+    while let Ok(Some(StdoutLine::Whole(line) | StdoutLine::TooLong(line))) =
+        next_line(&mut stderr, MAX_QUOTE).await
     {
         if line.trim_ascii().is_empty() {
             continue;
@@ -194,7 +195,7 @@ async fn complain(name: &str, stderr: ChildStderr) -> String {
         let line = String::from_utf8_lossy(&line).into_owned();
         if !last.is_empty() {
             count = count.saturating_add(1);
-            match count.cmp(&LOGGED_COMPLAINTS) {
+            match count.cmp(&MAX_LOGGED_STDERR) {
                 std::cmp::Ordering::Less => tracing::info!(extension = name, "{last}"),
                 std::cmp::Ordering::Equal => tracing::info!(extension = name, "{last}; no more is logged"),
                 std::cmp::Ordering::Greater => {}
@@ -211,16 +212,16 @@ async fn complain(name: &str, stderr: ChildStderr) -> String {
 }
 
 /// Reads the next line without its newline; the part over the limit is skipped. `None` at the end.
-async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::Result<Option<Line>> {
+async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::Result<Option<StdoutLine>> {
     let (mut line, mut is_too_long) = (Vec::new(), false);
     loop {
         let chunk = from.fill_buf().await?;
         if chunk.is_empty() {
             let is_end = line.is_empty() && !is_too_long;
             return Ok((!is_end).then_some(if is_too_long {
-                Line::TooLong(line)
+                StdoutLine::TooLong(line)
             } else {
-                Line::Whole(line)
+                StdoutLine::Whole(line)
             }));
         }
         let end = memchr::memchr(b'\n', chunk);
@@ -231,19 +232,19 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
         let taken = end.map_or(chunk.len(), |end| end + 1);
         from.consume(taken);
         if end.is_some() {
-            return Ok(Some(if is_too_long { Line::TooLong(line) } else { Line::Whole(line) }));
+            return Ok(Some(if is_too_long { StdoutLine::TooLong(line) } else { StdoutLine::Whole(line) }));
         }
     }
 }
 
 /// Owns the pending requests.
-struct Keeper {
+struct Dispatcher {
     name: String,
-    warn: Warn,
-    state: Arc<State>,
+    warn: WarningSender,
+    state: Arc<ConnectionState>,
     ready: Option<oneshot::Sender<Result<Declared, String>>>,
-    expected: HashMap<u64, Expected>,
-    wrong: Wrong,
+    pending: HashMap<u64, PendingRequest>,
+    invalid: InvalidLines,
     /// Its end closes the process's stdin, and so ends the process.
     writer: AbortHandle,
     ended: Option<String>,
@@ -251,90 +252,90 @@ struct Keeper {
 
 /// Count of invalid lines.
 #[derive(Debug, Default)]
-struct Wrong {
+struct InvalidLines {
     count: u64,
     in_a_row: u32,
 }
 
 /// A pending request.
-struct Expected {
+struct PendingRequest {
     answer: oneshot::Sender<Result<Value, HookError>>,
     progress: Option<ToolProgress>,
 }
 
-impl Keeper {
-    async fn keep(mut self, mut news: mpsc::Receiver<TransportMessage>) {
+impl Dispatcher {
+    async fn run(mut self, mut news: mpsc::Receiver<TransportMessage>) {
         while let Some(news) = news.recv().await {
             match news {
-                TransportMessage::Expected { answer, .. } if self.ended.is_some() => {
+                TransportMessage::Pending { answer, .. } if self.ended.is_some() => {
                     let _ = answer.send(Err(self.gone()));
                 }
-                TransportMessage::Expected { id, answer, progress } => {
-                    self.expected.insert(id, Expected { answer, progress });
+                TransportMessage::Pending { id, answer, progress } => {
+                    self.pending.insert(id, PendingRequest { answer, progress });
                 }
-                TransportMessage::Forgotten { id } => drop(self.expected.remove(&id)),
+                TransportMessage::Cancelled { id } => drop(self.pending.remove(&id)),
                 // Lines that follow the kill are ignored.
-                TransportMessage::Said(_) if self.is_cut_off() => {}
-                TransportMessage::Said(Line::Whole(line)) => self.said(&line),
-                TransportMessage::Said(Line::TooLong(line)) => {
-                    self.wrong(&line, &format!("longer than {LONGEST_LINE} bytes"));
+                TransportMessage::Line(_) if self.is_killed() => {}
+                TransportMessage::Line(StdoutLine::Whole(line)) => self.handle_line(&line),
+                TransportMessage::Line(StdoutLine::TooLong(line)) => {
+                    self.note_invalid(&line, &format!("longer than {MAX_LINE} bytes"));
                 }
                 TransportMessage::Ended(how) => self.ended(how),
             }
         }
     }
 
-    fn said(&mut self, line: &[u8]) {
+    fn handle_line(&mut self, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
-        let in_a_row = std::mem::take(&mut self.wrong.in_a_row);
+        let in_a_row = std::mem::take(&mut self.invalid.in_a_row);
         match serde_json::from_slice(line) {
             Ok(FromProcess::Ready(declared)) => match self.ready.take() {
                 Some(ready) => drop(ready.send(Ok(declared))),
                 None => {
-                    self.wrong.in_a_row = in_a_row;
-                    self.wrong(line, "it was ready already");
+                    self.invalid.in_a_row = in_a_row;
+                    self.note_invalid(line, "it was ready already");
                 }
             },
             Ok(FromProcess::Answer { id, result, error }) => {
                 // A late reply has no pending request.
-                if let Some(Expected { answer, .. }) = self.expected.remove(&id) {
+                if let Some(PendingRequest { answer, .. }) = self.pending.remove(&id) {
                     let _ = answer.send(error.map_or(Ok(result), |error| Err(HookError::new(error))));
                 }
             }
             Ok(FromProcess::Progress { id, text }) => {
-                if let Some(Expected { progress: Some(progress), .. }) = self.expected.get(&id) {
+                if let Some(PendingRequest { progress: Some(progress), .. }) = self.pending.get(&id) {
                     progress.show(text);
                 }
             }
             Err(error) => {
-                self.wrong.in_a_row = in_a_row;
-                self.wrong(line, &error.to_string());
+                self.invalid.in_a_row = in_a_row;
+                self.note_invalid(line, &error.to_string());
             }
         }
     }
 
     /// Returns whether the process was killed for invalid lines.
-    fn is_cut_off(&self) -> bool {
-        self.wrong.in_a_row >= MOST_WRONG
+    fn is_killed(&self) -> bool {
+        self.invalid.in_a_row >= MAX_INVALID
     }
 
-    fn wrong(&mut self, line: &[u8], why: &str) {
-        let quote: String = String::from_utf8_lossy(line).chars().take(LONGEST_QUOTE).collect();
+    fn note_invalid(&mut self, line: &[u8], why: &str) {
+        let quote: String = String::from_utf8_lossy(line).chars().take(MAX_QUOTE).collect();
         let name = &self.name;
         let warning =
             format!("extension {name}: passed over a line that is none of the protocol: {why}: {quote}");
-        self.wrong.count += 1;
-        self.wrong.in_a_row += 1;
-        match self.wrong.count {
-            1 => self.warn.tell(warning),
-            count if count <= u64::from(LOGGED_WRONG) => tracing::warn!("{warning}"),
+        self.invalid.count += 1;
+        self.invalid.in_a_row += 1;
+        match self.invalid.count {
+            1 => self.warn.send(warning),
+            count if count <= u64::from(MAX_LOGGED_INVALID) => tracing::warn!("{warning}"),
             _ => {}
         }
-        if self.is_cut_off() {
+        if self.is_killed() {
             self.writer.abort();
-            self.ended(format!("was ended: {MOST_WRONG} lines in a row were none of the protocol"));
+            self.ended(format!("was ended: {MAX_INVALID} lines in a row were none of the protocol"));
         }
     }
 
@@ -346,17 +347,17 @@ impl Keeper {
         if self.ended.is_some() {
             return;
         }
-        if self.wrong.count > u64::from(LOGGED_WRONG) {
-            tracing::warn!(extension = self.name, "passed over {} lines in all", self.wrong.count);
+        if self.invalid.count > u64::from(MAX_LOGGED_INVALID) {
+            tracing::warn!(extension = self.name, "passed over {} lines in all", self.invalid.count);
         }
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(ready) = self.ready.take() {
             let _ = ready.send(Err(how.clone()));
         } else if !self.state.closing.load(Ordering::Relaxed) {
-            self.warn.tell(format!("extension {} {how}; /reload starts it again", self.name));
+            self.warn.send(format!("extension {} {how}; /reload starts it again", self.name));
         }
         self.ended = Some(how);
-        for (_, Expected { answer, .. }) in std::mem::take(&mut self.expected) {
+        for (_, PendingRequest { answer, .. }) in std::mem::take(&mut self.pending) {
             let _ = answer.send(Err(self.gone()));
         }
     }
@@ -366,7 +367,7 @@ impl Keeper {
 mod tests {
     use super::*;
 
-    async fn lines(text: &[u8], limit: usize) -> Vec<Line> {
+    async fn lines(text: &[u8], limit: usize) -> Vec<StdoutLine> {
         // One byte at a time, so that every line arrives in pieces.
         let mut from = BufReader::with_capacity(1, text);
         let mut lines = Vec::new();
@@ -377,13 +378,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_over_the_limit_costs_only_itself() {
-        let whole = |text: &str| Line::Whole(text.into());
+    async fn next_line_over_the_limit_is_skipped_alone() {
+        let whole = |text: &str| StdoutLine::Whole(text.into());
         assert_eq!(
             lines(b"one\n12345\n123456789\n\ntwo", 5).await,
-            [whole("one"), whole("12345"), Line::TooLong("12345".into()), whole(""), whole("two")]
+            [whole("one"), whole("12345"), StdoutLine::TooLong("12345".into()), whole(""), whole("two")]
         );
         assert_eq!(lines(b"", 5).await, []);
-        assert_eq!(lines(b"123456", 5).await, [Line::TooLong("12345".into())]);
+        assert_eq!(lines(b"123456", 5).await, [StdoutLine::TooLong("12345".into())]);
     }
 }

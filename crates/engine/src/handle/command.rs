@@ -24,7 +24,7 @@ use crate::context_breakdown::ContextBreakdown;
 use crate::queue::{DeliveryMode, QueueEdit};
 use crate::resources::{Inventory, ReloadRequest, SlashCommand};
 use crate::retry::RetryMode;
-use crate::turn::{QueueFate, SteeringPoint};
+use crate::turn::{QueueHandling, SteeringPoint};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
@@ -37,7 +37,7 @@ pub(crate) enum AttachCommand {
 /// A command to the driver.
 pub(crate) enum SessionCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
-    Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
+    Abort { queue: QueueHandling, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
     Attach(AttachCommand),
     AbortRetry { reply: Reply<()> },
@@ -47,7 +47,7 @@ pub(crate) enum SessionCommand {
     PutBack { item: QueueItem, place: usize, reply: Reply<()> },
     ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
-    SetAudience { audience: Approver, reply: Reply<()> },
+    SetApprover { audience: Approver, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     Permission(PermissionCommand),
     Bash { line: String, context: BashContext, reply: Reply<()> },
@@ -60,14 +60,14 @@ pub(crate) enum SessionCommand {
     SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
     CycleThinking { reply: Reply<Option<ThinkingLevel>> },
     ThinkingLevels { reply: Reply<Vec<ThinkingLevel>> },
-    Configure { change: Change, reply: Reply<()> },
+    Configure { change: OptionChange, reply: Reply<()> },
     Rename { name: String, reply: Reply<()> },
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: SwitchTarget, reply: Reply<SessionSwitched> },
-    ForkBeside { entry: EntryId, reply: Reply<ForkedSession> },
+    CreateFork { entry: EntryId, reply: Reply<ForkedSession> },
     Expand { text: String, reply: Reply<String> },
-    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<SessionSwitched> },
+    LeaveBranch { entry: EntryId, instructions: Option<String>, reply: Reply<SessionSwitched> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
     Truncate { reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
@@ -78,7 +78,7 @@ pub(crate) enum SessionCommand {
     LockedModels { reply: Reply<Vec<LockedModel>> },
     Tools { reply: Reply<Vec<OfferedTool>> },
     OfferTools { names: Vec<String>, reply: Reply<()> },
-    Elsewhere { path: PathBuf, what: OtherSessionOp, reply: Reply<()> },
+    ChangeSession { path: PathBuf, what: OtherSessionOp, reply: Reply<()> },
     Sessions { scope: SessionScope, reply: Reply<SessionList> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
@@ -99,7 +99,7 @@ pub(crate) enum PermissionCommand {
 
 /// An option that can change at run time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Change {
+pub(crate) enum OptionChange {
     SteeringPoint(SteeringPoint),
     SteeringMode(DeliveryMode),
     FollowUpMode(DeliveryMode),

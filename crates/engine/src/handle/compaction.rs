@@ -53,7 +53,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to compact, when a compaction is in progress, or when it failed.
     pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
-        self.ask(|reply| SessionCommand::Compact { instructions, reply }).await
+        self.send(|reply| SessionCommand::Compact { instructions, reply }).await
     }
 
     /// Leaves the older part of the context out, without a summary and without a request.
@@ -63,7 +63,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to leave out, or a summary is in progress.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
-        self.ask(|reply| SessionCommand::Truncate { reply }).await
+        self.send(|reply| SessionCommand::Truncate { reply }).await
     }
 
     /// Stops the compaction in progress, or dismisses the question after a failed one.
@@ -71,7 +71,7 @@ impl AgentSession {
     /// # Errors
     /// When there is none.
     pub async fn abort_compaction(&self) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::AbortCompaction { reply }).await
+        self.send(|reply| SessionCommand::AbortCompaction { reply }).await
     }
 
     /// Answers [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
@@ -79,6 +79,6 @@ impl AgentSession {
     /// # Errors
     /// When the question is no longer pending.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::ResolveCompaction { choice, reply }).await
+        self.send(|reply| SessionCommand::ResolveCompaction { choice, reply }).await
     }
 }

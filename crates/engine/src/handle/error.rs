@@ -47,7 +47,7 @@ pub enum AgentError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A prompt names an unknown skill.
-    #[error("there is no skill `{name}`{}", meant(nearest.as_deref()))]
+    #[error("there is no skill `{name}`{}", suggestion(nearest.as_deref()))]
     UnknownSkill {
         /// The name as typed.
         name: String,
@@ -82,6 +82,6 @@ pub enum AgentError {
     Closed,
 }
 
-fn meant(nearest: Option<&str>) -> String {
+fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ impl AgentSession {
     /// When the name could not be stored.
     pub async fn rename(&self, name: impl Into<String>) -> Result<(), AgentError> {
         let name = name.into();
-        self.ask(|reply| SessionCommand::Rename { name, reply }).await
+        self.send(|reply| SessionCommand::Rename { name, reply }).await
     }
 
     /// Sets or removes the label of an entry.
@@ -24,7 +24,7 @@ impl AgentSession {
     /// # Errors
     /// When there is no such entry, or the label could not be stored.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::Label { entry, label, reply }).await
+        self.send(|reply| SessionCommand::Label { entry, label, reply }).await
     }
 
     /// Hides an entry and its descendants in the tree, or shows them again.
@@ -33,7 +33,7 @@ impl AgentSession {
     /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when that could not be
     /// stored.
     pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::Hide { entry, visibility, reply }).await
+        self.send(|reply| SessionCommand::Hide { entry, visibility, reply }).await
     }
 
     /// Switches to a new session.
@@ -83,7 +83,7 @@ impl AgentSession {
     /// # Errors
     /// When another process writes to it, or the name could not be stored.
     pub async fn name_session(&self, path: PathBuf, name: impl Into<String>) -> Result<(), AgentError> {
-        self.elsewhere(path, OtherSessionOp::Name(name.into())).await
+        self.change_session(path, OtherSessionOp::Name(name.into())).await
     }
 
     /// Moves a session to the user's trash.
@@ -91,7 +91,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::InUse`] when it is this one; when another process writes to it, or there is no trash.
     pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
-        self.elsewhere(path, OtherSessionOp::Trash).await
+        self.change_session(path, OtherSessionOp::Trash).await
     }
 
     /// Restores the session that was last moved to the user's trash from `path`.
@@ -99,11 +99,11 @@ impl AgentSession {
     /// # Errors
     /// When it isn't in the trash any more, or its path is taken.
     pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
-        self.elsewhere(path, OtherSessionOp::Restore).await
+        self.change_session(path, OtherSessionOp::Restore).await
     }
 
-    async fn elsewhere(&self, path: PathBuf, what: OtherSessionOp) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::Elsewhere { path, what, reply }).await
+    async fn change_session(&self, path: PathBuf, what: OtherSessionOp) -> Result<(), AgentError> {
+        self.send(|reply| SessionCommand::ChangeSession { path, what, reply }).await
     }
 
     /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just
@@ -122,7 +122,7 @@ impl AgentSession {
     /// When there is no such entry, when nothing precedes it ([`AgentError::Empty`]), or when the log could not be
     /// written.
     pub async fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
-        self.ask(|reply| SessionCommand::ForkBeside { entry, reply }).await
+        self.send(|reply| SessionCommand::CreateFork { entry, reply }).await
     }
 
     /// Moves the leaf to an earlier entry of this session; for a user message to just before it, with its text for
@@ -140,7 +140,7 @@ impl AgentSession {
             BranchSummary::None => None,
             BranchSummary::Text(text) => Some(text),
             BranchSummary::Made { instructions } => {
-                return self.ask(|reply| SessionCommand::Leave { entry, instructions, reply }).await;
+                return self.send(|reply| SessionCommand::LeaveBranch { entry, instructions, reply }).await;
             }
         };
         self.switch(SwitchTarget::Leaf { entry, summary }).await
@@ -151,7 +151,7 @@ impl AgentSession {
     /// # Errors
     /// When their folder can't be read.
     pub async fn sessions(&self, scope: SessionScope) -> Result<SessionList, AgentError> {
-        self.ask(|reply| SessionCommand::Sessions { scope, reply }).await
+        self.send(|reply| SessionCommand::Sessions { scope, reply }).await
     }
 
     /// Returns the catalog for searching all sessions. It reads files, so use it on a blocking thread.
@@ -159,10 +159,10 @@ impl AgentSession {
     /// # Errors
     /// When it can't be stored, or the session is closed.
     pub async fn catalog(&self) -> Result<Catalog, AgentError> {
-        self.ask(|reply| SessionCommand::Catalog { reply }).await
+        self.send(|reply| SessionCommand::Catalog { reply }).await
     }
 
     async fn switch(&self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
-        self.ask(|reply| SessionCommand::Switch { to, reply }).await
+        self.send(|reply| SessionCommand::Switch { to, reply }).await
     }
 }

@@ -7,7 +7,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Message, StopReason};
 use tiller_session::Totals;
 
-use super::command::{Change, SessionCommand};
+use super::command::{OptionChange, SessionCommand};
 use super::snapshot::{ContextUse, SessionState};
 use super::{AgentError, AgentSession};
 use crate::compaction::Automatic;
@@ -85,7 +85,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
-        self.ask(|reply| SessionCommand::Status { reply }).await
+        self.send(|reply| SessionCommand::Status { reply }).await
     }
 
     /// Waits until the session has settled, and returns the end of the last run; returns at once when idle.
@@ -94,7 +94,7 @@ impl AgentSession {
     /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed
     /// meanwhile.
     pub async fn settled(&self) -> Result<Settled, AgentError> {
-        self.ask(|reply| SessionCommand::Settled { reply }).await
+        self.send(|reply| SessionCommand::Settled { reply }).await
     }
 
     /// Counts messages, tokens and cost of the whole session and of the current branch. Reads the whole log on a
@@ -103,7 +103,7 @@ impl AgentSession {
     /// # Errors
     /// When the log can't be read.
     pub async fn stats(&self) -> Result<Box<SessionStats>, AgentError> {
-        self.ask(|reply| SessionCommand::Stats { reply }).await
+        self.send(|reply| SessionCommand::Stats { reply }).await
     }
 
     /// Estimates the parts of the context window that are in use, on a blocking thread.
@@ -111,7 +111,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn context_breakdown(&self) -> Result<Box<ContextBreakdown>, AgentError> {
-        self.ask(|reply| SessionCommand::ContextBreakdown { reply }).await
+        self.send(|reply| SessionCommand::ContextBreakdown { reply }).await
     }
 
     /// Returns the messages of the current branch as the model would get them, and the failed answers and `!!`
@@ -120,7 +120,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn messages(&self) -> Result<Vec<Arc<Message>>, AgentError> {
-        self.ask(|reply| SessionCommand::Messages { reply }).await
+        self.send(|reply| SessionCommand::Messages { reply }).await
     }
 
     /// Returns the text of the newest answer on the current branch that has any; skips failed answers.
@@ -143,7 +143,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_steering_point(&self, point: SteeringPoint) -> Result<(), AgentError> {
-        self.configure(Change::SteeringPoint(point)).await
+        self.configure(OptionChange::SteeringPoint(point)).await
     }
 
     /// Sets the number of steering messages that are delivered at once.
@@ -151,7 +151,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_steering_mode(&self, mode: DeliveryMode) -> Result<(), AgentError> {
-        self.configure(Change::SteeringMode(mode)).await
+        self.configure(OptionChange::SteeringMode(mode)).await
     }
 
     /// Sets the number of follow-ups that are delivered at once.
@@ -159,7 +159,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_follow_up_mode(&self, mode: DeliveryMode) -> Result<(), AgentError> {
-        self.configure(Change::FollowUpMode(mode)).await
+        self.configure(OptionChange::FollowUpMode(mode)).await
     }
 
     /// Turns the retry of failed requests on or off, from the next failure on.
@@ -167,7 +167,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_auto_retry(&self, mode: RetryMode) -> Result<(), AgentError> {
-        self.configure(Change::Retry(mode)).await
+        self.configure(OptionChange::Retry(mode)).await
     }
 
     /// Turns automatic compaction on or off, now and in later sessions of this handle.
@@ -175,10 +175,10 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
-        self.configure(Change::Compaction(automatic)).await
+        self.configure(OptionChange::Compaction(automatic)).await
     }
 
-    async fn configure(&self, change: Change) -> Result<(), AgentError> {
-        self.ask(|reply| SessionCommand::Configure { change, reply }).await
+    async fn configure(&self, change: OptionChange) -> Result<(), AgentError> {
+        self.send(|reply| SessionCommand::Configure { change, reply }).await
     }
 }

@@ -11,10 +11,10 @@ use super::{ResourcePaths, Resources, WatchMode};
 use crate::watch::FileWatcher;
 
 /// Delay after a change, for further ones: an editor saves, a checkout writes many files.
-const QUIET: Duration = Duration::from_millis(200);
+const QUIET_PERIOD: Duration = Duration::from_millis(200);
 
 /// Capacity of the request channel; callers send only a few at once.
-const ORDERS: usize = 8;
+const REQUEST_CAPACITY: usize = 8;
 
 /// A request to the task.
 pub(crate) enum ReloadRequest {
@@ -25,67 +25,67 @@ pub(crate) enum ReloadRequest {
 }
 
 /// The result of a reload.
-pub(crate) struct Read {
+pub(crate) struct ReloadResult {
     pub(crate) resources: Arc<Resources>,
     /// True if a caller waits for it.
-    pub(crate) ordered: bool,
+    pub(crate) requested: bool,
     /// The reason why changes aren't watched, reported once.
-    pub(crate) trouble: Option<String>,
+    pub(crate) watch_error: Option<String>,
 }
 
 /// State of the reload task.
 pub(crate) struct ResourceReloader {
     current: Arc<Resources>,
-    orders: mpsc::Receiver<ReloadRequest>,
+    requests: mpsc::Receiver<ReloadRequest>,
     /// Signals from the watcher; one pending signal stands for any number of changes.
     changes: mpsc::Receiver<()>,
     changed: mpsc::Sender<()>,
     watch: Option<FileWatcher>,
     /// The last reported problem of the watcher.
-    told: Option<String>,
+    reported_error: Option<String>,
 }
 
 impl ResourceReloader {
     /// Creates a reloader and its request channel.
     pub(crate) fn new(current: Arc<Resources>) -> (Self, mpsc::Sender<ReloadRequest>) {
-        let (sender, orders) = mpsc::channel(ORDERS);
+        let (sender, orders) = mpsc::channel(REQUEST_CAPACITY);
         let (changed, changes) = mpsc::channel(1);
-        (Self { current, orders, changes, changed, watch: None, told: None }, sender)
+        (Self { current, requests: orders, changes, changed, watch: None, reported_error: None }, sender)
     }
 
     /// Runs until the request channel is closed or a report fails.
-    pub(crate) async fn keep<F: Future<Output = bool>>(mut self, report: impl Fn(Read) -> F) {
-        let mut next = (self.current.sources.watching == WatchMode::On).then_some(Next::Watch);
+    pub(crate) async fn run<F: Future<Output = bool>>(mut self, report: impl Fn(ReloadResult) -> F) {
+        let mut next = (self.current.sources.watching == WatchMode::On).then_some(ReloadCause::Watch);
         loop {
             let (order, ordered) = match next.take() {
-                Some(Next::Watch) => (None, false),
-                Some(Next::Order(order)) => (Some(order), true),
+                Some(ReloadCause::Watch) => (None, false),
+                Some(ReloadCause::Request(order)) => (Some(order), true),
                 None => match self.wait().await {
-                    Some(Next::Order(order)) => (Some(order), true),
-                    Some(Next::Watch) => (None, false),
+                    Some(ReloadCause::Request(order)) => (Some(order), true),
+                    Some(ReloadCause::Watch) => (None, false),
                     None => return,
                 },
             };
             let Some((keeper, trouble)) = self.read(order).await else { return };
             self = keeper;
             let resources = Arc::clone(&self.current);
-            if !report(Read { resources, ordered, trouble }).await {
+            if !report(ReloadResult { resources, requested: ordered, watch_error: trouble }).await {
                 return;
             }
         }
     }
 
     /// Waits for a request, or for changes followed by quiet.
-    async fn wait(&mut self) -> Option<Next> {
+    async fn wait(&mut self) -> Option<ReloadCause> {
         tokio::select! {
             biased;
-            order = self.orders.recv() => Some(Next::Order(order?)),
+            order = self.requests.recv() => Some(ReloadCause::Request(order?)),
             // `changed` is never dropped, so this doesn't end.
             Some(()) = self.changes.recv() => {
-                sleep(QUIET).await;
+                sleep(QUIET_PERIOD).await;
                 // Signals that arrived meanwhile are covered by this reload.
                 while self.changes.try_recv().is_ok() {}
-                Some(Next::Watch)
+                Some(ReloadCause::Watch)
             }
         }
     }
@@ -96,10 +96,10 @@ impl ResourceReloader {
             if let Some(ReloadRequest::Change(change)) = order {
                 self.change(change);
             }
-            let begun = self.begin_watch();
+            let begun = self.start_watch();
             let trouble = self.reload().or(begun);
-            let is_known = trouble == self.told;
-            self.told.clone_from(&trouble);
+            let is_known = trouble == self.reported_error;
+            self.reported_error.clone_from(&trouble);
             (self, trouble.filter(|_| !is_known))
         };
         spawn_blocking(read).await.ok()
@@ -127,7 +127,7 @@ impl ResourceReloader {
     }
 
     /// Starts the watcher if it is enabled and not running. Returns the error if it can't; nothing is watched then.
-    fn begin_watch(&mut self) -> Option<String> {
+    fn start_watch(&mut self) -> Option<String> {
         match self.current.sources.watching {
             WatchMode::Off => self.watch = None,
             WatchMode::On if self.watch.is_some() => {}
@@ -153,8 +153,8 @@ impl ResourceReloader {
 }
 
 /// The cause of a reload.
-enum Next {
+enum ReloadCause {
     /// The watcher starts, or reported a change.
     Watch,
-    Order(ReloadRequest),
+    Request(ReloadRequest),
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tiller_files::git::up_to_repository;
 use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
-use super::{ResourcePaths, Resources, is_beneath};
+use super::{ResourcePaths, Resources, is_inside};
 
 impl ResourcePaths {
     /// Returns the default search paths for a working directory and a user, without the built-in resources.
@@ -47,7 +47,7 @@ impl Resources {
         let mut folders: Vec<PathBuf> = self.sources.built_in_skills.iter().cloned().collect();
         for place in &self.sources.skills {
             match place.origin {
-                ResourceOrigin::Project if is_beneath(&place.path, &root) => {
+                ResourceOrigin::Project if is_inside(&place.path, &root) => {
                     folders.extend(place.path.canonicalize())
                 }
                 ResourceOrigin::Project => {}
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_project_goes_up_to_the_repositorys_root_and_no_farther() {
+    fn usual_project_ends_at_the_repository_root() {
         let folder = TempDir::new().unwrap();
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_projects_texts_are_only_those_that_lie_in_it() {
+    fn readable_project_files_are_only_those_inside_it() {
         let folder = TempDir::new().unwrap();
         let (cwd, outside) = (folder.path().join("p"), folder.path().join("secret"));
         fs::create_dir_all(cwd.join(".tiller/prompts")).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_projects_link_out_of_it_opens_nothing_and_a_users_does() {
+    fn readable_only_user_links_may_lead_outside() {
         let folder = TempDir::new().unwrap();
         let (cwd, outside) = (folder.path().join("p"), folder.path().join("outside"));
         let skill = "---\nname: x\ndescription: y\n---\n";

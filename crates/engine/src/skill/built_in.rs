@@ -24,18 +24,18 @@ pub fn built_in(folder: &Path) -> LoadedSkills {
     let mut found = LoadedSkills::default();
     for (name, text) in TEXTS {
         let path = folder.join(name).join("SKILL.md");
-        if let Err(error) = store(&path, text) {
+        if let Err(error) = write_if_changed(&path, text) {
             found.problems.push(ResourceProblem::new(&path, format!("can't be written: {error}")));
         }
         let file = SkillFile { path, name: name.to_owned() };
-        let parsed = parse::skill(text.as_bytes(), &file, ResourceOrigin::BuiltIn);
+        let parsed = parse::parse(text.as_bytes(), &file, ResourceOrigin::BuiltIn);
         found.skills.push(parsed.expect("a test reads every built-in skill").skill);
     }
     found
 }
 
 /// Writes a file unless it has this content already; readers see either the old or the new content.
-fn store(path: &Path, text: &str) -> io::Result<()> {
+fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if files::read(path, text.len() as u64).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());
     }
@@ -53,20 +53,20 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn every_built_in_skill_is_without_fault_and_lies_where_it_says() {
+    fn built_in_skills_are_valid_and_written_to_their_paths() {
         let folder = tempfile::TempDir::new().unwrap();
         let found = built_in(folder.path());
         assert_eq!((found.problems, found.skills.len()), (vec![], TEXTS.len()));
         for (skill, (name, text)) in found.skills.iter().zip(TEXTS) {
             let file = SkillFile { path: skill.path.clone(), name: name.to_owned() };
-            let parsed = parse::skill(text.as_bytes(), &file, ResourceOrigin::BuiltIn).unwrap();
+            let parsed = parse::parse(text.as_bytes(), &file, ResourceOrigin::BuiltIn).unwrap();
             assert_eq!((skill.name.as_str(), parsed.remarks), (name, vec![]));
             assert_eq!(fs::read_to_string(&skill.path).unwrap(), text);
         }
     }
 
     #[test]
-    fn a_skill_that_is_there_already_is_written_only_when_it_differs() {
+    fn built_in_existing_file_is_rewritten_only_if_it_differs() {
         let folder = tempfile::TempDir::new().unwrap();
         let first = built_in(folder.path()).skills.remove(0).path;
         let before = fs::metadata(&first).unwrap().modified().unwrap();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_written_they_can_be_used_all_the_same() {
+    fn built_in_unwritable_folder_leaves_skills_usable() {
         let folder = tempfile::TempDir::new().unwrap();
         let taken = folder.path().join("file");
         fs::write(&taken, "").unwrap();

@@ -19,7 +19,7 @@ const MAX_COMPATIBILITY: usize = 500;
 /// Front matter of a skill file. `license`, `metadata` and `allowed-tools` are accepted and ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
-struct Head {
+struct SkillFrontMatter {
     name: Option<String>,
     description: Option<String>,
     compatibility: Option<String>,
@@ -28,7 +28,7 @@ struct Head {
 
 /// A skill, and remarks on harmless deviations from the format.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedSkill {
     pub(super) skill: Skill,
     pub(super) remarks: Vec<String>,
 }
@@ -37,12 +37,12 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// The reason why it can't be used.
-pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<Parsed, String> {
+pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> Result<ParsedSkill, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
-    let (head, body) = front_matter::parse::<Head>(text).map_err(|error| error.to_string())?;
+    let (head, body) = front_matter::parse::<SkillFrontMatter>(text).map_err(|error| error.to_string())?;
     let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
     let description = description.ok_or("it has no description, which says when to use it")?;
     let mut remarks = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn skill(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
             false => SkillInvocation::Anyone,
         },
     };
-    Ok(Parsed { skill, remarks })
+    Ok(ParsedSkill { skill, remarks })
 }
 
 /// Returns the skill's name, in a form that can be typed after `/skill:`.

@@ -32,7 +32,7 @@ fn told(found: &LoadedSkills) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_holds_skills_as_folders_in_groups_and_as_single_files() {
+fn load_finds_skill_folders_groups_and_single_files() {
     let folder = TempDir::new().unwrap();
     let path = write(folder.path(), "one/SKILL.md", head("one"));
     write(folder.path(), "one/scripts/other.md", "no skill");
@@ -57,7 +57,7 @@ fn a_folder_holds_skills_as_folders_in_groups_and_as_single_files() {
 }
 
 #[test]
-fn a_place_may_be_one_skill_or_its_file() {
+fn load_path_may_be_one_skill_or_its_file() {
     let folder = TempDir::new().unwrap();
     let path = write(folder.path(), "one/SKILL.md", head("one"));
     let other = write(folder.path(), "other/two.md", head("two"));
@@ -73,7 +73,7 @@ fn a_place_may_be_one_skill_or_its_file() {
 }
 
 #[test]
-fn the_first_of_one_name_counts_and_both_paths_are_told() {
+fn load_first_of_one_name_counts_and_both_paths_are_reported() {
     let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let first = write(near.path(), "x/SKILL.md", head("x"));
     let second = write(far.path(), "x/SKILL.md", head("x"));
@@ -89,7 +89,7 @@ fn the_first_of_one_name_counts_and_both_paths_are_told() {
 }
 
 #[test]
-fn what_the_format_demands_is_told_and_mostly_no_obstacle() {
+fn load_format_violations_are_reported_and_mostly_harmless() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a/SKILL.md", "---\nname: a\n---\nBody");
     write(folder.path(), "b/SKILL.md", head("other"));
@@ -120,14 +120,14 @@ fn what_the_format_demands_is_told_and_mostly_no_obstacle() {
 }
 
 #[test]
-fn a_skill_may_be_the_users_alone() {
+fn load_skill_may_be_for_users_only() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
     assert_eq!(load(&[place(folder.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
 }
 
 #[test]
-fn files_that_cant_be_used_cost_only_themselves() {
+fn load_unusable_files_affect_only_themselves() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a/SKILL.md", b"---\nname: \xff\n---\n");
     write(folder.path(), "b.md", "x".repeat(MAX_BYTES + 1));
@@ -144,7 +144,7 @@ fn files_that_cant_be_used_cost_only_themselves() {
 }
 
 #[test]
-fn a_broken_file_keeps_its_last_good_version_and_a_deleted_one_is_gone() {
+fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a/SKILL.md", head("a"));
     let deleted = write(folder.path(), "b/SKILL.md", head("b"));

@@ -27,15 +27,15 @@ pub(super) struct SkillFile {
 
 /// Result of a search.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
+pub(super) struct WalkResult {
     pub(super) files: Vec<SkillFile>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) problems: Vec<ResourceProblem>,
 }
 
 /// Searches a path, which may be a skill folder, a folder of skills, or a file.
-pub(super) fn walk(place: &SearchPath) -> Walked {
-    let mut walk = Walk { place, walked: Walked::default(), seen: HashSet::new() };
+pub(super) fn walk(place: &SearchPath) -> WalkResult {
+    let mut walk = SkillWalk { place, walked: WalkResult::default(), seen: HashSet::new() };
     match fs::metadata(&place.path) {
         Ok(found) if found.is_dir() => walk.folder(&place.path, 0),
         Ok(_) => walk.file(&place.path),
@@ -45,14 +45,14 @@ pub(super) fn walk(place: &SearchPath) -> Walked {
     walk.walked
 }
 
-struct Walk<'a> {
+struct SkillWalk<'a> {
     place: &'a SearchPath,
-    walked: Walked,
+    walked: WalkResult,
     /// Folders with symbolic links resolved: a link to a parent folder would never end.
     seen: HashSet<PathBuf>,
 }
 
-impl Walk<'_> {
+impl SkillWalk<'_> {
     fn problem(&mut self, path: &Path, what: String) {
         self.walked.problems.push(ResourceProblem::new(path, what));
     }

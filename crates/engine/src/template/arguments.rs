@@ -9,23 +9,23 @@ use std::str::CharIndices;
 
 /// The arguments, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Arguments {
+pub(super) struct TemplateArguments {
     words: Vec<String>,
     /// Whitespace before each argument: a line break with its indentation, or one space.
     gaps: Vec<String>,
 }
 
-impl Arguments {
+impl TemplateArguments {
     /// Splits a text into arguments.
     pub(super) fn parse(text: &str) -> Self {
         let mut arguments = Self::default();
         let mut chars = text.char_indices().peekable();
         loop {
-            let gap = gap(text, &mut chars);
+            let gap = take_gap(text, &mut chars);
             if chars.peek().is_none() {
                 return arguments;
             }
-            arguments.words.push(word(text, &mut chars));
+            arguments.words.push(take_word(text, &mut chars));
             arguments.gaps.push(gap);
         }
     }
@@ -57,7 +57,7 @@ impl Arguments {
 type Chars<'a> = Peekable<CharIndices<'a>>;
 
 /// Consumes the whitespace before an argument.
-fn gap(text: &str, chars: &mut Chars<'_>) -> String {
+fn take_gap(text: &str, chars: &mut Chars<'_>) -> String {
     let start = chars.peek().map_or(text.len(), |(at, _)| *at);
     while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
     let end = chars.peek().map_or(text.len(), |(at, _)| *at);
@@ -66,7 +66,7 @@ fn gap(text: &str, chars: &mut Chars<'_>) -> String {
 }
 
 /// Consumes an argument up to the next whitespace.
-fn word(text: &str, chars: &mut Chars<'_>) -> String {
+fn take_word(text: &str, chars: &mut Chars<'_>) -> String {
     let mut word = String::new();
     let mut before = None;
     while let Some((at, c)) = chars.next_if(|(_, c)| !c.is_whitespace()) {
@@ -76,8 +76,8 @@ fn word(text: &str, chars: &mut Chars<'_>) -> String {
             '\'' if !is_apostrophe && rest.contains('\'') => {
                 word.extend(chars.map_while(|(_, c)| (c != '\'').then_some(c)));
             }
-            '"' if closing(rest).is_some() => double_quoted(chars, &mut word),
-            '\\' => word.push(escaped(chars).unwrap_or('\\')),
+            '"' if find_closing_quote(rest).is_some() => double_quoted(chars, &mut word),
+            '\\' => word.push(take_escaped(chars).unwrap_or('\\')),
             c => word.push(c),
         }
         before = Some(c);
@@ -86,7 +86,7 @@ fn word(text: &str, chars: &mut Chars<'_>) -> String {
 }
 
 /// Returns the position of the closing double quote.
-fn closing(rest: &str) -> Option<usize> {
+fn find_closing_quote(rest: &str) -> Option<usize> {
     let mut escaped = false;
     rest.find(|c| {
         let closes = c == '"' && !escaped;
@@ -109,7 +109,7 @@ fn double_quoted(chars: &mut Chars<'_>, word: &mut String) {
 }
 
 /// Returns the character after a backslash if the backslash escapes it.
-fn escaped(chars: &mut Chars<'_>) -> Option<char> {
+fn take_escaped(chars: &mut Chars<'_>) -> Option<char> {
     let (_, c) = chars.next_if(|(_, c)| matches!(c, ' ' | '\t' | '"' | '\'' | '\\'))?;
     Some(c)
 }
@@ -119,11 +119,11 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        Arguments::parse(text).words
+        TemplateArguments::parse(text).words
     }
 
     #[test]
-    fn words_are_quoted_as_in_a_shell() {
+    fn parse_arguments_are_quoted_as_in_a_shell() {
         assert_eq!(words("  a  b\tc "), ["a", "b", "c"]);
         assert_eq!(
             words(r#""two words" 'three "more" words' x"y z""#),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_survives() {
+    fn parse_prose_keeps_apostrophes_and_backslashes() {
         assert_eq!(words("it's broken, don't ask"), ["it's", "broken,", "don't", "ask"]);
         assert_eq!(words(r#"a "b c"#), ["a", "\"b", "c"]);
         assert_eq!(words(r"C:\temp \d+ 'open"), [r"C:\temp", r"\d+", "'open"]);
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_between_words_are_kept() {
-        let arguments = Arguments::parse("one  two\n    three\tfour");
+    fn parse_line_breaks_between_arguments_are_kept() {
+        let arguments = TemplateArguments::parse("one  two\n    three\tfour");
         assert_eq!(arguments.all(), "one two\n    three four");
         assert_eq!(arguments.from(2, 2), "two\n    three");
         assert_eq!((arguments.from(0, 1), arguments.from(5, 9)), ("one".to_owned(), String::new()));

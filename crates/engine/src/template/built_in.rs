@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_template_says_what_it_is_for_and_where_arguments_go() {
+    fn built_in_templates_have_descriptions_and_placeholders() {
         let names: Vec<String> = templates().map(|template| template.name).collect();
         assert_eq!(names, ["explain", "fix", "plan", "review", "test"]);
         for template in templates() {

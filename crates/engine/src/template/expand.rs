@@ -4,24 +4,24 @@
 //! stays `$1`.
 
 use super::Template;
-use super::arguments::Arguments;
+use super::arguments::TemplateArguments;
 
 /// A placeholder in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted<'a> {
+enum Placeholder<'a> {
     /// `$1`, `${12}`
-    One(usize),
+    Argument(usize),
     /// `$@`, `$ARGUMENTS`
     All,
     /// `${@:2}`, `${@:2:3}`
-    From(usize, usize),
+    Slice(usize, usize),
     /// `${1:-default}`
-    Or(Base, &'a str),
+    WithDefault(DefaultedPlaceholder, &'a str),
 }
 
 /// A placeholder that may have a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
+enum DefaultedPlaceholder {
     One(usize),
     All,
 }
@@ -32,16 +32,16 @@ impl Template {
     #[must_use]
     pub fn expand(&self, arguments: &str) -> String {
         let text = arguments.trim();
-        let arguments = Arguments::parse(text);
+        let arguments = TemplateArguments::parse(text);
         let mut expanded = String::with_capacity(self.body.len() + text.len());
         let mut rest: &str = &self.body;
         let mut used = false;
         while let Some(at) = rest.find('$') {
             expanded.push_str(&rest[..at]);
             rest = &rest[at..];
-            match wanted(&rest[1..]) {
+            match parse_placeholder(&rest[1..]) {
                 Some((wanted, length)) => {
-                    expanded.push_str(&put(wanted, &arguments));
+                    expanded.push_str(&substitute(wanted, &arguments));
                     rest = &rest[1 + length..];
                     used = true;
                 }
@@ -60,15 +60,15 @@ impl Template {
     }
 }
 
-fn put(wanted: Wanted<'_>, arguments: &Arguments) -> String {
+fn substitute(wanted: Placeholder<'_>, arguments: &TemplateArguments) -> String {
     match wanted {
-        Wanted::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
-        Wanted::All => arguments.all(),
-        Wanted::From(place, count) => arguments.from(place, count),
-        Wanted::Or(base, default) => {
+        Placeholder::Argument(place) => arguments.at(place).unwrap_or_default().to_owned(),
+        Placeholder::All => arguments.all(),
+        Placeholder::Slice(place, count) => arguments.from(place, count),
+        Placeholder::WithDefault(base, default) => {
             let given = match base {
-                Base::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
-                Base::All => arguments.all(),
+                DefaultedPlaceholder::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
+                DefaultedPlaceholder::All => arguments.all(),
             };
             if given.is_empty() { default.to_owned() } else { given }
         }
@@ -76,51 +76,51 @@ fn put(wanted: Wanted<'_>, arguments: &Arguments) -> String {
 }
 
 /// Parses the placeholder after a `$`; returns it with its length in bytes, or `None` if the `$` is literal.
-fn wanted(text: &str) -> Option<(Wanted<'_>, usize)> {
+fn parse_placeholder(text: &str) -> Option<(Placeholder<'_>, usize)> {
     match text.chars().next()? {
         '{' => {
             let end = text.find('}')?;
-            Some((braced(&text[1..end])?, end + 1))
+            Some((parse_braced(&text[1..end])?, end + 1))
         }
-        '@' => Some((Wanted::All, 1)),
+        '@' => Some((Placeholder::All, 1)),
         // `$12` is the twelfth argument, as in pi, and not the first one followed by a 2, as in a shell.
         '1'..='9' => {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-            Some((Wanted::One(text[..digits].parse().ok()?), digits))
+            Some((Placeholder::Argument(text[..digits].parse().ok()?), digits))
         }
         _ => {
             let after = text.strip_prefix("ARGUMENTS")?;
             let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-            (!goes_on).then_some((Wanted::All, "ARGUMENTS".len()))
+            (!goes_on).then_some((Placeholder::All, "ARGUMENTS".len()))
         }
     }
 }
 
-fn braced(inner: &str) -> Option<Wanted<'_>> {
+fn parse_braced(inner: &str) -> Option<Placeholder<'_>> {
     if let Some((base, default)) = inner.split_once(":-") {
-        return Some(Wanted::Or(self::base(base)?, default));
+        return Some(Placeholder::WithDefault(self::parse_base(base)?, default));
     }
     if let Some(range) = inner.strip_prefix("@:") {
         let (from, count) = match range.split_once(':') {
-            Some((from, count)) => (from, number(count)?),
+            Some((from, count)) => (from, parse_number(count)?),
             None => (range, usize::MAX),
         };
-        return Some(Wanted::From(number(from)?, count));
+        return Some(Placeholder::Slice(parse_number(from)?, count));
     }
-    Some(match base(inner)? {
-        Base::One(place) => Wanted::One(place),
-        Base::All => Wanted::All,
+    Some(match parse_base(inner)? {
+        DefaultedPlaceholder::One(place) => Placeholder::Argument(place),
+        DefaultedPlaceholder::All => Placeholder::All,
     })
 }
 
-fn base(text: &str) -> Option<Base> {
+fn parse_base(text: &str) -> Option<DefaultedPlaceholder> {
     match text {
-        "@" | "ARGUMENTS" => Some(Base::All),
-        place => number(place).filter(|place| *place > 0).map(Base::One),
+        "@" | "ARGUMENTS" => Some(DefaultedPlaceholder::All),
+        place => parse_number(place).filter(|place| *place > 0).map(DefaultedPlaceholder::One),
     }
 }
 
-fn number(text: &str) -> Option<usize> {
+fn parse_number(text: &str) -> Option<usize> {
     let text = text.trim();
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_stand_where_they_are_wanted() {
+    fn expand_arguments_replace_their_placeholders() {
         assert_eq!(expand("$1 and $2, not $3.", r#""a b" c"#), "a b and c, not .");
         assert_eq!(
             expand("$@ | $ARGUMENTS | ${@} | ${ARGUMENTS}", "a  'b c'"),
@@ -157,19 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn a_dollar_that_wants_nothing_stays() {
+    fn expand_other_dollar_signs_are_literal() {
         let body = "costs $5.00 $0 $$ $x ${ ${x} ${1 $ARGUMENTSX ${@:x} ${0} $";
         assert_eq!(expand(&body.replace("$5", "$ 5"), "a"), format!("{}\n\na", body.replace("$5", "$ 5")));
     }
 
     #[test]
-    fn what_was_put_in_is_not_expanded_again() {
+    fn expand_inserted_text_is_not_expanded_again() {
         assert_eq!(expand("$1 $2", "'$2' '$1 ${@}'"), "$2 $1 ${@}");
         assert_eq!(expand("${1:-$2} $ARGUMENTS", ""), "$2 ");
     }
 
     #[test]
-    fn arguments_that_are_wanted_nowhere_follow_the_body() {
+    fn expand_arguments_without_placeholder_follow_the_body() {
         assert_eq!(expand("Review it.", " the 'parser'\nnow "), "Review it.\n\nthe 'parser'\nnow");
         assert_eq!(expand("Review it.", "  "), "Review it.");
         assert_eq!(expand("Review $1.", "a b"), "Review a.");

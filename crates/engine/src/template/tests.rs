@@ -23,7 +23,7 @@ fn told(found: &LoadedTemplates) -> Vec<String> {
 }
 
 #[test]
-fn a_template_has_a_description_and_a_hint_or_its_first_line() {
+fn load_description_and_hint_default_to_the_first_line() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a.md", "---\ndescription: Does a\nargument-hint: <file> [line]\n---\nDo $1.");
     write(folder.path(), "b.md", "\n\nFirst  line.\nSecond.");
@@ -40,7 +40,7 @@ fn a_template_has_a_description_and_a_hint_or_its_first_line() {
 }
 
 #[test]
-fn the_first_of_one_name_counts_and_a_commands_name_is_taken() {
+fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
     let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let first = write(near.path(), "x.md", "near");
     write(far.path(), "x.md", "far");
@@ -61,7 +61,7 @@ fn the_first_of_one_name_counts_and_a_commands_name_is_taken() {
 }
 
 #[test]
-fn what_cant_be_used_is_told_and_costs_only_itself() {
+fn load_unusable_files_are_reported_and_affect_only_themselves() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a b.md", "x");
     write(folder.path(), "b.md", b"\xff");
@@ -90,7 +90,7 @@ fn what_cant_be_used_is_told_and_costs_only_itself() {
 }
 
 #[test]
-fn a_broken_file_keeps_its_last_good_version_and_a_deleted_one_is_gone() {
+fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a.md", "one");
     let deleted = write(folder.path(), "b.md", "two");

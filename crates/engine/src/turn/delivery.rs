@@ -15,11 +15,11 @@ use crate::queue::{self, DeliveryMode, QueueEdit};
 impl Turn {
     pub(super) fn enqueue(&mut self, prompt: TurnPrompt, out: &mut Effects) {
         let kind = prompt.kind;
-        self.let_wait(prompt, out);
-        self.look_at_steering(kind, out);
+        self.add_to_queue(prompt, out);
+        self.deny_if_steered(kind, out);
     }
 
-    pub(super) fn let_wait(&mut self, prompt: TurnPrompt, out: &mut Effects) {
+    pub(super) fn add_to_queue(&mut self, prompt: TurnPrompt, out: &mut Effects) {
         let TurnPrompt { text, typed, images, kind, id } = prompt;
         let item = QueueItem { id, kind, text, typed, images: images.into(), held: false };
         out.append(queue::added(&item));
@@ -40,14 +40,14 @@ impl Turn {
         out.effects.push(Effect::AppendAll([added].into_iter().chain(moved).collect()));
         out.emit(self.queue.update());
         if !held {
-            self.look_at_steering(kind, out);
+            self.deny_if_steered(kind, out);
         }
     }
 
     /// Resolves a pending approval request if a steering message arrives.
-    fn look_at_steering(&mut self, kind: QueueKind, out: &mut Effects) {
+    fn deny_if_steered(&mut self, kind: QueueKind, out: &mut Effects) {
         if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
-            self.steered_while_asking(out);
+            self.deny_for_steering(out);
         }
     }
 
@@ -64,8 +64,8 @@ impl Turn {
         if let Some(entry) = self.queue.edit(id, edit) {
             out.append(entry);
             out.emit(self.queue.update());
-            if let Some(kind) = promoted.filter(|_| self.queue.waits(QueueKind::Steer)) {
-                self.look_at_steering(kind, out);
+            if let Some(kind) = promoted.filter(|_| self.queue.has_waiting(QueueKind::Steer)) {
+                self.deny_if_steered(kind, out);
             }
         }
     }
@@ -83,7 +83,7 @@ impl Turn {
             out.emit(self.queue.update());
             let kind = self.queue.items().iter().find(|item| item.id == *id).map(|item| item.kind);
             if let Some(kind) = kind {
-                self.look_at_steering(kind, out);
+                self.deny_if_steered(kind, out);
             }
         } else if let Some(item) = self.queue.find(id) {
             // It overtakes nothing: whatever kind it had, it starts a run.
@@ -91,7 +91,7 @@ impl Turn {
             let waited = self.queue.waited(&item);
             let receipt = DeliveryReceipt { kind: item.kind, waited, ..DeliveryReceipt::default() };
             drop(self.queue.remove(id));
-            self.begin(delivery(item, receipt, out.now), out);
+            self.begin_with(delivery(item, receipt, out.now), out);
             out.emit(self.queue.update());
         }
     }
@@ -104,9 +104,9 @@ impl Turn {
         receipt: &DeliveryReceipt,
         out: &mut Effects,
     ) {
-        for (item, waited) in self.queue.take(kind, mode) {
+        for (item, waited) in self.queue.deliver(kind, mode) {
             let receipt = DeliveryReceipt { kind, waited, ..receipt.clone() };
-            self.say(delivery(item, receipt, out.now), out);
+            self.append_message(delivery(item, receipt, out.now), out);
         }
         out.emit(self.queue.update());
     }

@@ -20,7 +20,7 @@ pub enum Effect {
     /// Appends several entries, all or none of them.
     AppendAll(Vec<EntryBody>),
     /// Appends a result for every call that an earlier process left without one.
-    Mend,
+    RepairDanglingCalls,
     /// Syncs the log; the following effects wait for it.
     Sync,
     /// Emits the start of a turn, and sends a request.

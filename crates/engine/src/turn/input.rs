@@ -55,7 +55,7 @@ pub enum Input {
         then: AfterFailure,
     },
     /// The wait before a retry is over.
-    Awake {
+    RetryDue {
         /// Number of the failed request.
         turn: TurnNumber,
     },
@@ -85,14 +85,14 @@ pub enum Input {
         by: Decider,
     },
     /// A call that was to ask is allowed by now.
-    Cleared {
+    ApprovalWaived {
         /// The call.
         call: CallId,
         /// The decider and the rule, unless the mode allows the call.
         grant: Option<(Decider, Option<String>)>,
     },
     /// A call that was to ask is denied by now.
-    Refused {
+    ApprovalDenied {
         /// The call.
         call: CallId,
         /// The reason.
@@ -117,7 +117,7 @@ pub enum Input {
         /// Partial output of the stopped operations.
         so_far: PartialOutput,
         /// Treatment of the queued messages.
-        queue: QueueFate,
+        queue: QueueHandling,
     },
     /// Remove messages from the queue.
     Unqueue(Vec<QueueId>),
@@ -152,9 +152,9 @@ pub struct PartialOutput {
 
 /// Treatment of queued messages when everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueFate {
+pub enum QueueHandling {
     /// They are returned to the caller; held ones stay.
-    HandBack,
+    Return,
     /// They are held.
     Hold,
 }
@@ -168,7 +168,7 @@ pub struct StoreFailed {
     pub hint: Option<String>,
     /// Unfinished operations as front ends see them. The machine's own state may differ, because its last effects
     /// may be among those that were not performed.
-    pub told: OpenEvents,
+    pub open_events: OpenEvents,
     /// The queue according to the log.
     pub queue: Queue,
     /// Records of `!` commands that were not written.
@@ -221,7 +221,7 @@ pub struct PlannedCall {
     /// The call with its final arguments.
     pub call: ToolCall,
     /// The decision.
-    pub fate: CallDecision,
+    pub decision: CallDecision,
 }
 
 /// The decision on a call.
@@ -263,7 +263,7 @@ pub struct DeniedCall {
 impl DeniedCall {
     /// Returns the text for the model.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn result_text(&self) -> String {
         let advice = match (self.cause, self.allowed_by) {
             (DenialCause::NoApprover, Some(_)) => {
                 ", and nobody is there to allow it; run tiller with --yes to allow every call"

@@ -7,28 +7,28 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::DeliveryReceipt;
 
 use super::effect::Effects;
-use super::retry::tell_not_compacted;
+use super::retry::emit_not_compacted;
 use super::tool_calls::{ABORT, Interruption, STEER_NOW, ToolPhase};
 use super::{
-    AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueFate, RetryState, StoreFailed, Turn,
+    AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,
     TurnPrompt,
 };
 use crate::queue::DeliveryMode;
 
 impl Turn {
-    pub(super) fn abort(&mut self, so_far: PartialOutput, queue: QueueFate, out: &mut Effects) {
+    pub(super) fn abort(&mut self, so_far: PartialOutput, queue: QueueHandling, out: &mut Effects) {
         if !self.is_running() {
             return;
         }
         if matches!(self.phase, Phase::Compacting) {
             out.effects.push(Effect::StopCompaction);
-            tell_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
+            emit_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
         }
         let working = self.stop_turn(so_far, &ABORT, out);
-        self.end_tries(Some(ABORT.why.to_owned()), out);
+        self.end_retries(Some(ABORT.why.to_owned()), out);
         let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
         let waiting: Vec<QueueId> = waiting.collect();
-        if queue == QueueFate::HandBack && !waiting.is_empty() {
+        if queue == QueueHandling::Return && !waiting.is_empty() {
             self.unqueue(&waiting, out);
         }
         match working {
@@ -46,16 +46,16 @@ impl Turn {
             return;
         }
         if let Some(prompt) = prompt {
-            self.let_wait(prompt, out);
+            self.add_to_queue(prompt, out);
         }
         // A pending compaction can't be skipped.
-        if !self.queue.waits(QueueKind::Steer) || matches!(self.phase, Phase::Compacting) {
+        if !self.queue.has_waiting(QueueKind::Steer) || matches!(self.phase, Phase::Compacting) {
             return;
         }
-        let was_paused = matches!(self.phase, Phase::Sleeping);
+        let was_paused = matches!(self.phase, Phase::AwaitingRetry);
         let working = self.stop_turn(so_far, &STEER_NOW, out);
-        self.end_tries(Some(STEER_NOW.why.to_owned()), out);
-        self.again = RetryState::default();
+        self.end_retries(Some(STEER_NOW.why.to_owned()), out);
+        self.retry = RetryState::default();
         if was_paused {
             return self.resume(DeliveryMode::All, out);
         }
@@ -78,16 +78,16 @@ impl Turn {
     ) -> Option<Box<ToolPhase>> {
         match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Compacting => None,
-            Phase::Sleeping => {
+            Phase::AwaitingRetry => {
                 out.effects.push(Effect::StopStream);
                 None
             }
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
                 // Without a partial answer the request was not sent: there is nothing to store.
-                so_far.answer.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
+                so_far.answer.map(|partial| self.append_answer(aborted(partial, stop.why, out.now), out))
             }
-            Phase::Planning(mut working) | Phase::Working(mut working) => {
+            Phase::Planning(mut working) | Phase::RunningTools(mut working) => {
                 out.effects.push(Effect::StopTools);
                 self.stop_calls(&mut working, stop, so_far.calls, out);
                 Some(working)
@@ -95,16 +95,16 @@ impl Turn {
         }
     }
 
-    pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Effects) {
-        let StoreFailed { reason, hint, told, queue, records } = failed;
+    pub(super) fn store_failed(&mut self, failed: StoreFailed, out: &mut Effects) {
+        let StoreFailed { reason, hint, open_events: told, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;
         self.queue = queue;
-        self.again = RetryState::default();
+        self.retry = RetryState::default();
         self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
         if let Some(of) = told.compaction {
-            tell_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
+            emit_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
         }
         if let Some(AnnouncedRetry { attempt, .. }) = told.retry {
             let final_error = Some(reason.clone());
@@ -113,7 +113,7 @@ impl Turn {
         out.emit(EventKind::Warning { message: reason, hint });
         self.phase = Phase::Idle;
         self.turn += 1;
-        self.said.clear();
+        self.run_messages.clear();
         self.queue.hold_all();
         out.emit(self.queue.update());
         if told.since.is_none() {

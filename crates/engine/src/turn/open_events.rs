@@ -46,7 +46,7 @@ impl AnnouncedRetry {
 
 impl OpenEvents {
     /// Updates the state with an emitted event.
-    pub fn hear(&mut self, event: &EventKind, now: UnixMs) {
+    pub fn update(&mut self, event: &EventKind, now: UnixMs) {
         match event {
             EventKind::AgentStart => {
                 self.since.get_or_insert(now);

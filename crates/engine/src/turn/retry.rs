@@ -14,7 +14,7 @@ use crate::queue::DeliveryMode;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RetryState {
     /// Number of retries.
-    tries: u32,
+    retries: u32,
     /// True if the context was compacted for it.
     has_compacted: bool,
 }
@@ -23,13 +23,13 @@ impl Turn {
     /// Returns the number of retries of the current request.
     #[must_use]
     pub fn tries(&self) -> u32 {
-        self.again.tries
+        self.retry.retries
     }
 
     /// Returns whether the context was compacted for the current request.
     #[must_use]
     pub fn has_compacted(&self) -> bool {
-        self.again.has_compacted
+        self.retry.has_compacted
     }
 
     /// Stores a failed answer and reacts to the failure. Requests leave the answer out.
@@ -37,9 +37,9 @@ impl Turn {
         let error = answer.error_message.clone().unwrap_or_default();
         // A compaction finished during the request, so the next request is smaller anyway.
         let has_shrunk = self.deferred.compaction.is_some();
-        let working = self.say_answer(answer, out);
+        let working = self.append_answer(answer, out);
         if then == AfterFailure::GiveUp {
-            self.end_tries(Some(error), out);
+            self.end_retries(Some(error), out);
             return self.end_run(working, RunOutcome::Failed, out);
         }
         self.close_turn(working, out);
@@ -49,23 +49,23 @@ impl Turn {
         match then {
             AfterFailure::GiveUp => {}
             AfterFailure::Retry { delay, most } => {
-                self.again.tries += 1;
+                self.retry.retries += 1;
                 out.emit(EventKind::AutoRetryStart {
-                    attempt: self.again.tries,
+                    attempt: self.retry.retries,
                     max_attempts: most,
                     delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
                     error_message: error,
                 });
-                self.phase = Phase::Sleeping;
+                self.phase = Phase::AwaitingRetry;
                 out.effects.push(Effect::Sync);
                 out.effects.push(Effect::Sleep { turn: self.turn, delay });
             }
             AfterFailure::Compact if has_shrunk => {
-                self.again.has_compacted = true;
+                self.retry.has_compacted = true;
                 self.resume(self.options.steering_mode, out);
             }
             AfterFailure::Compact => {
-                self.again.has_compacted = true;
+                self.retry.has_compacted = true;
                 self.phase = Phase::Compacting;
                 out.effects.extend([Effect::Sync, Effect::Compact]);
             }
@@ -73,30 +73,30 @@ impl Turn {
     }
 
     /// Sends the request again after the wait.
-    pub(super) fn awake(&mut self, out: &mut Effects) {
-        if matches!(self.phase, Phase::Sleeping) {
+    pub(super) fn retry_due(&mut self, out: &mut Effects) {
+        if matches!(self.phase, Phase::AwaitingRetry) {
             self.resume(self.options.steering_mode, out);
         }
     }
 
     /// Cancels the retry; the run ends with the failure.
     pub(super) fn cancel_retry(&mut self, out: &mut Effects) {
-        if matches!(self.phase, Phase::Sleeping) {
+        if matches!(self.phase, Phase::AwaitingRetry) {
             out.effects.push(Effect::StopStream);
-            self.end_tries(Some("the next try was called off".to_owned()), out);
+            self.end_retries(Some("the next try was called off".to_owned()), out);
             self.settle(RunOutcome::Failed, out);
         }
     }
 
     /// Ends the retries after a successful answer.
-    pub(super) fn tried_with_success(&mut self, out: &mut Effects) {
-        self.end_tries(None, out);
-        self.again = RetryState::default();
+    pub(super) fn retries_succeeded(&mut self, out: &mut Effects) {
+        self.end_retries(None, out);
+        self.retry = RetryState::default();
     }
 
     /// Emits the end of the retries, if there were any.
-    pub(super) fn end_tries(&mut self, final_error: Option<String>, out: &mut Effects) {
-        let attempt = std::mem::take(&mut self.again.tries);
+    pub(super) fn end_retries(&mut self, final_error: Option<String>, out: &mut Effects) {
+        let attempt = std::mem::take(&mut self.retry.retries);
         if attempt > 0 {
             let success = final_error.is_none();
             out.emit(EventKind::AutoRetryEnd { success, attempt, final_error });
@@ -106,7 +106,7 @@ impl Turn {
     /// Pauses a run that will continue.
     fn pause(&mut self, out: &mut Effects) {
         self.is_paused = true;
-        let messages = std::mem::take(&mut self.said);
+        let messages = std::mem::take(&mut self.run_messages);
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });
     }
 
@@ -114,7 +114,7 @@ impl Turn {
     pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Effects) {
         self.is_paused = false;
         out.emit(EventKind::AgentStart);
-        if self.queue.waits(QueueKind::Steer) {
+        if self.queue.has_waiting(QueueKind::Steer) {
             self.deliver(QueueKind::Steer, mode, &DeliveryReceipt::default(), out);
         }
         self.request(out);
@@ -123,7 +123,7 @@ impl Turn {
     /// Takes a finished compaction: it is appended at the next gap between turns, which may be now.
     pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Effects) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
-            tell_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
+            emit_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
         }
         // Whatever its cause, the context is smaller now.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
@@ -142,9 +142,9 @@ impl Turn {
             NotCompacted::Stopped => (RunOutcome::Aborted, "the context was not made smaller".to_owned()),
             NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
         };
-        tell_not_compacted(reason, why, out);
+        emit_not_compacted(reason, why, out);
         if reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting) {
-            self.end_tries(Some(error), out);
+            self.end_retries(Some(error), out);
             self.settle(outcome, out);
         }
     }
@@ -170,7 +170,7 @@ impl Turn {
 }
 
 /// Emits the end of a compaction without a result.
-pub(super) fn tell_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
+pub(super) fn emit_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
     let (aborted, error_message) = match why {
         NotCompacted::Stopped => (true, None),
         NotCompacted::Failed(error) => (false, Some(error)),

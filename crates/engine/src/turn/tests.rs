@@ -41,7 +41,7 @@ fn of_answer(answer: Option<AssistantMessage>) -> PartialOutput {
 }
 
 fn abort(partial: Option<AssistantMessage>) -> Input {
-    Input::Abort { so_far: of_answer(partial), queue: QueueFate::HandBack }
+    Input::Abort { so_far: of_answer(partial), queue: QueueHandling::Return }
 }
 
 fn follow_up(text: &str) -> Input {
@@ -66,7 +66,7 @@ fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
         "?" => CallDecision::Ask { reason: "it runs".into(), rule: "all".into() },
         _ => CallDecision::Refuse("unknown tool".into()),
     };
-    let plan = ids.iter().map(|id| PlannedCall { call: call(id), fate: fate(id) }).collect();
+    let plan = ids.iter().map(|id| PlannedCall { call: call(id), decision: fate(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
     [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
 }
@@ -125,7 +125,7 @@ fn line(effect: &Effect) -> String {
         Effect::AppendAll(bodies) => {
             format!("append {}", bodies.iter().map(body_line).collect::<Vec<_>>().join(", "))
         }
-        Effect::Mend => "mend".into(),
+        Effect::RepairDanglingCalls => "mend".into(),
         Effect::Sync => "sync".into(),
         Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
         Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
@@ -275,7 +275,7 @@ fn answer(stop: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_prompt_is_in_the_log_and_synced_before_it_is_asked() {
+fn prompt_is_logged_and_synced_before_the_request() {
     let mut turn = machine(TurnOptions::default());
     assert_eq!(step(&mut turn, prompt("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
     assert_eq!(
@@ -286,7 +286,7 @@ fn a_prompt_is_in_the_log_and_synced_before_it_is_asked() {
 }
 
 #[test]
-fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
+fn calls_run_in_sequence_and_another_request_follows() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
@@ -304,7 +304,7 @@ fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
 }
 
 #[test]
-fn steering_between_the_first_and_second_of_three_calls_skips_two() {
+fn steering_between_first_and_second_call_skips_two() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
@@ -324,7 +324,7 @@ fn steering_between_the_first_and_second_of_three_calls_skips_two() {
 }
 
 #[test]
-fn steering_goes_in_before_a_follow_up_that_waited_longer() {
+fn steering_is_delivered_before_an_older_follow_up() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
@@ -356,7 +356,7 @@ fn steering_goes_in_before_a_follow_up_that_waited_longer() {
 }
 
 #[test]
-fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap() {
+fn steering_second_message_waits_for_the_next_gap() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
@@ -377,7 +377,7 @@ fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap(
 }
 
 #[test]
-fn two_steering_messages_go_in_one_at_a_time_or_together() {
+fn steering_two_messages_go_in_one_at_a_time_or_together() {
     let waiting = |options| {
         let mut turn = machine(options);
         step(&mut turn, prompt("go"));
@@ -395,7 +395,7 @@ fn two_steering_messages_go_in_one_at_a_time_or_together() {
 }
 
 #[test]
-fn with_steering_after_the_answer_no_call_is_skipped() {
+fn steering_after_the_answer_skips_no_call() {
     let options = TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() };
     let mut turn = machine(options);
     step(&mut turn, prompt("go"));
@@ -415,7 +415,7 @@ fn with_steering_after_the_answer_no_call_is_skipped() {
 }
 
 #[test]
-fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_finish() {
+fn reading_calls_run_in_groups_of_eight_that_always_finish() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let ids = ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "w1"];
@@ -431,14 +431,14 @@ fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_f
 }
 
 #[test]
-fn without_groups_reading_calls_run_one_by_one() {
+fn reading_calls_without_groups_run_one_by_one() {
     let mut turn = machine(TurnOptions { groups: Groups::Off, ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     assert_eq!(step_calls(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
 }
 
 #[test]
-fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
+fn abort_in_the_stream_keeps_the_text_and_returns_the_queue() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
@@ -469,7 +469,7 @@ fn abort_in_a_tool_gives_every_call_a_result() {
 }
 
 #[test]
-fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped() {
+fn abort_keeps_partial_output_after_the_stop_notice() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
@@ -495,7 +495,7 @@ fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped()
 }
 
 #[test]
-fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
+fn held_message_is_delivered_after_release() {
     let waits = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
@@ -506,7 +506,7 @@ fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
     };
     let release = || Input::Release { id: "q-later".into() };
     let mut turn = waits();
-    assert!(!turn.queue().waits(QueueKind::FollowUp));
+    assert!(!turn.queue().has_waiting(QueueKind::FollowUp));
     step(&mut turn, release());
     assert!(step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later")));
 
@@ -517,7 +517,7 @@ fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
 }
 
 #[test]
-fn abort_between_calls_answers_the_one_that_asks() {
+fn abort_between_calls_answers_the_pending_call() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(step_calls(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
@@ -543,7 +543,7 @@ fn abort_when_idle_does_nothing() {
 }
 
 #[test]
-fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
+fn decision_is_logged_before_it_takes_effect() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1", "?2"]));
@@ -572,7 +572,7 @@ fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
 }
 
 #[test]
-fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
+fn decision_preview_of_another_call_with_the_same_id_is_ignored() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1"]));
@@ -581,7 +581,7 @@ fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
 }
 
 #[test]
-fn decision_made_beforehand_is_logged_with_who_made_it() {
+fn decision_made_in_advance_is_logged_with_its_decider() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let [answered, _] = calls(1, &["a", "b", "c"]);
@@ -595,7 +595,10 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
         allowed_by: None,
     });
     let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
-    let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| PlannedCall { call: call(id), fate });
+    let plan = ["a", "b", "c"]
+        .into_iter()
+        .zip(fates)
+        .map(|(id, fate)| PlannedCall { call: call(id), decision: fate });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
     effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, ended(1, id))));
     let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
@@ -610,7 +613,7 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
 }
 
 #[test]
-fn steering_denies_the_call_that_asks() {
+fn steering_denies_the_pending_call() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1", "w2"]));
@@ -634,7 +637,7 @@ fn steering_denies_the_call_that_asks() {
 }
 
 #[test]
-fn a_refused_call_has_its_result_and_the_next_one_runs() {
+fn refused_call_has_its_result_and_the_next_one_runs() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
@@ -648,7 +651,7 @@ fn a_refused_call_has_its_result_and_the_next_one_runs() {
 }
 
 #[test]
-fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
+fn cut_off_answer_runs_no_calls() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let [Input::Answered { mut answer, .. }, _] = calls(1, &["w1"]) else { unreachable!() };
@@ -659,7 +662,7 @@ fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
 }
 
 #[test]
-fn the_limit_of_turns_asks_once_more_without_tools() {
+fn turn_limit_sends_a_last_request_without_tools() {
     let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1"]));
@@ -672,7 +675,7 @@ fn the_limit_of_turns_asks_once_more_without_tools() {
 }
 
 #[test]
-fn a_failed_answer_ends_the_run_and_holds_what_waits() {
+fn failed_answer_ends_the_run_and_holds_the_queue() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
@@ -687,7 +690,7 @@ fn a_failed_answer_ends_the_run_and_holds_what_waits() {
 }
 
 #[test]
-fn a_bash_record_waits_for_the_turns_end() {
+fn bash_record_waits_for_the_end_of_the_turn() {
     let record =
         || Input::BashEnded(BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() });
     let mut turn = machine(TurnOptions::default());
@@ -704,11 +707,17 @@ fn a_bash_record_waits_for_the_turns_end() {
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
     let since = run.as_ref().map(|_| NOW);
     let told = OpenEvents { since, messages: run.unwrap_or_default(), ..OpenEvents::default() };
-    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, told, queue, records })
+    Input::StoreFailed(StoreFailed {
+        reason: "no space".into(),
+        hint: None,
+        open_events: told,
+        queue,
+        records,
+    })
 }
 
 #[test]
-fn a_last_answer_that_could_not_be_written_ends_the_run_too() {
+fn store_failure_of_the_last_answer_ends_the_run() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, text(1, StopReason::Stop));
@@ -721,7 +730,7 @@ fn a_last_answer_that_could_not_be_written_ends_the_run_too() {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
+fn store_failure_ends_the_run_and_holds_the_queue() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
@@ -745,7 +754,7 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
 }
 
 #[test]
-fn abort_before_the_request_went_out_leaves_no_answer() {
+fn abort_before_the_request_was_sent_leaves_no_answer() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(step(&mut turn, abort(None)), lines(&[&one("stop stream"), &settled("Aborted", 1)]));
@@ -753,7 +762,7 @@ fn abort_before_the_request_went_out_leaves_no_answer() {
 }
 
 #[test]
-fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
+fn bash_record_that_failed_is_written_at_the_next_turns_end() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
     let mut turn = machine(TurnOptions::default());
     let failed = store_failed(None, Queue::default(), vec![record]);
@@ -764,7 +773,7 @@ fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
 }
 
 #[test]
-fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
+fn awaits_only_started_calls_without_result() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
@@ -774,7 +783,7 @@ fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
 }
 
 #[test]
-fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() {
+fn retry_after_a_delay_ends_with_an_answer() {
     let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     assert_eq!(
@@ -792,13 +801,13 @@ fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() 
     );
     assert!(turn.is_running() && turn.streaming().is_none());
     assert_eq!(
-        step(&mut turn, Input::Awake { turn: 1 }),
+        step(&mut turn, Input::RetryDue { turn: 1 }),
         lines(&[&one("tell agent_start"), &asked(2)]),
         "the try doesn't count as a turn"
     );
-    assert!(step(&mut turn, Input::Awake { turn: 2 }).is_empty(), "a late alarm is nothing");
+    assert!(step(&mut turn, Input::RetryDue { turn: 2 }).is_empty(), "a late alarm is nothing");
     step(&mut turn, failed(2, retry()));
-    step(&mut turn, Input::Awake { turn: 2 });
+    step(&mut turn, Input::RetryDue { turn: 2 });
     assert_eq!(turn.tries(), 2);
     assert_eq!(
         step(&mut turn, text(3, StopReason::Stop)),
@@ -812,11 +821,11 @@ fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() 
 }
 
 #[test]
-fn after_the_last_try_the_run_has_failed() {
+fn retry_last_one_fails_the_run() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, failed(1, retry()));
-    step(&mut turn, Input::Awake { turn: 1 });
+    step(&mut turn, Input::RetryDue { turn: 1 });
     assert_eq!(
         step(&mut turn, failed(2, AfterFailure::GiveUp)),
         lines(&[
@@ -828,7 +837,7 @@ fn after_the_last_try_the_run_has_failed() {
 }
 
 #[test]
-fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
+fn retry_wait_can_be_cancelled_aborted_or_steered() {
     let waiting = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
@@ -850,7 +859,7 @@ fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
     let mut turn = waiting();
     step(&mut turn, prompt("wait"));
     assert_eq!(
-        step(&mut turn, Input::Awake { turn: 1 }),
+        step(&mut turn, Input::RetryDue { turn: 1 }),
         lines(&[
             &one("tell agent_start"),
             &user("wait", " after 0 skipped 0"),
@@ -883,7 +892,7 @@ fn steer_now(text: &str) -> Input {
 }
 
 #[test]
-fn steering_at_once_stops_the_stream_and_takes_all_that_steers_along() {
+fn steer_now_stops_the_stream_and_delivers_all_steering() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, prompt("a"));
@@ -903,7 +912,7 @@ fn steering_at_once_stops_the_stream_and_takes_all_that_steers_along() {
 }
 
 #[test]
-fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
+fn steer_now_stops_the_running_call_and_skips_the_rest() {
     let mut turn =
         machine(TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
@@ -929,13 +938,13 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
 }
 
 #[test]
-fn steering_at_once_begins_a_run_when_idle() {
+fn steer_now_starts_a_run_when_idle() {
     let mut turn = machine(TurnOptions::default());
     assert_eq!(step(&mut turn, steer_now("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
 }
 
 #[test]
-fn calls_wait_for_their_plan_and_have_results_when_stopped_before() {
+fn plan_is_awaited_and_abort_before_it_gives_results() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let [answered, planned] = calls(1, &["w1", "w2"]);
@@ -977,7 +986,7 @@ fn shrunk(retry: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller() {
+fn overflow_request_is_retried_after_compaction() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
@@ -1009,7 +1018,7 @@ fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller()
 }
 
 #[test]
-fn a_summary_that_was_made_while_the_request_was_out_is_enough_when_that_turns_out_too_long() {
+fn overflow_compaction_made_during_the_request_suffices() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
@@ -1027,7 +1036,7 @@ fn a_summary_that_was_made_while_the_request_was_out_is_enough_when_that_turns_o
 }
 
 #[test]
-fn a_summary_that_comes_before_the_one_for_the_overflow_ends_the_wait_as_well() {
+fn overflow_earlier_compaction_ends_the_wait() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, failed(1, AfterFailure::Compact));
@@ -1038,7 +1047,7 @@ fn a_summary_that_comes_before_the_one_for_the_overflow_ends_the_wait_as_well() 
 }
 
 #[test]
-fn a_context_that_stays_too_long_ends_the_run() {
+fn overflow_without_compaction_ends_the_run() {
     let too_long = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
@@ -1064,7 +1073,7 @@ fn a_context_that_stays_too_long_ends_the_run() {
 }
 
 #[test]
-fn a_summary_made_meanwhile_goes_in_between_two_turns_or_at_once_when_idle() {
+fn compaction_is_appended_between_turns_or_at_once_when_idle() {
     let mut turn = machine(TurnOptions::default());
     assert_eq!(step(&mut turn, compacted(CompactionReason::Manual)), shrunk(false));
     step(&mut turn, prompt("go"));
@@ -1077,7 +1086,7 @@ fn a_summary_made_meanwhile_goes_in_between_two_turns_or_at_once_when_idle() {
 }
 
 #[test]
-fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
+fn released_message_starts_a_run_when_idle_or_waits_its_turn() {
     let mut left = Queue::default();
     left.add(waiting_item("q1", "one"), UnixMs(5));
     left.add(waiting_item("q2", "two"), UnixMs(5));
@@ -1094,7 +1103,7 @@ fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
 }
 
 #[test]
-fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
+fn follow_up_promoted_to_steering_denies_the_pending_call() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1"]));
@@ -1106,7 +1115,7 @@ fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
 }
 
 #[test]
-fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed_back() {
+fn close_holds_the_queue_and_abort_returns_no_held_messages() {
     let mut left = Queue::default();
     left.add(waiting_item("q1", "old"), UnixMs(5));
     left.hold_all();
@@ -1120,7 +1129,7 @@ fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed
         effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
     };
     let mut turn = running();
-    let hold = Input::Abort { so_far: PartialOutput::default(), queue: QueueFate::Hold };
+    let hold = Input::Abort { so_far: PartialOutput::default(), queue: QueueHandling::Hold };
     assert!(appended(step(&mut turn, hold)).is_empty());
     assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
     let mut turn = running();
@@ -1129,7 +1138,7 @@ fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed
 }
 
 #[test]
-fn a_bash_record_is_written_at_once_while_a_run_pauses() {
+fn bash_record_is_written_at_once_while_a_run_pauses() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
     for then in [retry(), AfterFailure::Compact] {
         let mut turn = machine(TurnOptions::default());
@@ -1140,11 +1149,11 @@ fn a_bash_record_is_written_at_once_while_a_run_pauses() {
 }
 
 #[test]
-fn tries_that_end_with_a_context_that_stays_too_long_have_an_end() {
+fn retries_that_end_in_an_overflow_have_an_end_event() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, failed(1, retry()));
-    step(&mut turn, Input::Awake { turn: 1 });
+    step(&mut turn, Input::RetryDue { turn: 1 });
     step(&mut turn, failed(2, AfterFailure::Compact));
     let why = NotCompacted::Failed("no".into());
     let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why });
@@ -1152,7 +1161,7 @@ fn tries_that_end_with_a_context_that_stays_too_long_have_an_end() {
 }
 
 #[test]
-fn of_two_summaries_that_wait_for_the_gap_the_first_has_an_end_too() {
+fn compactions_for_the_same_gap_both_have_an_end_event() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, compacted(CompactionReason::Threshold));

@@ -66,7 +66,7 @@ pub(super) const STEER_NOW: Interruption = Interruption {
 pub(super) struct ToolPhase {
     answer: Arc<Message>,
     waiting: VecDeque<PlannedCall>,
-    asking: Option<PendingApproval>,
+    pending_approval: Option<ApprovalStep>,
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
     skipped: usize,
@@ -76,7 +76,7 @@ pub(super) struct ToolPhase {
 
 /// A call that waits for approval.
 #[derive(Debug)]
-struct PendingApproval {
+struct ApprovalStep {
     call: ToolCall,
     /// The rule that "always" would add.
     rule: String,
@@ -86,9 +86,9 @@ impl ToolPhase {
     /// Creates the phase of an answer whose calls have no plan yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
         let fate = || CallDecision::Refuse(ABORT.waiting.to_owned());
-        let waiting = calls.into_iter().map(|call| PlannedCall { call, fate: fate() }).collect();
+        let waiting = calls.into_iter().map(|call| PlannedCall { call, decision: fate() }).collect();
         let (running, results) = (Vec::new(), Vec::new());
-        Self { answer, waiting, asking: None, running, results, skipped: 0, stopped: 0 }
+        Self { answer, waiting, pending_approval: None, running, results, skipped: 0, stopped: 0 }
     }
 
     /// Returns the calls that have not begun.
@@ -103,13 +103,14 @@ impl ToolPhase {
 
     /// Returns whether this call waits for approval.
     pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
-        let is_it = |asking: &PendingApproval| asking.call.id == *call && asking.call.arguments == *arguments;
-        self.asking.as_ref().is_some_and(is_it)
+        let is_it = |asking: &ApprovalStep| asking.call.id == *call && asking.call.arguments == *arguments;
+        self.pending_approval.as_ref().is_some_and(is_it)
     }
 
     /// Returns the calls that will need approval.
     pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
-        let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, CallDecision::Ask { .. }));
+        let asking =
+            self.waiting.iter().filter(|planned| matches!(planned.decision, CallDecision::Ask { .. }));
         asking.map(|planned| &planned.call)
     }
 
@@ -133,7 +134,7 @@ impl ToolPhase {
 
     /// Removes the next calls that start together: reading calls in parallel, any other alone.
     fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
-        let reads = |planned: &PlannedCall| planned.fate == CallDecision::Run(Access::Reads);
+        let reads = |planned: &PlannedCall| planned.decision == CallDecision::Run(Access::Reads);
         let first = self.waiting.pop_front().into_iter();
         let mut group: Vec<PlannedCall> = first.collect();
         while groups == Groups::On
@@ -149,14 +150,14 @@ impl ToolPhase {
 
 impl Turn {
     /// Starts the next step, or ends the turn when none is left. Every call of this function is a steering gap.
-    pub(super) fn work(&mut self, mut working: Box<ToolPhase>, out: &mut Effects) {
+    pub(super) fn next_step(&mut self, mut working: Box<ToolPhase>, out: &mut Effects) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
-                && self.queue.waits(QueueKind::Steer);
+                && self.queue.has_waiting(QueueKind::Steer);
             if steered {
                 self.skip_rest(&mut working, out);
             }
-            match working.waiting.front().map(|planned| planned.fate.clone()) {
+            match working.waiting.front().map(|planned| planned.decision.clone()) {
                 None => return self.end_turn(working, out),
                 Some(CallDecision::Refuse(reason)) => {
                     let refused = working.waiting.pop_front().expect("a front was just seen");
@@ -174,7 +175,7 @@ impl Turn {
                 }
                 Some(CallDecision::Ask { reason, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    working.asking = Some(PendingApproval { call: call.clone(), rule: rule.clone() });
+                    working.pending_approval = Some(ApprovalStep { call: call.clone(), rule: rule.clone() });
                     out.effects.push(Effect::Ask { call, reason, rule });
                     break;
                 }
@@ -185,7 +186,7 @@ impl Turn {
                 }
             }
         }
-        self.phase = Phase::Working(working);
+        self.phase = Phase::RunningTools(working);
     }
 
     /// Applies the decisions on the calls and starts the first step.
@@ -193,7 +194,7 @@ impl Turn {
         match std::mem::take(&mut self.phase) {
             Phase::Planning(mut working) => {
                 working.waiting = plan.into();
-                self.work(working, out);
+                self.next_step(working, out);
             }
             other => self.phase = other,
         }
@@ -201,7 +202,7 @@ impl Turn {
 
     pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Effects) {
         let mut working = match std::mem::take(&mut self.phase) {
-            Phase::Working(working) => working,
+            Phase::RunningTools(working) => working,
             other => {
                 self.phase = other;
                 return;
@@ -212,24 +213,24 @@ impl Turn {
         if working.running.len() < begun {
             self.answer(&mut working, result, out);
         }
-        if working.running.is_empty() && working.asking.is_none() {
-            self.work(working, out);
+        if working.running.is_empty() && working.pending_approval.is_none() {
+            self.next_step(working, out);
         } else {
-            self.phase = Phase::Working(working);
+            self.phase = Phase::RunningTools(working);
         }
     }
 
     pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::Working(mut working)
-                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            Phase::RunningTools(mut working)
+                if working.pending_approval.as_ref().is_some_and(|asking| asking.call.id == *call) =>
             {
-                let asking = working.asking.take().expect("the guard saw it");
+                let asking = working.pending_approval.take().expect("the guard saw it");
                 self.resolve(&mut working, asking, (decision, by), out);
                 if working.running.is_empty() {
-                    self.work(working, out);
+                    self.next_step(working, out);
                 } else {
-                    self.phase = Phase::Working(working);
+                    self.phase = Phase::RunningTools(working);
                 }
             }
             other => self.phase = other,
@@ -238,42 +239,42 @@ impl Turn {
 
     /// Runs a call that was about to ask and is allowed by now, without an approval request. The log records the
     /// decider.
-    pub(super) fn cleared(
+    pub(super) fn approval_waived(
         &mut self,
         call: &CallId,
         grant: Option<(Decider, Option<String>)>,
         out: &mut Effects,
     ) {
         match std::mem::take(&mut self.phase) {
-            Phase::Working(mut working) => {
-                if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
+            Phase::RunningTools(mut working) => {
+                if let Some(asking) = working.pending_approval.take_if(|asking| asking.call.id == *call) {
                     if let Some((by, rule)) = grant {
                         out.append(decided(&asking.call.id, &Decision::Once, rule, by));
                     }
                     self.run(&mut working, vec![asking.call], out);
                 }
-                self.phase = Phase::Working(working);
+                self.phase = Phase::RunningTools(working);
             }
             other => self.phase = other,
         }
     }
 
     /// Denies a call that was about to ask.
-    pub(super) fn refused(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
+    pub(super) fn approval_denied(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::Working(mut working)
-                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            Phase::RunningTools(mut working)
+                if working.pending_approval.as_ref().is_some_and(|asking| asking.call.id == *call) =>
             {
-                let call = working.asking.take().expect("the guard saw it").call;
+                let call = working.pending_approval.take().expect("the guard saw it").call;
                 self.deny(&mut working, &call, denied.clone(), out);
-                self.work(working, out);
+                self.next_step(working, out);
             }
             other => self.phase = other,
         }
     }
 
     fn deny(&mut self, working: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
-        let (told, by) = (denied.told(), denied.decider());
+        let (told, by) = (denied.result_text(), denied.decider());
         let decision = Decision::Deny { reason: told.clone() };
         out.append(decided(&call.id, &decision, None, by));
         out.emit(denied.event(call));
@@ -283,11 +284,11 @@ impl Turn {
     fn resolve(
         &mut self,
         working: &mut ToolPhase,
-        asking: PendingApproval,
+        asking: ApprovalStep,
         (decision, by): (Decision, Decider),
         out: &mut Effects,
     ) {
-        let PendingApproval { call, rule } = asking;
+        let ApprovalStep { call, rule } = asking;
         let rule = (decision == Decision::Session).then_some(rule);
         out.append(decided(&call.id, &decision, rule, by));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
@@ -298,16 +299,16 @@ impl Turn {
     }
 
     /// Denies the pending call because of a steering message.
-    pub(super) fn steered_while_asking(&mut self, out: &mut Effects) {
+    pub(super) fn deny_for_steering(&mut self, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::Working(mut working) if working.asking.is_some() => {
-                let call = working.asking.take().expect("the guard saw it").call;
+            Phase::RunningTools(mut working) if working.pending_approval.is_some() => {
+                let call = working.pending_approval.take().expect("the guard saw it").call;
                 let decision = Decision::Deny { reason: "the user steered".to_owned() };
                 out.append(decided(&call.id, &decision, None, Decider::Steering));
                 out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
                 working.skipped += 1;
                 self.answer_unrun(&mut working, &call, DENIED_BY_STEERING, out);
-                self.work(working, out);
+                self.next_step(working, out);
             }
             other => self.phase = other,
         }
@@ -349,7 +350,7 @@ impl Turn {
             }
             self.answer(working, result, out);
         }
-        if let Some(PendingApproval { call, .. }) = working.asking.take() {
+        if let Some(ApprovalStep { call, .. }) = working.pending_approval.take() {
             let decision = Decision::Deny { reason: stop.denied.to_owned() };
             out.append(decided(&call.id, &decision, None, stop.by));
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
@@ -378,7 +379,7 @@ impl Turn {
         out.emit(ended);
         out.emit(EventKind::MessageStart { message: Arc::clone(&message) });
         out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
-        self.said.push(Arc::clone(&message));
+        self.run_messages.push(Arc::clone(&message));
         working.results.push(message);
     }
 }

@@ -14,7 +14,7 @@ fn tries(stage: &Stage) -> usize {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_twice_is_answered_the_third_time_and_the_failures_stay_in_the_log_only() {
+async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
     let mut stage = Stage::new(Access::Reads, vec![fails("transient", r#", "times": 2"#, "here")]);
     stage.prompt("go").await;
     let attempts = |event: &EventKind| match event {
@@ -41,7 +41,7 @@ async fn a_request_that_fails_twice_is_answered_the_third_time_and_the_failures_
 }
 
 #[tokio::test]
-async fn what_can_not_succeed_is_not_tried_again() {
+async fn retry_permanent_failure_is_not_retried() {
     for failure in ["auth", "quota", "fatal"] {
         let mut stage = Stage::new(Access::Reads, vec![fails(failure, "", "")]);
         stage.prompt("go").await;
@@ -50,7 +50,7 @@ async fn what_can_not_succeed_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_too_long_is_told_and_not_slept() {
+async fn retry_long_delay_is_reported_and_not_slept() {
     let mut stage = Stage::new(Access::Reads, vec![fails("transient", r#", "retry_after_s": 900"#, "")]);
     stage.prompt("go").await;
     assert_eq!((stage.settled().await, tries(&stage)), (RunOutcome::Failed, 1));
@@ -64,7 +64,7 @@ async fn a_wait_that_is_too_long_is_told_and_not_slept() {
 }
 
 #[tokio::test]
-async fn a_wait_can_be_called_off_and_a_message_that_steers_at_once_ends_it() {
+async fn retry_wait_can_be_cancelled_and_steer_now_ends_it() {
     let slow = || vec![fails("transient", r#", "times": 1, "retry_after_s": 200"#, "here")];
     let waits = |event: &EventKind| match event {
         EventKind::AutoRetryStart { delay_ms, .. } => Some(*delay_ms),
@@ -86,7 +86,7 @@ async fn a_wait_can_be_called_off_and_a_message_that_steers_at_once_ends_it() {
 }
 
 #[tokio::test]
-async fn steering_at_once_stops_the_stream_and_the_model_reads_what_it_had_said() {
+async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
     let hangs = ScriptedAnswer { hang: true, ..says("so far") };
     let mut stage = Stage::new(Access::Reads, vec![hangs, says("other way")]);
     stage.prompt("go").await;
@@ -109,7 +109,7 @@ async fn steering_at_once_stops_the_stream_and_the_model_reads_what_it_had_said(
 }
 
 #[tokio::test]
-async fn steering_at_once_stops_the_tool_at_work() {
+async fn steer_now_stops_the_running_tool() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({}), json!({})]), says("done")]);
     stage.prompt("go").await;
     stage.begun.notified().await;

@@ -105,7 +105,7 @@ async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
 }
 
 #[tokio::test]
-async fn read_through_link_asks_for_where_it_leads() {
+async fn read_through_link_asks_for_its_target() {
     let (mut stage, folder) = stage(vec![read(Path::new("link")), says("done")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;
@@ -129,7 +129,7 @@ async fn read_allowed_once_reaches_only_what_was_shown() {
 }
 
 #[tokio::test]
-async fn write_outside_asks_and_makes_the_file() {
+async fn write_outside_asks_and_creates_the_file() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
     let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
     stage.prompt("go").await;
@@ -143,7 +143,7 @@ async fn write_outside_asks_and_makes_the_file() {
 }
 
 #[tokio::test]
-async fn call_outside_with_nobody_to_ask_is_denied_with_hint() {
+async fn call_outside_without_approver_is_denied_with_hint() {
     let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
         parts.options.audience = Approver::Absent;
     });
@@ -164,7 +164,7 @@ async fn call_outside_in_read_only_mode_is_refused() {
 }
 
 #[tokio::test]
-async fn decisions_are_logged_with_who_made_them() {
+async fn decisions_are_logged_with_their_decider() {
     let answers = || vec![bash("touch a"), bash("ls"), says("done")];
     let (mut yes, _) = stage(answers(), |parts| parts.options.policy.asking = AskBehavior::Yes);
     yes.prompt("go").await;
@@ -294,7 +294,7 @@ async fn command_that_only_reads_is_judged_when_it_runs() {
 }
 
 #[tokio::test]
-async fn command_that_no_longer_reads_with_nobody_is_denied() {
+async fn command_that_no_longer_reads_without_approver_is_denied() {
     // The file is written by a tool that asks nobody, and hides what git's reading commands are.
     let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
     let status = json!({"name": "bash", "arguments": {"command": "git status"}});
@@ -310,7 +310,7 @@ async fn command_that_no_longer_reads_with_nobody_is_denied() {
 }
 
 #[tokio::test]
-async fn mode_that_is_changed_answers_the_open_question() {
+async fn mode_change_resolves_the_pending_request() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
     stage.asked().await;
@@ -321,7 +321,7 @@ async fn mode_that_is_changed_answers_the_open_question() {
 }
 
 #[tokio::test]
-async fn mode_that_is_changed_leaves_the_question_about_a_path_outside() {
+async fn mode_change_leaves_the_request_about_a_path_outside() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
     let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
     stage.prompt("go").await;
@@ -333,7 +333,7 @@ async fn mode_that_is_changed_leaves_the_question_about_a_path_outside() {
 }
 
 #[tokio::test]
-async fn mode_that_denies_takes_the_open_question_away() {
+async fn mode_change_that_denies_resolves_the_pending_request() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;
@@ -346,7 +346,7 @@ async fn mode_that_denies_takes_the_open_question_away() {
 }
 
 #[tokio::test]
-async fn rule_of_folder_outside_is_the_one_that_was_shown() {
+async fn rule_of_folder_outside_is_the_one_that_was_offered() {
     let folder = TempDir::new().unwrap();
     let named = folder.path().canonicalize().unwrap().join("sub");
     std::fs::write(&named, "text").unwrap();
@@ -395,7 +395,7 @@ async fn reading_credentials_in_an_added_folder_asks() {
 }
 
 #[tokio::test]
-async fn permission_that_is_revoked_asks_again() {
+async fn permission_revoked_asks_again() {
     let (mut stage, _) = stage(vec![bash("touch a"), says("one"), bash("touch a"), says("two")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;

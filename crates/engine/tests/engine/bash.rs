@@ -5,7 +5,7 @@ use tiller_core::message::BashExecutionMessage;
 use super::*;
 
 #[tokio::test]
-async fn whoever_waits_gets_the_record_and_a_second_command_meanwhile_is_refused_in_its_own_words() {
+async fn bash_record_is_returned_and_a_second_command_refused() {
     let mut stage = Stage::new(Access::Reads, vec![]);
     let (line, agent) = ("echo begun; read -r x < gate; echo $x; exit 3", stage.agent.clone());
     nix::unistd::mkfifo(&stage.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -25,7 +25,7 @@ async fn whoever_waits_gets_the_record_and_a_second_command_meanwhile_is_refused
 }
 
 #[tokio::test]
-async fn aborting_a_command_leaves_the_run_alone() {
+async fn bash_abort_leaves_the_run_alone() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -45,7 +45,7 @@ async fn aborting_a_command_leaves_the_run_alone() {
 }
 
 #[tokio::test]
-async fn what_comes_in_many_pieces_is_told_a_few_times_a_second_and_all_of_it() {
+async fn bash_output_in_many_pieces_is_batched_and_complete() {
     let mut stage = Stage::new(Access::Reads, vec![]);
     let line = "for n in $(seq 300); do echo $n; sleep 0.002; done; read -r x < gate; printf '\\033[31m99%%'";
     nix::unistd::mkfifo(&stage.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -75,7 +75,7 @@ fn of_output(event: &EventKind) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_command_that_can_not_begin_has_a_record_for_whoever_waits() {
+async fn bash_command_that_fails_to_start_has_a_record() {
     let folder = TempDir::new().unwrap();
     let gone = folder.path().join("gone");
     let manager = SessionManager::new(Placement::Memory, gone);
@@ -86,7 +86,7 @@ async fn a_command_that_can_not_begin_has_a_record_for_whoever_waits() {
 }
 
 #[tokio::test]
-async fn output_over_the_limit_is_in_a_file_that_the_record_names() {
+async fn bash_output_over_the_limit_is_in_a_file_of_the_record() {
     let limits = OutputLimits { max_lines: 3, max_chars: 1_000 };
     let folder = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().into());
@@ -104,7 +104,7 @@ async fn output_over_the_limit_is_in_a_file_that_the_record_names() {
 }
 
 #[tokio::test]
-async fn a_command_that_a_close_cuts_off_keeps_its_output_and_the_file_of_it() {
+async fn bash_command_cut_off_by_close_keeps_output_and_file() {
     let mut stage = Stage::new(Access::Reads, vec![says("one")]);
     stage.prompt("go").await;
     stage.settled().await;
@@ -126,7 +126,7 @@ async fn a_command_that_a_close_cuts_off_keeps_its_output_and_the_file_of_it() {
 }
 
 #[tokio::test]
-async fn output_that_was_cut_counts_as_cut_though_its_file_could_not_be_made() {
+async fn bash_truncated_output_is_marked_without_its_file() {
     let limits = OutputLimits { max_lines: 1, max_chars: 1_000 };
     let folder = TempDir::new().unwrap();
     let in_the_way = folder.path().join("file");
@@ -142,7 +142,7 @@ async fn output_that_was_cut_counts_as_cut_though_its_file_could_not_be_made() {
 }
 
 #[tokio::test]
-async fn a_close_ends_what_runs_keeps_what_was_seen_and_answers_whoever_waits() {
+async fn bash_close_stops_the_command_and_replies_with_its_output() {
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;
     stage.begun.notified().await;

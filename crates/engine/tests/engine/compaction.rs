@@ -125,7 +125,7 @@ fn texts(request: &Request) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_summary_takes_the_place_of_what_is_older_and_its_price_is_in_the_total() {
+async fn compact_replaces_older_messages_and_counts_the_cost() {
     let mut stage = stage(vec![says("one"), says("two"), summary("## Goal\nTo see."), says("three")]);
     stage.say("first").await;
     stage.say("second").await;
@@ -157,7 +157,7 @@ async fn a_summary_takes_the_place_of_what_is_older_and_its_price_is_in_the_tota
 }
 
 #[tokio::test]
-async fn an_earlier_summary_is_brought_up_to_date_and_the_first_message_stays() {
+async fn compact_updates_an_earlier_summary_and_keeps_first_message() {
     let mut stage = stage(vec![says("one"), says("two"), summary("It is known."), says("three")]);
     stage.say("first").await;
     stage.say("second").await;
@@ -172,7 +172,7 @@ async fn an_earlier_summary_is_brought_up_to_date_and_the_first_message_stays() 
 }
 
 #[tokio::test]
-async fn where_all_would_be_kept_there_is_nothing_to_compact() {
+async fn compact_everything_kept_is_nothing_to_compact() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("short").await;
     stage.settled().await;
@@ -183,7 +183,7 @@ async fn where_all_would_be_kept_there_is_nothing_to_compact() {
 }
 
 #[tokio::test]
-async fn truncating_what_fits_loses_nothing() {
+async fn truncate_short_conversation_loses_nothing() {
     let mut stage = tuned(vec![says("one")], |options| options.compaction.strategy = Strategy::Truncate);
     stage.say("first").await;
     let error = stage.agent.compact(None).await.unwrap_err();
@@ -192,7 +192,7 @@ async fn truncating_what_fits_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_summary_that_is_longer_than_what_it_stands_for_changes_nothing_and_its_price_is_kept() {
+async fn compact_summary_that_is_too_long_changes_nothing_but_costs() {
     let mut stage = stage(vec![says("one"), says("two"), summary(&"much ".repeat(900))]);
     stage.say("first").await;
     stage.say("second").await;
@@ -203,7 +203,7 @@ async fn a_summary_that_is_longer_than_what_it_stands_for_changes_nothing_and_it
 }
 
 #[tokio::test]
-async fn a_full_window_is_made_roomier_beside_the_run_and_the_summary_goes_in_between_two_turns() {
+async fn compact_full_window_runs_in_background_between_two_turns() {
     let gate = ScriptedAnswer { usage: filling("").usage, ..calls(&[json!({})]) };
     let mut stage = stage(vec![says("one"), gate, calls(&[json!({})]), says("done"), summary("Short.")]);
     stage.say("first").await;
@@ -246,7 +246,7 @@ fn kind(body: &EntryBody) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_watches_has_settled_when_its_summary_is_in_the_log() {
+async fn compact_without_approver_delays_settled_until_it_is_logged() {
     let mut stage = unwatched(vec![filling("one"), says("two"), summary("Short.")]);
     stage.say("first").await;
     assert!(stage.compactions().is_empty(), "nothing follows that it could be for");
@@ -271,7 +271,7 @@ fn overflowing() -> ScriptedAnswer {
 }
 
 #[tokio::test]
-async fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller() {
+async fn overflow_request_is_retried_after_compaction() {
     let mut stage = stage(vec![says("one"), overflowing(), summary("Short.")]);
     stage.say("first").await;
     stage.prompt(&long("second")).await;
@@ -284,7 +284,7 @@ async fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_sma
 }
 
 #[tokio::test]
-async fn what_still_does_not_fit_then_is_an_error() {
+async fn overflow_that_still_does_not_fit_is_an_error() {
     let never = json!({"when": "second lorem", "error": {"failure": "overflow", "message": "too long"}});
     let answers = vec![says("one"), serde_json::from_value(never).unwrap(), summary("Short.")];
     let mut stage = stage(answers);
@@ -296,7 +296,7 @@ async fn what_still_does_not_fit_then_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_does_not_happen_by_itself() {
+async fn compact_switched_off_does_not_happen_automatically() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
     assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Automatic::Off);
@@ -308,7 +308,7 @@ async fn what_is_switched_off_does_not_happen_by_itself() {
 }
 
 #[tokio::test]
-async fn a_summary_that_fails_is_tried_again_like_any_request() {
+async fn compact_failed_summary_request_is_retried() {
     let mut stage = stage(vec![says("one"), says("two"), failing("transient", 2)]);
     stage.say("first").await;
     stage.say("second").await;
@@ -327,7 +327,7 @@ async fn a_summary_that_fails_is_tried_again_like_any_request() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_and_can_not_get_smaller_says_what_would_help() {
+async fn overflow_that_can_not_be_compacted_names_the_next_step() {
     let mut stage = stage(vec![overflowing()]);
     stage.prompt("short").await;
     let (aborted, error) = stage.compaction_ended().await.unwrap_err();
@@ -338,7 +338,7 @@ async fn a_conversation_that_is_too_long_and_can_not_get_smaller_says_what_would
 }
 
 #[tokio::test]
-async fn of_a_conversation_that_is_too_long_to_be_summed_up_half_is_left_out() {
+async fn compact_conversation_too_long_for_a_summary_is_halved() {
     let mut stage = stage(vec![says("one"), says("two"), says("three"), failing("overflow", 1)]);
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
     for word in ["first", "second", "third"] {
@@ -354,7 +354,7 @@ async fn of_a_conversation_that_is_too_long_to_be_summed_up_half_is_left_out() {
 }
 
 #[tokio::test]
-async fn when_no_summary_can_be_made_somebody_says_what_now() {
+async fn compact_failed_summary_asks_the_user() {
     for choice in CompactionChoice::ALL {
         let mut stage = stage(vec![says("one"), overflowing(), failing("fatal", 1)]);
         stage.say("first").await;
@@ -384,7 +384,7 @@ async fn when_no_summary_can_be_made_somebody_says_what_now() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_say_what_now_the_older_part_is_left_out_with_a_warning() {
+async fn compact_failed_summary_without_approver_truncates() {
     let mut stage = unwatched(vec![says("one"), overflowing(), failing("fatal", 9)]);
     stage.say("first").await;
     stage.prompt(&long("second")).await;
@@ -399,7 +399,7 @@ async fn where_nobody_can_say_what_now_the_older_part_is_left_out_with_a_warning
 }
 
 #[tokio::test]
-async fn truncation_asks_no_model_and_the_very_next_request_is_smaller() {
+async fn truncate_sends_no_request_and_the_next_one_is_smaller() {
     let mut stage = tuned(vec![says("one"), says("two"), says("three")], |options| {
         options.compaction = CompactionOptions {
             strategy: Strategy::Truncate,
@@ -419,7 +419,7 @@ async fn truncation_asks_no_model_and_the_very_next_request_is_smaller() {
 }
 
 #[tokio::test]
-async fn a_summary_of_a_branch_that_was_left_meanwhile_is_dropped_and_paid_for() {
+async fn compact_summary_of_a_branch_left_is_dropped_but_costs() {
     let mut stage = stage(vec![says("one"), filling("two"), summary("Short.")]);
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     stage.say("first").await;
@@ -439,7 +439,7 @@ async fn a_summary_of_a_branch_that_was_left_meanwhile_is_dropped_and_paid_for()
 }
 
 #[tokio::test]
-async fn abort_stops_a_summary_and_whoever_waits_for_it_is_told() {
+async fn abort_stops_a_compaction_and_its_caller_gets_an_error() {
     let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
     let mut stage = stage(vec![says("one"), says("two"), hanging]);
     stage.say("first").await;
@@ -456,7 +456,7 @@ async fn abort_stops_a_summary_and_whoever_waits_for_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_a_summary_is_stopped_with_it() {
+async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
     for stops_all in [true, false] {
         let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
         let mut stage = stage(vec![says("one"), overflowing(), hanging]);
@@ -481,7 +481,7 @@ fn too_long(message: &str) -> ScriptedAnswer {
 }
 
 #[tokio::test]
-async fn a_conversation_that_its_server_finds_too_long_gets_smaller_whatever_was_known_of_the_window() {
+async fn overflow_is_compacted_whatever_window_was_known() {
     let answers = vec![says("one"), says("two"), too_long("prompt is too long"), summary("Short.")];
     let mut stage = tuned(answers, |options| options.compaction.keep = None);
     stage.say("first").await;
@@ -492,7 +492,7 @@ async fn a_conversation_that_its_server_finds_too_long_gets_smaller_whatever_was
 }
 
 #[tokio::test]
-async fn a_server_that_names_its_window_is_taken_at_its_word() {
+async fn overflow_window_named_by_the_server_is_used() {
     let words = "request (5000 tokens) exceeds the available context size (4096 tokens)";
     let answers = vec![says("one"), says("two"), too_long(words), summary("Short.")];
     let mut stage = tuned(answers, |options| options.compaction.keep = None);
@@ -512,7 +512,7 @@ async fn a_server_that_names_its_window_is_taken_at_its_word() {
 }
 
 #[tokio::test]
-async fn a_summary_is_the_cost_of_the_model_that_made_it() {
+async fn compact_cost_belongs_to_the_model_that_made_the_summary() {
     let mut stage = tuned(vec![says("one"), says("two"), summary("Short.")], |_| {});
     stage.say("first").await;
     stage.say("second").await;
@@ -533,7 +533,7 @@ fn branch_ended(event: &EventKind) -> Option<(bool, Option<String>)> {
 }
 
 #[tokio::test]
-async fn a_branch_is_left_with_a_summary_that_the_model_makes() {
+async fn branch_summary_is_made_by_the_model_on_leaving() {
     let mut stage = stage(vec![says("one"), says("two"), summary("It led nowhere."), says("three")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -563,7 +563,7 @@ async fn a_branch_is_left_with_a_summary_that_the_model_makes() {
 }
 
 #[tokio::test]
-async fn of_a_branch_that_was_compacted_the_summary_tells_what_that_kept() {
+async fn branch_summary_of_a_compacted_branch_has_the_kept_part() {
     let mut stage = stage(vec![says("one"), says("two"), says("three"), summary("Short."), says("four")]);
     stage.say("first").await;
     stage.say("second").await;
@@ -580,7 +580,7 @@ async fn of_a_branch_that_was_compacted_the_summary_tells_what_that_kept() {
 }
 
 #[tokio::test]
-async fn leaving_a_branch_with_a_summary_can_be_stopped_and_then_nothing_moved() {
+async fn branch_summary_can_be_aborted_and_nothing_moves() {
     let hanging = ScriptedAnswer { hang: true, ..summary("It l") };
     let mut stage = stage(vec![says("one"), says("two"), hanging]);
     stage.prompt("first").await;
@@ -602,7 +602,7 @@ async fn leaving_a_branch_with_a_summary_can_be_stopped_and_then_nothing_moved()
 }
 
 #[tokio::test]
-async fn where_nothing_is_left_behind_no_summary_is_made() {
+async fn branch_summary_is_not_made_of_an_empty_branch() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -684,7 +684,7 @@ fn beyond() -> String {
 }
 
 #[tokio::test]
-async fn prompt_longer_than_the_window_is_refused_unsent() {
+async fn prompt_longer_than_the_window_is_rejected_unsent() {
     let mut stage = stage(vec![says("one")]);
     let error = stage.agent.prompt(beyond(), PromptOptions::default()).await.unwrap_err();
     assert!(matches!(error, AgentError::TooLong { tokens: Tokens(300_002), .. }), "{error}");
@@ -696,7 +696,7 @@ async fn prompt_longer_than_the_window_is_refused_unsent() {
 }
 
 #[tokio::test]
-async fn message_longer_than_the_window_is_never_compacted_for() {
+async fn message_longer_than_the_window_is_not_compacted() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
     stage.say("first").await;
@@ -712,7 +712,7 @@ async fn message_longer_than_the_window_is_never_compacted_for() {
 }
 
 #[tokio::test]
-async fn prompt_with_attachments_is_shown_as_it_was_typed() {
+async fn prompt_with_attachments_is_shown_as_typed() {
     let mut stage = stage(vec![says("one")]);
     let options = PromptOptions { attached: "<file>…</file>".into(), ..PromptOptions::default() };
     stage.agent.prompt("see @a.rs", options).await.unwrap();

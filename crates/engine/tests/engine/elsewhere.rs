@@ -19,7 +19,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
+async fn tool_not_offered_is_not_sent_and_can_be_offered_again() {
     let mut stage = stage(vec![says("one"), says("two")]);
     let tools = stage.agent.tools().await.unwrap();
     assert!(!tools.is_empty() && tools.iter().all(OfferedTool::is_offered));
@@ -38,7 +38,7 @@ async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
 }
 
 #[tokio::test]
-async fn the_approval_mode_counts_from_the_next_call_on() {
+async fn approval_mode_applies_from_the_next_call_on() {
     let mut stage = stage(vec![calls(&[json!({})]), says("no then")]);
     stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     assert_eq!(stage.agent.state().await.unwrap().state.approval, "read-only");
@@ -49,7 +49,7 @@ async fn the_approval_mode_counts_from_the_next_call_on() {
 }
 
 #[tokio::test]
-async fn an_approval_mode_ends_with_its_session_and_a_configured_one_stays() {
+async fn approval_mode_ends_with_its_session_unless_configured() {
     let mut stage = stage(vec![says("one")]);
     let began_with = stage.approval().await;
     stage.prompt("go").await;
@@ -72,7 +72,7 @@ async fn an_approval_mode_ends_with_its_session_and_a_configured_one_stays() {
 }
 
 #[tokio::test]
-async fn another_session_is_named_and_forked_and_the_one_at_hand_is_never_trashed() {
+async fn session_other_is_named_and_forked_and_active_is_not_trashed() {
     let mut stage = stage(vec![says("one"), says("two")]);
     stage.prompt("the first").await;
     stage.settled().await;
@@ -90,7 +90,7 @@ async fn another_session_is_named_and_forked_and_the_one_at_hand_is_never_trashe
 }
 
 #[tokio::test]
-async fn the_session_at_hand_is_known_by_another_name_of_its_file_too() {
+async fn session_active_one_is_recognized_by_another_path() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("go").await;
     stage.settled().await;
@@ -106,7 +106,7 @@ async fn the_session_at_hand_is_known_by_another_name_of_its_file_too() {
 }
 
 #[tokio::test]
-async fn the_last_resort_answers_when_nobody_else_can_be_asked() {
+async fn fallback_model_answers_when_no_other_is_usable() {
     let stage = stage(vec![says("one")]);
     let no = || ("no".to_owned(), None);
     let desk = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));

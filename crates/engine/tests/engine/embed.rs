@@ -34,7 +34,7 @@ fn answer(text: &str) -> Message {
 }
 
 #[tokio::test]
-async fn one_call_says_something_and_tells_what_came_of_it() {
+async fn run_sends_a_prompt_and_returns_the_result() {
     let folder = TempDir::new().unwrap();
     let spends = json!({"text": "Fine.", "usage": {"input": 7, "output": 3}});
     let lists = json!({"calls": [{"name": "list_files"}], "usage": {"input": 5, "output": 1}});
@@ -56,7 +56,7 @@ async fn one_call_says_something_and_tells_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_how_much() {
+async fn builder_resumed_session_keeps_its_thinking_level() {
     let folder = TempDir::new().unwrap();
     let setup = || {
         let script = Scripted::new(vec![says("one")]);
@@ -80,7 +80,7 @@ async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_ho
 }
 
 #[tokio::test]
-async fn a_run_that_fails_is_a_result_that_says_why() {
+async fn run_that_fails_is_a_result_with_the_error() {
     let error = json!({"error": {"failure": "auth", "message": "no such key"}});
     let setup = setup(vec![serde_json::from_value(error).unwrap()]);
     let result = run(RunRequest::new("go", setup), &std::env::temp_dir()).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_run_that_fails_is_a_result_that_says_why() {
 }
 
 #[tokio::test]
-async fn a_session_that_begins_with_messages_goes_on_from_them() {
+async fn builder_session_with_messages_continues_from_them() {
     let folder = TempDir::new().unwrap();
     let (providers, model) = scripted(vec![says("first"), says("And you are Ada.")]);
     let setup = SessionBuilder::new(providers)
@@ -111,7 +111,7 @@ async fn a_session_that_begins_with_messages_goes_on_from_them() {
 }
 
 #[tokio::test]
-async fn messages_that_end_in_an_unanswered_call_are_sent_with_a_result_for_it() {
+async fn builder_messages_with_an_unanswered_call_get_a_result() {
     let mut asks = AssistantMessage { stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
     let call = tiller_core::message::ToolCall::from_streamed("c1".into(), "bash".into(), "{}");
     asks.content.push(tiller_core::message::AssistantBlock::ToolCall(call));
@@ -134,7 +134,7 @@ async fn messages_that_end_in_an_unanswered_call_are_sent_with_a_result_for_it()
 }
 
 #[tokio::test]
-async fn waiting_ends_with_the_run_and_says_when_there_was_none() {
+async fn settled_ends_with_the_run_and_fails_without_one() {
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
     assert!(matches!(stage.agent.settled().await, Err(AgentError::Empty)));
     stage.prompt("go").await;
@@ -151,7 +151,7 @@ async fn waiting_ends_with_the_run_and_says_when_there_was_none() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_set_up_says_why() {
+async fn builder_invalid_setup_is_an_error() {
     let folder = TempDir::new().unwrap();
     let nobody = SessionBuilder::new(ProviderRegistry::default()).start(folder.path()).err().unwrap();
     assert!(matches!(nobody, EmbedError::Model(ModelError::Unknown { .. })), "{nobody}");

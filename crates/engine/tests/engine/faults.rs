@@ -92,7 +92,7 @@ async fn live_through(fault: Fault, failing: usize) {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_pauses_the_run_wherever_it_is_and_the_next_prompt_goes_on() {
+async fn write_failure_pauses_the_run_and_the_next_prompt_resumes() {
     for failing in 0..writes_of_a_run().await {
         for fault in [Fault::Full, Fault::Broken, Fault::Short(0), Fault::Short(50), Fault::BrokenAfter(50)] {
             tokio::time::timeout(PATIENCE, live_through(fault, failing)).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_write_that_fails_pauses_the_run_wherever_it_is_and_the_next_prompt_go
 }
 
 #[tokio::test]
-async fn the_run_that_a_failed_write_ends_tells_why_and_what_to_do() {
+async fn write_failure_reports_the_reason_and_the_next_step() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     // The last write: the final answer, with which the run would have been over anyway.
@@ -126,7 +126,7 @@ async fn the_run_that_a_failed_write_ends_tells_why_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_sync_that_fails_pauses_the_run_before_the_model_is_asked() {
+async fn sync_failure_pauses_the_run_before_the_request() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     disk.fail_syncs(true);
@@ -145,7 +145,7 @@ async fn a_sync_that_fails_pauses_the_run_before_the_model_is_asked() {
 }
 
 #[tokio::test]
-async fn sync_means_after_every_entry_or_before_requests_and_at_the_end_or_only_at_the_close() {
+async fn sync_policies_sync_after_entries_turns_or_at_close() {
     for (sync, syncs) in [(SyncPolicy::Never, 0), (SyncPolicy::Turn, 3)] {
         let disk = FaultyDisk::default();
         let mut stage = stage(&disk, sync);
@@ -167,7 +167,7 @@ async fn sync_means_after_every_entry_or_before_requests_and_at_the_end_or_only_
 }
 
 #[tokio::test]
-async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_the_next_request() {
+async fn external_appends_are_reported_and_in_the_next_request() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
@@ -201,7 +201,7 @@ async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_
 }
 
 #[tokio::test]
-async fn of_many_lines_that_another_program_appended_only_their_number_is_told() {
+async fn external_appends_many_lines_are_reported_as_a_count() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
@@ -238,7 +238,7 @@ async fn of_many_lines_that_another_program_appended_only_their_number_is_told()
 }
 
 #[tokio::test]
-async fn what_another_program_appended_elsewhere_in_the_tree_has_front_ends_read_the_path_anew() {
+async fn external_appends_on_another_branch_make_clients_reload() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
@@ -263,7 +263,7 @@ async fn what_another_program_appended_elsewhere_in_the_tree_has_front_ends_read
 }
 
 #[tokio::test]
-async fn a_log_cut_short_pauses_the_run_and_the_next_request_holds_what_is_left() {
+async fn log_cut_short_pauses_the_run_and_the_rest_is_sent() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
@@ -280,7 +280,7 @@ async fn a_log_cut_short_pauses_the_run_and_the_next_request_holds_what_is_left(
 }
 
 #[tokio::test]
-async fn a_file_system_without_locks_is_told_at_the_first_write_and_at_the_start() {
+async fn file_system_without_locks_is_reported_at_first_write() {
     let disk = FaultyDisk::default().without_locks();
     let mut stage = stage(&disk, SyncPolicy::Turn);
     stage.prompt("go").await;
@@ -302,7 +302,7 @@ async fn a_file_system_without_locks_is_told_at_the_first_write_and_at_the_start
 }
 
 #[tokio::test]
-async fn what_was_taken_out_of_the_queue_is_handed_over_though_the_disk_fails_behind_it() {
+async fn removed_queue_items_are_returned_though_the_disk_fails() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Always);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);

@@ -176,7 +176,7 @@ fn asked(request: &Request) -> (Vec<String>, &str, Vec<&str>) {
 }
 
 #[tokio::test]
-async fn what_is_changed_holds_for_one_request_and_the_log_keeps_what_the_user_said() {
+async fn request_change_applies_to_one_request_and_log_keeps_both() {
     let change = RequestChange {
         prompt: Some("be kind, and go".into()),
         system: Some("You are a gatekeeper.".into()),
@@ -209,7 +209,7 @@ async fn what_is_changed_holds_for_one_request_and_the_log_keeps_what_the_user_s
 }
 
 #[tokio::test]
-async fn a_change_of_the_prompt_in_every_request_is_written_once_and_does_not_pile_up() {
+async fn request_change_of_the_prompt_is_written_once() {
     let change = RequestChange { prompt: Some("go, gently".into()), ..RequestChange::default() };
     let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
     let seen = Arc::clone(&puppet.seen);
@@ -226,7 +226,7 @@ async fn a_change_of_the_prompt_in_every_request_is_written_once_and_does_not_pi
 }
 
 #[tokio::test]
-async fn another_try_is_the_same_request_to_the_extensions() {
+async fn request_retry_is_the_same_request_for_extensions() {
     let failing: ScriptedAnswer = serde_json::from_value(
         json!({"error": {"failure": "transient", "message": "busy", "times": 1}, "text": "done"}),
     )
@@ -244,7 +244,7 @@ async fn another_try_is_the_same_request_to_the_extensions() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_in_a_change_is_left_out_with_a_warning() {
+async fn request_change_with_unknown_tool_is_ignored_with_a_warning() {
     let change = RequestChange { tools: Some(vec!["gate".into(), "gat".into()]), ..RequestChange::default() };
     let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
     let mut stage = stage(vec![puppet], vec![says("done")], |_| {});
@@ -279,7 +279,7 @@ fn rewrite(arguments: Value) -> Act<CallVerdict> {
 }
 
 #[tokio::test]
-async fn of_several_verdicts_the_strictest_counts() {
+async fn tool_call_strictest_verdict_counts() {
     let nobody = |parts: &mut SessionParts| parts.options.audience = Approver::Absent;
     let allowed = run_call(vec![caller("a", Act::Nothing)], |_| {}).await;
     assert_eq!(allowed, "result through");
@@ -298,7 +298,7 @@ async fn of_several_verdicts_the_strictest_counts() {
 }
 
 #[tokio::test]
-async fn a_doubt_is_asked_about_and_no_rule_of_the_session_answers_it() {
+async fn tool_call_ask_verdict_is_not_covered_by_session_rules() {
     let two = calls(&[json!({"n": 1}), json!({"n": 2})]);
     let mut stage = stage(vec![caller("a", ask("sure?"))], vec![two, says("done")], |_| {});
     stage.prompt("go").await;
@@ -321,7 +321,7 @@ async fn a_doubt_is_asked_about_and_no_rule_of_the_session_answers_it() {
 }
 
 #[tokio::test]
-async fn silence_about_a_call_is_no_yes() {
+async fn tool_call_missing_verdict_is_no_consent() {
     for (act, why) in [
         (Act::Fail, "extension guard, which judges calls, failed: told to fail"),
         (Act::Panic, "extension guard, which judges calls, crashed"),
@@ -343,7 +343,7 @@ async fn silence_about_a_call_is_no_yes() {
 }
 
 #[tokio::test]
-async fn silence_about_a_call_is_asked_about_whatever_was_allowed_beforehand() {
+async fn tool_call_missing_verdict_asks_despite_advance_approval() {
     let guard = vec![caller("guard", Act::Fail)];
     let mut stage = stage(guard, vec![calls(&[json!({"n": 1})]), says("done")], |parts| {
         parts.options.policy.asking = AskBehavior::Yes;
@@ -361,7 +361,7 @@ async fn silence_about_a_call_is_asked_about_whatever_was_allowed_beforehand() {
 }
 
 #[tokio::test]
-async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
+async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
     let first = Puppet { only: Some(json!({"n": 1})), ..caller("a", rewrite(json!({"n": 2}))) };
     let (first, second) = (first, caller("b", rewrite(json!({"n": 3}))));
     let seen = [Arc::clone(&first.seen), Arc::clone(&second.seen)];
@@ -393,7 +393,7 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
 }
 
 #[tokio::test]
-async fn a_guard_is_not_gone_round_by_a_rewrite_behind_it() {
+async fn tool_call_rewrite_does_not_bypass_an_earlier_guard() {
     let nobody = |parts: &mut SessionParts| {
         parts.options.audience = Approver::Absent;
         parts.options.policy.asking = AskBehavior::Yes;
@@ -408,7 +408,7 @@ async fn a_guard_is_not_gone_round_by_a_rewrite_behind_it() {
 }
 
 #[tokio::test]
-async fn a_rewritten_call_is_judged_by_the_policy_again() {
+async fn tool_call_rewritten_is_judged_by_the_policy_again() {
     let puppet = caller("a", rewrite(json!({"command": "sudo rm x"})));
     let mut stage = stage(vec![puppet], vec![calls(&[json!({"command": "ls"})]), says("done")], |parts| {
         let spec = ToolSpec {
@@ -431,7 +431,7 @@ async fn a_rewritten_call_is_judged_by_the_policy_again() {
 }
 
 #[tokio::test]
-async fn a_result_can_be_replaced_and_trouble_there_costs_nothing() {
+async fn tool_result_can_be_replaced_and_failures_are_harmless() {
     let content = Some(vec![UserBlock::Text { text: "better".into() }]);
     let change = ResultChange { content, is_error: Some(true) };
     let puppets = vec![
@@ -444,7 +444,7 @@ async fn a_result_can_be_replaced_and_trouble_there_costs_nothing() {
 }
 
 #[tokio::test]
-async fn trouble_is_told_once_a_kind_and_the_session_goes_on() {
+async fn hook_failure_is_reported_once_per_kind() {
     let puppet =
         Puppet { name: "p", start: Act::Panic, turn: Act::Fail, events: Act::Hang, ..Puppet::default() };
     let mut stage = stage(vec![puppet], vec![says("one"), says("two")], |_| {});
@@ -474,7 +474,7 @@ async fn trouble_is_told_once_a_kind_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn events_come_in_order_without_pieces_and_all_of_them_before_the_farewell() {
+async fn session_events_come_in_order_and_before_close() {
     let puppet = Puppet { name: "p", ..Puppet::default() };
     let seen = Arc::clone(&puppet.seen);
     let mut stage = stage(vec![puppet], vec![says("a long answer in pieces")], |_| {});
@@ -506,7 +506,7 @@ async fn events_come_in_order_without_pieces_and_all_of_them_before_the_farewell
 }
 
 #[tokio::test]
-async fn a_command_becomes_a_prompt_that_is_taken_as_it_stands() {
+async fn command_becomes_a_verbatim_prompt() {
     let mut stage =
         stage(vec![Puppet { name: "p", ..Puppet::default() }], vec![says("one"), says("two")], |_| {});
     stage.prompt("/ask  the weather ").await;
@@ -519,7 +519,7 @@ async fn a_command_becomes_a_prompt_that_is_taken_as_it_stands() {
 }
 
 #[tokio::test]
-async fn a_commands_notice_asks_no_model() {
+async fn command_notice_sends_no_request() {
     let mut stage = stage(vec![Puppet { name: "p", ..Puppet::default() }], vec![], |_| {});
     stage.prompt("/tell x y").await;
     let notice = |event: &EventKind| match event {
@@ -537,7 +537,7 @@ async fn a_commands_notice_asks_no_model() {
 }
 
 #[tokio::test]
-async fn a_command_that_hangs_is_stopped_by_an_abort_and_nothing_waits_for_it() {
+async fn command_that_hangs_is_aborted_and_delays_nothing() {
     let mut stage = stage(vec![Puppet { name: "p", ..Puppet::default() }], vec![says("meanwhile")], |_| {});
     let agent = stage.agent.clone();
     let hanging = tokio::spawn(async move { agent.prompt("/hang", PromptOptions::default()).await });
@@ -548,7 +548,7 @@ async fn a_command_that_hangs_is_stopped_by_an_abort_and_nothing_waits_for_it() 
 }
 
 #[tokio::test]
-async fn an_abort_does_not_wait_for_a_hook() {
+async fn abort_does_not_wait_for_a_hook() {
     let puppet = Puppet { name: "p", turn: Act::Hang, ..Puppet::default() };
     let mut opening = stage(vec![puppet], vec![says("never")], |_| {});
     opening.prompt("go").await;
@@ -575,7 +575,7 @@ async fn an_abort_does_not_wait_for_a_hook() {
 }
 
 #[tokio::test]
-async fn a_tool_of_an_extension_is_offered_and_one_whose_name_is_taken_is_not() {
+async fn tool_of_extension_is_offered_unless_its_name_is_taken() {
     let tool = |name: &str| {
         let spec = ToolSpec {
             name: name.into(),

@@ -23,7 +23,7 @@ fn prompts(reader: &Reader) -> Vec<EntryId> {
 }
 
 #[tokio::test]
-async fn the_leaf_does_not_move_while_the_agent_works() {
+async fn navigate_during_a_run_is_refused() {
     let (stage, first, _) = at_work().await;
     let before = stage.agent.reader().entry_count();
     for summary in [BranchSummary::None, BranchSummary::Made { instructions: None }] {
@@ -35,7 +35,7 @@ async fn the_leaf_does_not_move_while_the_agent_works() {
 }
 
 #[tokio::test]
-async fn results_of_a_run_that_was_stopped_stay_on_the_branch_of_their_calls() {
+async fn navigate_results_of_an_aborted_run_stay_on_their_branch() {
     let (mut stage, _, second) = at_work().await;
     stage.agent.abort().await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Aborted);
@@ -70,7 +70,7 @@ async fn results_of_a_run_that_was_stopped_stay_on_the_branch_of_their_calls() {
 }
 
 #[tokio::test]
-async fn a_fork_is_made_beside_a_run_which_goes_on() {
+async fn fork_during_a_run_leaves_the_run_alone() {
     let (mut stage, first, second) = at_work().await;
     let here = stage.agent.reader().id().clone();
     let beside = stage.agent.fork_beside(second).await.unwrap();

@@ -51,7 +51,7 @@ impl Log {
 }
 
 #[tokio::test]
-async fn a_run_leaves_its_steps_and_nothing_of_what_was_said() {
+async fn tracing_logs_the_steps_of_a_run_without_content() {
     let log = Log::begin();
     let failing =
         r#"{"text": "secret half", "error": {"failure": "transient", "message": "busy", "times": 1}}"#;

@@ -274,7 +274,7 @@ fn with(behavior: StreamingBehavior) -> PromptOptions {
 }
 
 #[tokio::test]
-async fn a_prompt_is_in_the_file_before_the_model_is_asked() {
+async fn prompt_is_in_the_log_before_the_request() {
     let mut stage = Stage::new(Access::Reads, vec![says("yes")]);
     stage.prompt("is it there?").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -283,7 +283,7 @@ async fn a_prompt_is_in_the_file_before_the_model_is_asked() {
 }
 
 #[tokio::test]
-async fn a_prompt_while_the_agent_works_needs_to_say_what_it_is() {
+async fn prompt_during_a_run_needs_a_streaming_behavior() {
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -292,7 +292,7 @@ async fn a_prompt_while_the_agent_works_needs_to_say_what_it_is() {
 }
 
 #[tokio::test]
-async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
+async fn steering_skips_waiting_calls_and_follow_ups_come_last() {
     let answers = vec![calls(&[json!({}), json!({}), json!({})]), says("steered"), says("followed")];
     let mut stage = Stage::new(Access::Writes, answers);
     stage.prompt("go").await;
@@ -321,7 +321,7 @@ async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
 }
 
 #[tokio::test]
-async fn abort_keeps_what_was_said_and_hands_the_queue_back() {
+async fn abort_keeps_partial_output_and_returns_the_queue() {
     let answer = ScriptedAnswer { text: "half an answer".into(), hang: true, ..ScriptedAnswer::default() };
     let mut stage = Stage::new(Access::Reads, vec![answer]);
     stage.prompt("go").await;
@@ -341,7 +341,7 @@ async fn abort_keeps_what_was_said_and_hands_the_queue_back() {
 }
 
 #[tokio::test]
-async fn a_tool_that_crashes_has_a_result_and_the_run_goes_on() {
+async fn tool_that_panics_has_a_result_and_the_run_continues() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"crash": true})]), says("survived")]);
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -351,7 +351,7 @@ async fn a_tool_that_crashes_has_a_result_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn unknown_tools_and_wrong_arguments_are_told_to_the_model() {
+async fn tool_unknown_or_invalid_arguments_are_reported_to_the_model() {
     let unknown = serde_json::from_value(json!({"calls": [{"name": "magic"}]})).unwrap();
     let mut stage = Stage::new(Access::Reads, vec![unknown, calls(&[json!({"wrong": 1})]), says("ok")]);
     stage.prompt("go").await;
@@ -362,7 +362,7 @@ async fn unknown_tools_and_wrong_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
+async fn approval_for_the_session_covers_calls_of_the_same_answer() {
     let mut stage = Stage::new(Access::Executes, vec![calls(&[json!({}), json!({})]), says("done")]);
     stage.go.add_permits(2);
     stage.prompt("go").await;
@@ -379,7 +379,7 @@ async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
 }
 
 #[tokio::test]
-async fn a_call_that_asks_says_how_many_of_its_answer_are_going_to() {
+async fn approval_request_counts_later_requests_of_its_answer() {
     let mut stage =
         Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
     stage.go.add_permits(3);
@@ -397,7 +397,7 @@ async fn a_call_that_asks_says_how_many_of_its_answer_are_going_to() {
 }
 
 #[tokio::test]
-async fn a_word_for_the_session_is_for_no_other_one() {
+async fn approval_for_the_session_ends_with_it() {
     let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
     let mut stage = Stage::new(Access::Executes, answers.collect());
     stage.go.add_permits(3);
@@ -421,7 +421,7 @@ async fn a_word_for_the_session_is_for_no_other_one() {
 }
 
 #[tokio::test]
-async fn what_waited_when_tiller_died_comes_back_held() {
+async fn queue_of_a_crashed_process_is_restored_held() {
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -448,7 +448,7 @@ async fn what_waited_when_tiller_died_comes_back_held() {
 }
 
 #[tokio::test]
-async fn what_a_double_bang_printed_is_in_the_log_and_in_no_request() {
+async fn bash_excluded_output_is_in_the_log_and_in_no_request() {
     let mut stage = Stage::new(Access::Reads, vec![says("ok")]);
     let ended = |event: &EventKind| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(());
     stage.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
@@ -471,7 +471,7 @@ async fn what_a_double_bang_printed_is_in_the_log_and_in_no_request() {
 }
 
 #[tokio::test]
-async fn stopping_a_command_keeps_what_it_printed() {
+async fn bash_abort_keeps_the_output() {
     let mut stage = Stage::new(Access::Reads, vec![]);
     stage.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
     stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
@@ -487,7 +487,7 @@ async fn stopping_a_command_keeps_what_it_printed() {
 }
 
 #[tokio::test]
-async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_editor() {
+async fn navigate_back_starts_a_branch_with_text_in_the_editor() {
     let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -515,7 +515,7 @@ async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_edito
 }
 
 #[tokio::test]
-async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_reads_the_summary() {
+async fn navigate_with_label_and_summary_sends_the_summary() {
     let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two"), says("three")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -545,7 +545,7 @@ async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_re
 }
 
 #[tokio::test]
-async fn what_waits_held_stays_behind_when_a_session_is_forked() {
+async fn queue_held_messages_stay_when_a_session_is_forked() {
     let mut stage = Stage::new(Access::Reads, vec![says("one")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -566,7 +566,7 @@ async fn what_waits_held_stays_behind_when_a_session_is_forked() {
 }
 
 #[tokio::test]
-async fn a_front_end_that_never_reads_does_not_stall_the_agent() {
+async fn events_slow_subscriber_does_not_stall_the_agent() {
     let answer = ScriptedAnswer { text: "word ".into(), repeat: 30_000, ..ScriptedAnswer::default() };
     let mut stage = Stage::new(Access::Reads, vec![answer]);
     let mut asleep = stage.agent.subscribe();
@@ -583,7 +583,7 @@ async fn a_front_end_that_never_reads_does_not_stall_the_agent() {
 }
 
 #[tokio::test]
-async fn a_snapshot_shows_what_is_going_on() {
+async fn snapshot_shows_operations_in_progress() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"n": 1})]), says("done")]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -597,7 +597,7 @@ async fn a_snapshot_shows_what_is_going_on() {
 }
 
 #[tokio::test]
-async fn a_closed_session_lets_go_of_its_log() {
+async fn close_releases_the_log() {
     let mut stage = Stage::new(Access::Reads, vec![says("one")]);
     stage.prompt("go").await;
     stage.settled().await;
@@ -619,7 +619,7 @@ async fn events_end_with_the_session() {
 }
 
 #[tokio::test]
-async fn a_damaged_message_on_the_path_is_told_when_the_session_goes_on() {
+async fn damaged_message_on_the_path_is_reported_on_resume() {
     let mut stage = Stage::new(Access::Reads, vec![says("one")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -634,7 +634,7 @@ async fn a_damaged_message_on_the_path_is_told_when_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn every_command_that_died_with_tiller_gets_its_record() {
+async fn bash_commands_cut_off_by_a_crash_get_records() {
     let folder = TempDir::new().unwrap();
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;
@@ -656,7 +656,7 @@ async fn every_command_that_died_with_tiller_gets_its_record() {
 }
 
 #[tokio::test]
-async fn a_session_gone_on_with_elsewhere_stays_with_its_directory_while_that_is_there() {
+async fn session_resumed_elsewhere_stays_in_its_existing_directory() {
     let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
     stage.prompt("here").await;
     stage.settled().await;

@@ -11,7 +11,7 @@ fn slow(access: Access, answers: Vec<ScriptedAnswer>) -> Stage {
 }
 
 #[tokio::test]
-async fn a_prompt_right_behind_a_stop_finds_every_call_answered_once() {
+async fn prompt_right_after_abort_has_one_result_per_call() {
     let mut stage = slow(Access::Writes, vec![calls(&[json!({}), json!({})]), says("done")]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -33,7 +33,7 @@ async fn a_prompt_right_behind_a_stop_finds_every_call_answered_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_being_synced_is_not_kept_again_by_a_stop() {
+async fn abort_during_a_sync_does_not_store_the_answer_twice() {
     let mut stage = slow(Access::Writes, vec![says("one"), says("two")]);
     let (first, second) = tokio::join!(
         stage.agent.prompt("go", PromptOptions::default()),
@@ -53,7 +53,7 @@ async fn an_answer_that_is_being_synced_is_not_kept_again_by_a_stop() {
 }
 
 #[tokio::test]
-async fn what_waits_when_the_session_is_closed_or_interrupted_waits_in_the_log() {
+async fn queue_at_close_or_interrupt_is_in_the_log() {
     let hangs = || vec![ScriptedAnswer { hang: true, ..says("so far") }];
     for interrupts in [false, true] {
         let mut stage = Stage::new(Access::Reads, hangs());
@@ -75,7 +75,7 @@ async fn what_waits_when_the_session_is_closed_or_interrupted_waits_in_the_log()
 }
 
 #[tokio::test]
-async fn a_command_that_ends_while_a_try_is_awaited_is_in_the_log_at_once() {
+async fn bash_record_during_a_retry_wait_is_logged_at_once() {
     let slow = r#"{"text": "x", "error": {"failure": "transient", "message": "busy", "retry_after_s": 200}}"#;
     let mut stage = Stage::new(Access::Reads, vec![serde_json::from_str(slow).unwrap()]);
     stage.prompt("go").await;

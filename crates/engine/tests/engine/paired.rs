@@ -58,7 +58,7 @@ fn count(names: &[String], name: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_summary_that_is_ready_while_the_disk_works_before_the_overflows_own_serves_for_it() {
+async fn compaction_finished_during_a_sync_serves_the_overflow() {
     let disk = FaultyDisk::default();
     let overflows = json!({"failure": "overflow", "message": "prompt is too long", "times": 1});
     let answers = vec![
@@ -83,7 +83,7 @@ async fn a_summary_that_is_ready_while_the_disk_works_before_the_overflows_own_s
 }
 
 #[tokio::test]
-async fn a_summary_that_cannot_be_written_after_the_run_ends_it_only_once() {
+async fn compaction_write_failure_after_the_run_ends_it_once() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, vec![filling("one"), says("two"), summary()], Approver::Absent);
     say(&mut stage, "first").await;
@@ -100,7 +100,7 @@ async fn a_summary_that_cannot_be_written_after_the_run_ends_it_only_once() {
 }
 
 #[tokio::test]
-async fn a_full_disk_ends_a_compaction_once() {
+async fn compaction_write_failure_is_reported_once() {
     let disk = FaultyDisk::default();
     let answers = vec![says("one"), filling("two"), says("three"), summary()];
     let mut stage = stage(&disk, answers, Approver::Present);
@@ -115,7 +115,7 @@ async fn a_full_disk_ends_a_compaction_once() {
 }
 
 #[tokio::test]
-async fn leaving_a_branch_with_a_summary_ends_the_one_of_the_context() {
+async fn branch_summary_ends_the_compaction_of_the_context() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, vec![says("one"), says("two"), summary()], Approver::Present);
     say(&mut stage, "first").await;
@@ -137,7 +137,7 @@ async fn leaving_a_branch_with_a_summary_ends_the_one_of_the_context() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_tried_again_has_all_of_its_messages() {
+async fn settled_after_a_retry_has_all_messages_of_the_run() {
     let folder = TempDir::new().unwrap();
     let error = json!({"failure": "transient", "message": "busy", "times": 1});
     let script = Scripted::new(vec![answer(json!({"text": "Fine.", "error": error}))]);

@@ -98,7 +98,7 @@ async fn journey(server: &MockServer, which: usize) {
 }
 
 #[tokio::test]
-async fn what_a_double_bang_said_is_in_no_byte_of_any_request() {
+async fn bash_excluded_command_is_in_no_byte_of_any_request() {
     for which in [0, 1] {
         let answer = |text: &str| Reply::says([Say::text(text)]);
         let script = [

@@ -96,7 +96,7 @@ fn warning(event: &EventKind) -> Option<String> {
 fn no_change(_: &mut SessionParts) {}
 
 #[tokio::test]
-async fn a_process_takes_part_in_everything_it_asked_for() {
+async fn process_gets_the_hooks_it_declared() {
     let hooks = ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
     let on_request = r#"case $1 in
       before_agent_start) answer '{"prompt": "go gently"}' ;;
@@ -129,7 +129,7 @@ async fn a_process_takes_part_in_everything_it_asked_for() {
 }
 
 #[tokio::test]
-async fn it_is_greeted_and_gets_no_secrets() {
+async fn process_gets_hello_and_no_secrets() {
     let mut scripts = Scripts::new();
     let text = format!(
         "{PRELUDE}echo \"$hello\" > hello; echo \"[$CARGO_MANIFEST_DIR]\" > secret; say '{}'; {LOOP}",
@@ -149,7 +149,7 @@ async fn it_is_greeted_and_gets_no_secrets() {
 }
 
 #[tokio::test]
-async fn its_tools_and_commands_are_offered_checked_and_run() {
+async fn process_tools_and_commands_are_offered_validated_and_run() {
     let tool = json!({
         "name": "add", "description": "adds", "access": "reads",
         "parameters": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
@@ -198,7 +198,7 @@ async fn its_tools_and_commands_are_offered_checked_and_run() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_aborted_is_called_off() {
+async fn process_aborted_call_is_cancelled() {
     let ready = ready(json!({"tools": [{"name": "wait", "access": "reads"}]}));
     let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
     let mut stage = Scripts::new().with("slow", &ready, "").stage(vec![answer], PATIENCE, no_change).await;
@@ -216,7 +216,7 @@ async fn a_call_that_is_aborted_is_called_off() {
 }
 
 #[tokio::test]
-async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
+async fn process_guard_that_dies_lets_no_call_through() {
     let guard = ready(json!({"hooks": ["tool_call", "turn_start"]}));
     let on_request = r#"case $1 in turn_start) answer null ;; tool_call) echo "no idea" >&2; exit 3 ;; esac"#;
     let answers = vec![calls(&[json!({})]), calls(&[json!({})]), says("done")];
@@ -240,7 +240,7 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
 }
 
 #[tokio::test]
-async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
+async fn process_that_ended_is_restarted_on_reload() {
     let hooks = ready(json!({"hooks": ["turn_start"]}));
     let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
     let mut stage = Scripts::new()
@@ -259,7 +259,7 @@ async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
 }
 
 #[tokio::test]
-async fn one_that_has_changed_is_started_again_and_a_new_one_is_told_of() {
+async fn process_that_changed_is_restarted_and_new_ones_announced() {
     let script = |system: &str, tools: Value| {
         let ready = format!("say '{}'\n", ready(json!({"hooks": ["turn_start"], "tools": tools})));
         format!("{PRELUDE}{ready}on_request() {{ answer '{{\"system\": \"{system}\"}}'; }}\n{LOOP}")
@@ -300,7 +300,7 @@ async fn one_that_has_changed_is_started_again_and_a_new_one_is_told_of() {
 }
 
 #[tokio::test]
-async fn its_skills_and_templates_are_listed_beside_its_commands() {
+async fn process_skills_and_templates_are_listed() {
     let mut scripts = Scripts::new().with(
         "more",
         &ready(json!({
@@ -348,7 +348,7 @@ async fn its_skills_and_templates_are_listed_beside_its_commands() {
 }
 
 #[tokio::test]
-async fn one_that_never_gets_ready_guards_by_being_asked_about() {
+async fn process_that_never_gets_ready_makes_calls_ask() {
     let mut scripts = Scripts::new();
     scripts.add("broken.py", "#!/bin/bash\necho 'syntax error' >&2; exit 1");
     scripts.add("mute", "#!/bin/bash\nexec sleep 1000");
@@ -378,7 +378,7 @@ async fn one_that_never_gets_ready_guards_by_being_asked_about() {
 }
 
 #[tokio::test]
-async fn lines_that_mean_nothing_are_passed_over_and_told_once() {
+async fn process_invalid_lines_are_skipped_and_reported_once() {
     let start = ready(json!({"hooks": ["turn_start"]}));
     let on_request = r#"say 'hello there'; say '{"type": "answer"'; say "$(head -c 9000000 /dev/zero | tr '\0' x)"; answer '{"system": "Changed."}'"#;
     let mut stage =
@@ -397,7 +397,7 @@ async fn lines_that_mean_nothing_are_passed_over_and_told_once() {
 }
 
 #[tokio::test]
-async fn one_that_floods_is_ended_and_does_not_answer_any_more() {
+async fn process_that_floods_is_killed() {
     let guard = ready(json!({"hooks": ["tool_call"]}));
     let answers = vec![calls(&[json!({})]), says("done")];
     let mut stage = Scripts::new()
@@ -413,7 +413,7 @@ async fn one_that_floods_is_ended_and_does_not_answer_any_more() {
 }
 
 #[tokio::test]
-async fn a_late_answer_is_no_opinion_and_hurts_nobody() {
+async fn process_late_reply_is_ignored() {
     let hooks = ready(json!({"hooks": ["turn_start"]}));
     let on_request = r#"[ -e first ] || { touch first; sleep 0.5; }; answer '{"system": "Changed."}'"#;
     let mut stage = Scripts::new()
@@ -435,7 +435,7 @@ async fn a_late_answer_is_no_opinion_and_hurts_nobody() {
 }
 
 #[tokio::test]
-async fn what_has_changed_since_it_was_trusted_is_not_run() {
+async fn process_changed_since_it_was_trusted_is_not_run() {
     let mut scripts = Scripts::new().with("a", &ready(json!({})), "");
     scripts.launches[0].permit = Arc::new(|| false);
     let stage = scripts.stage(vec![], PATIENCE, no_change).await;
@@ -454,7 +454,7 @@ fn has_python() -> bool {
 }
 
 #[tokio::test]
-async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
+async fn process_example_keeps_a_list_and_denies_its_entries() {
     if !has_python() {
         return;
     }

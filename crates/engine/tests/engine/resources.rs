@@ -48,7 +48,7 @@ fn warning(event: &EventKind) -> Option<String> {
 }
 
 #[tokio::test]
-async fn prompts_steering_and_follow_ups_are_expanded_alike_and_kept_so() {
+async fn expansion_is_the_same_for_prompts_steering_and_follow_ups() {
     let mut stage =
         Stage::new(Access::Writes, vec![calls(&[serde_json::json!({})]), says("steered"), says("done")]);
     let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
@@ -74,7 +74,7 @@ async fn prompts_steering_and_follow_ups_are_expanded_alike_and_kept_so() {
 }
 
 #[tokio::test]
-async fn a_prompt_may_be_verbatim_and_an_unknown_skill_is_refused_before_anything_happens() {
+async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
     let mut stage = Stage::new(Access::Writes, vec![says("fine")]);
     write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     look(&stage, WatchMode::Off).await;
@@ -93,7 +93,7 @@ async fn a_prompt_may_be_verbatim_and_an_unknown_skill_is_refused_before_anythin
 }
 
 #[tokio::test]
-async fn what_can_be_typed_is_told_with_its_source_and_place() {
+async fn slash_commands_have_source_and_location() {
     let stage = Stage::new(Access::Writes, vec![]);
     let path = write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     let prompt = write(
@@ -121,7 +121,7 @@ async fn what_can_be_typed_is_told_with_its_source_and_place() {
 }
 
 #[tokio::test]
-async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_if_they_say_the_same() {
+async fn system_prompt_changes_only_with_the_files() {
     let mut stage = Stage::new(Access::Writes, vec![says("one"), says("two"), says("three")]);
     let path = write(stage.folder.path(), "AGENTS.md", "Use tabs.");
     let found = look(&stage, WatchMode::Off).await;
@@ -147,7 +147,7 @@ async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_
 }
 
 #[tokio::test]
-async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
+async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     let mut stage = Stage::new(Access::Writes, vec![]);
     let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
     look(&stage, WatchMode::On).await;
@@ -170,7 +170,7 @@ async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_a_reload_hears_of_every_problem_and_others_only_of_new_ones() {
+async fn reload_reports_all_problems_and_watching_only_new_ones() {
     let mut stage = Stage::new(Access::Writes, vec![]);
     write(stage.folder.path(), ".tiller/skills/tidy.md", b"\xff");
     let place =

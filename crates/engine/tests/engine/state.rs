@@ -72,7 +72,7 @@ fn scripted() -> String {
 }
 
 #[tokio::test]
-async fn a_model_without_a_key_is_refused_by_name_and_nothing_is_written() {
+async fn set_model_without_key_is_refused_and_nothing_is_written() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("go").await;
     stage.settled().await;
@@ -89,7 +89,7 @@ async fn a_model_without_a_key_is_refused_by_name_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn model_and_level_come_back_as_they_were_at_the_start_at_resume_at_a_fork_and_in_the_tree() {
+async fn model_and_level_are_restored_on_resume_fork_and_navigate() {
     let mut stage = stage(vec![says("one"), says("two")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -117,7 +117,7 @@ async fn model_and_level_come_back_as_they_were_at_the_start_at_resume_at_a_fork
 }
 
 #[tokio::test]
-async fn what_is_chosen_in_a_resumed_session_comes_back_though_nothing_was_said_after_it() {
+async fn model_chosen_on_resume_is_restored_without_a_message() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -131,7 +131,7 @@ async fn what_is_chosen_in_a_resumed_session_comes_back_though_nothing_was_said_
 }
 
 #[tokio::test]
-async fn a_model_chosen_while_another_one_answers_is_the_one_that_comes_back() {
+async fn model_chosen_during_an_answer_is_restored() {
     let mut stage = stage(vec![calls(&[json!({})]), says("never said")]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -153,7 +153,7 @@ async fn a_model_chosen_while_another_one_answers_is_the_one_that_comes_back() {
 }
 
 #[tokio::test]
-async fn that_a_session_is_of_another_directory_is_told_when_one_gets_there() {
+async fn open_session_of_another_directory_gives_a_notice() {
     let mut stage = stage(vec![says("one")]);
     stage.prompt("first").await;
     stage.settled().await;
@@ -183,7 +183,7 @@ fn with_demo_only(parts: &mut SessionParts) {
 }
 
 #[tokio::test]
-async fn the_demo_answers_in_a_session_of_another_model_only_when_chosen_there_and_in_a_new_one_at_once() {
+async fn demo_answers_only_where_chosen_or_in_a_new_session() {
     let (demo, thinker) = ("demo/tour".to_owned(), "anthropic/claude-thinker".to_owned());
     let mut stage = stage(vec![says("one")]);
     stage.agent.set_model("thinker").await.unwrap();
@@ -211,7 +211,7 @@ async fn the_demo_answers_in_a_session_of_another_model_only_when_chosen_there_a
 }
 
 #[tokio::test]
-async fn a_model_that_is_gone_is_told_and_another_one_goes_on() {
+async fn model_unavailable_gives_a_notice_and_another_one_answers() {
     let mut stage = stage(vec![says("one")]);
     stage.agent.set_model("thinker:high").await.unwrap();
     stage.prompt("first").await;
@@ -251,7 +251,7 @@ async fn a_model_that_is_gone_is_told_and_another_one_goes_on() {
 }
 
 #[tokio::test]
-async fn cycling_goes_through_the_list_with_its_levels_and_says_when_there_is_no_other() {
+async fn cycle_model_uses_the_list_with_its_levels() {
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);
     let tune = |parts: &mut SessionParts| {
@@ -272,7 +272,7 @@ async fn cycling_goes_through_the_list_with_its_levels_and_says_when_there_is_no
 }
 
 #[tokio::test]
-async fn levels_are_clamped_to_the_model_and_the_wish_is_kept_for_one_that_can() {
+async fn thinking_level_is_clamped_and_the_request_remembered() {
     let stage = stage(vec![]);
     let levels = stage.agent.thinking_levels().await.unwrap();
     assert_eq!((levels, stage.agent.cycle_thinking().await.unwrap()), (vec![ThinkingLevel::Off], None));
@@ -289,7 +289,7 @@ async fn levels_are_clamped_to_the_model_and_the_wish_is_kept_for_one_that_can()
 }
 
 #[tokio::test]
-async fn an_answer_is_priced_by_the_model_that_gave_it() {
+async fn cost_is_priced_by_the_answering_model() {
     let dear = |facts: ModelFacts| ModelFacts { price: catalog::known("anthropic")[0].price, ..facts };
     let spends = json!({"text": "x", "repeat": 20, "delay_ms": 10, "usage": {"input": 1000}});
     let folder = TempDir::new().unwrap();
@@ -312,7 +312,7 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
 }
 
 #[tokio::test]
-async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log_keeps_the_image() {
+async fn images_for_text_only_model_are_replaced_but_logged() {
     let blind = |parts: &mut SessionParts| {
         let facts = ModelFacts { sight: ImageInput::Unsupported, ..(*parts.first.model.facts).clone() };
         parts.first.model.facts = Arc::new(facts);
@@ -346,7 +346,7 @@ async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log
 }
 
 #[tokio::test]
-async fn statistics_tell_the_branch_from_the_session() {
+async fn stats_separate_the_branch_from_the_session() {
     let spends = |text: &str| -> ScriptedAnswer {
         serde_json::from_value(json!({"text": text, "usage": {"input": 10, "output": 5}})).unwrap()
     };
@@ -376,7 +376,7 @@ async fn statistics_tell_the_branch_from_the_session() {
 }
 
 #[tokio::test]
-async fn the_state_tells_whether_it_works_what_waits_and_where_the_leaf_is() {
+async fn status_has_activity_queue_and_leaf() {
     let mut stage = stage(vec![calls(&[json!({})]), says("done")]);
     let idle = stage.agent.state().await.unwrap();
     assert_eq!((idle.activity.is_running, idle.leaf, idle.messages), (false, None, 0));
@@ -393,7 +393,7 @@ async fn the_state_tells_whether_it_works_what_waits_and_where_the_leaf_is() {
 }
 
 #[tokio::test]
-async fn a_request_that_waits_for_its_next_try_shows_and_trying_again_can_be_turned_off() {
+async fn retry_pending_is_shown_and_can_be_turned_off() {
     let busy = |times: u32| -> ScriptedAnswer {
         let error = json!({"failure": "transient", "message": "busy", "times": times, "retry_after_s": 200});
         serde_json::from_value(json!({"text": "here", "error": error})).unwrap()
@@ -413,7 +413,7 @@ async fn a_request_that_waits_for_its_next_try_shows_and_trying_again_can_be_tur
 }
 
 #[tokio::test]
-async fn how_messages_are_delivered_is_set_at_run_time_and_stays_in_the_next_session() {
+async fn delivery_modes_are_set_at_run_time_and_stay() {
     let answers = vec![calls(&[json!({}), json!({})]), says("both"), says("all")];
     let mut stage = stage(answers);
     stage.agent.new_session().await.unwrap();
@@ -449,7 +449,7 @@ async fn how_messages_are_delivered_is_set_at_run_time_and_stays_in_the_next_ses
 }
 
 #[tokio::test]
-async fn a_copy_holds_the_whole_branch_and_a_fresh_session_may_name_its_parent() {
+async fn clone_session_copies_the_branch_and_new_names_its_parent() {
     let mut stage = stage(vec![ScriptedAnswer { hang: true, ..ScriptedAnswer::default() }]);
     assert!(matches!(stage.agent.clone_session().await, Err(AgentError::Empty)));
     stage.prompt("unanswered").await;
@@ -467,7 +467,7 @@ async fn a_copy_holds_the_whole_branch_and_a_fresh_session_may_name_its_parent()
 }
 
 #[tokio::test]
-async fn a_name_is_told_and_belongs_to_its_session() {
+async fn rename_is_emitted_and_belongs_to_its_session() {
     let mut stage = stage(vec![says("one")]);
     stage.agent.rename(" parser ").await.unwrap();
     let named = |event: &EventKind| match event {
@@ -487,7 +487,7 @@ async fn a_name_is_told_and_belongs_to_its_session() {
 }
 
 #[tokio::test]
-async fn a_provider_comes_and_goes_while_its_model_answers() {
+async fn change_provider_adds_and_removes_while_its_model_answers() {
     let mut stage = stage(vec![says("one")]);
     let (provider, key_name) = ("openai".to_owned(), "OPENAI_API_KEY".to_owned());
     let open = || {

@@ -18,7 +18,7 @@ fn picture() -> Image {
 }
 
 #[tokio::test]
-async fn a_queue_that_was_edited_is_delivered_and_comes_back_as_edited() {
+async fn queue_edits_apply_to_delivery_and_after_restart() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -60,7 +60,7 @@ async fn a_queue_that_was_edited_is_delivered_and_comes_back_as_edited() {
 }
 
 #[tokio::test]
-async fn queue_that_is_full_refuses_and_keeps_what_it_has() {
+async fn queue_full_rejects_and_keeps_its_messages() {
     let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;
     stage.begun.notified().await;
@@ -83,7 +83,7 @@ async fn queue_that_is_full_refuses_and_keeps_what_it_has() {
 }
 
 #[tokio::test]
-async fn the_images_of_a_prompt_reach_the_model_and_the_log() {
+async fn prompt_images_reach_the_model_and_the_log() {
     let mut stage = Stage::new(Access::Reads, vec![says("a cat")]);
     let options = PromptOptions { images: vec![picture()], ..PromptOptions::default() };
     stage.agent.prompt("what is this?", options).await.unwrap();

@@ -24,7 +24,7 @@ enum Act {
     Decide(Decision),
     Compacted(CompactionReason),
     NotCompacted(NotCompacted),
-    Abort(QueueFate),
+    Abort(QueueHandling),
     Unqueue(usize),
     Edit(usize, Option<QueueKind>, Option<usize>),
     Bash,
@@ -67,7 +67,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => decision.prop_map(Act::Decide),
         3 => reason.prop_map(Act::Compacted),
         1 => why.prop_map(Act::NotCompacted),
-        1 => prop_oneof![Just(QueueFate::HandBack), Just(QueueFate::Hold)].prop_map(Act::Abort),
+        1 => prop_oneof![Just(QueueHandling::Return), Just(QueueHandling::Hold)].prop_map(Act::Abort),
         1 => (0..3_usize).prop_map(Act::Unqueue),
         2 => (0..3_usize, prop::option::of(kind()), prop::option::of(0..4_usize))
             .prop_map(|(at, kind, place)| Act::Edit(at, kind, place)),
@@ -199,7 +199,7 @@ impl Rig {
             Act::Release(at) => Input::Release { id: self.waiting(at)? },
             Act::Answer(stop, letters) => self.answer(stop, &letters)?,
             Act::Fail(then) => self.failure(then)?,
-            Act::Awake => Input::Awake { turn: self.begun.sleep.take()? },
+            Act::Awake => Input::RetryDue { turn: self.begun.sleep.take()? },
             Act::CancelRetry => Input::CancelRetry,
             Act::ToolEnd(at) => {
                 let at = at.checked_rem(self.begun.calls.len())?;
@@ -269,7 +269,7 @@ impl Rig {
             match effect {
                 Effect::Append(body) => self.append(vec![body]),
                 Effect::AppendAll(bodies) => self.append(bodies),
-                Effect::Mend => self.mend(),
+                Effect::RepairDanglingCalls => self.mend(),
                 Effect::Sync => self.syncing = self.syncs,
                 Effect::Request { turn, .. } => {
                     if self.turn.streaming() == Some(turn) {
@@ -385,13 +385,13 @@ impl Rig {
         self.summaries = self.summaries_told;
         let queue = Queue::left_over(&self.log);
         let reason = "full".to_owned();
-        let failed = StoreFailed { reason, hint: None, told: self.kept.clone(), queue, records };
+        let failed = StoreFailed { reason, hint: None, open_events: self.kept.clone(), queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), NOW);
         self.work.extend(effects);
     }
 
     fn hear(&mut self, event: &EventKind) {
-        self.kept.hear(event, NOW);
+        self.kept.update(event, NOW);
         let right = match event {
             EventKind::AgentStart => {
                 self.told.paused = false;
@@ -484,7 +484,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_in_whatever_order_the_rules_hold(
+    fn turn_random_inputs_keep_the_invariants(
         options in options(),
         syncs in any::<bool>(),
         acts in prop::collection::vec(act(), 1..40),
@@ -498,7 +498,7 @@ proptest! {
             }
         }
         rig.full = false;
-        rig.act(Act::Abort(QueueFate::Hold));
+        rig.act(Act::Abort(QueueHandling::Hold));
         while !rig.work.is_empty() {
             rig.act(Act::Synced);
         }

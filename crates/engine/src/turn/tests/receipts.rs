@@ -25,7 +25,7 @@ fn waited() -> Waited {
 }
 
 #[test]
-fn a_steering_message_says_what_was_over_and_what_it_skipped() {
+fn receipt_of_steering_names_finished_and_skipped_calls() {
     let mut turn = at_work(&["w1", "w2", "w3"]);
     step(&mut turn, prompt("wait"));
     let effects = turn.step(ended(1, "w1"), NOW);
@@ -35,7 +35,7 @@ fn a_steering_message_says_what_was_over_and_what_it_skipped() {
 }
 
 #[test]
-fn steering_at_once_says_what_it_stopped() {
+fn receipt_of_steer_now_names_the_stopped_calls() {
     let mut turn = at_work(&["r1", "r2", "w3"]);
     step(&mut turn, ended(1, "r1"));
     let effects = turn.step(steer_now("stop"), NOW);
@@ -50,7 +50,7 @@ fn steering_at_once_says_what_it_stopped() {
 }
 
 #[test]
-fn steering_at_once_says_that_it_cut_the_answer_off() {
+fn receipt_of_steer_now_notes_a_cut_off_answer() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let effects = turn.step(steer_now("stop"), NOW);
@@ -61,7 +61,7 @@ fn steering_at_once_says_that_it_cut_the_answer_off() {
 }
 
 #[test]
-fn a_follow_up_says_since_when_it_waited_and_that_it_was_edited() {
+fn receipt_of_follow_up_has_queue_time_and_edit() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
@@ -76,7 +76,7 @@ fn a_follow_up_says_since_when_it_waited_and_that_it_was_edited() {
 }
 
 #[test]
-fn a_released_message_that_begins_a_run_overtakes_nothing_whatever_it_was_queued_as() {
+fn receipt_of_released_message_that_starts_a_run_skips_nothing() {
     let mut left = Queue::default();
     left.add(QueueItem { kind: QueueKind::Steer, ..waiting_item("q1", "one") }, NOW);
     left.hold_all();
@@ -90,13 +90,13 @@ fn a_released_message_that_begins_a_run_overtakes_nothing_whatever_it_was_queued
 }
 
 #[test]
-fn a_message_that_was_taken_out_is_put_back_where_it_was() {
+fn put_back_restores_the_position() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     for text in ["one", "two"] {
         step(&mut turn, follow_up(text));
     }
-    let item = turn.queue().cloned(|_| true).remove(0);
+    let item = turn.queue().select(|_| true).remove(0);
     step(&mut turn, Input::Unqueue(vec![item.id.clone()]));
     let put_back = || Input::PutBack { item: item.clone(), place: 0 };
     let expected =
@@ -106,7 +106,7 @@ fn a_message_that_was_taken_out_is_put_back_where_it_was() {
 }
 
 #[test]
-fn what_is_put_back_while_nothing_runs_is_held_and_steering_put_back_answers_the_call_that_asks() {
+fn put_back_when_idle_holds_and_steering_denies_the_call() {
     let item = QueueItem { kind: QueueKind::Steer, ..waiting_item("q", "wait") };
     let put_back = || Input::PutBack { item: item.clone(), place: 9 };
     let mut idle = machine(TurnOptions::default());
