@@ -121,7 +121,7 @@ fn a_command_is_denied_with_a_reason_where_nobody_can_be_asked() {
     assert_eq!((ran.out.as_str(), ran.code), ("Denied.\n", Some(0)), "{}", ran.err);
     assert!(!sandbox.project().join("made").exists());
     let result = server.requests()[1].body["messages"][2].to_string();
-    assert!(result.contains("nobody is there to allow it") && result.contains("--yes"), "{result}");
+    assert!(result.contains("no one can approve it") && result.contains("--yes"), "{result}");
 
     let server = MockServer::start([run(), Reply::says([Say::text("Made.")])]);
     let sandbox = anthropic(&server);

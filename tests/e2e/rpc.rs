@@ -246,10 +246,10 @@ fn a_client_that_opted_in_is_asked_and_one_that_opts_out_denies() {
     let lines = client.until("agent_settled");
     let result = lines.iter().find(|line| line["type"] == "tool_execution_end").unwrap();
     assert_eq!(result["isError"], true);
-    assert!(result["result"].to_string().contains("nobody is there to allow it any more"), "{result}");
+    assert!(result["result"].to_string().contains("no one can approve it any more"), "{result}");
     client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
     let answered = client.until("approve");
-    assert_eq!(answered.last().unwrap()["error"], "no approval waits any more");
+    assert_eq!(answered.last().unwrap()["error"], "there is no pending approval request for that call");
     assert_eq!(client.end(), Some(0));
 }
 

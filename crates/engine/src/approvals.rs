@@ -155,7 +155,7 @@ impl Approvals {
         source: Option<&ToolSource>,
     ) -> CallDecision {
         let outside = self.find_outside(call, spec, source);
-        let fate = match self.assess(call, spec, source) {
+        let decision = match self.assess(call, spec, source) {
             Assessment { verdict: PolicyVerdict::Ask { reason, rule }, only_reads: true } => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
@@ -165,7 +165,7 @@ impl Approvals {
             Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
             None => _ = self.outside.remove(&call.id),
         }
-        fate
+        decision
     }
 
     /// Returns the policy's verdict on a call and whether its command only reads.
@@ -210,7 +210,7 @@ impl Approvals {
         Assessment { verdict, only_reads }: Assessment,
         outside: Option<&OutsidePath>,
     ) -> CallDecision {
-        let fate = match verdict {
+        let decision = match verdict {
             PolicyVerdict::Allow => CallDecision::Run(spec.access),
             PolicyVerdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
             PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. } if only_reads => {
@@ -228,8 +228,8 @@ impl Approvals {
             }
         };
         match outside {
-            Some(outside) => self.apply_outside(fate, outside),
-            None => fate,
+            Some(outside) => self.apply_outside(decision, outside),
+            None => decision,
         }
     }
 
@@ -243,12 +243,12 @@ impl Approvals {
     }
 
     /// Adjusts the decision on a call that leaves the workspace.
-    fn apply_outside(&self, fate: CallDecision, outside: &OutsidePath) -> CallDecision {
+    fn apply_outside(&self, decision: CallDecision, outside: &OutsidePath) -> CallDecision {
         let reason = outside.reason();
-        match fate {
-            CallDecision::Refuse(_) | CallDecision::Deny(_) => fate,
-            CallDecision::Ask { reason: own, .. } => {
-                CallDecision::Ask { reason: format!("{own}; {reason}"), rule: String::new() }
+        match decision {
+            CallDecision::Refuse(_) | CallDecision::Deny(_) => decision,
+            CallDecision::Ask { reason: policy_reason, .. } => {
+                CallDecision::Ask { reason: format!("{policy_reason}; {reason}"), rule: String::new() }
             }
             CallDecision::Run(_) | CallDecision::Granted { .. } if self.policy.asking == AskBehavior::Yes => {
                 CallDecision::Granted { by: Decider::YesFlag, rule: None }
@@ -323,19 +323,18 @@ impl Approvals {
     pub(super) fn apply_opinion(
         &mut self,
         call: &ToolCall,
-        fate: CallDecision,
+        decision: CallDecision,
         opinion: CallOpinion,
     ) -> CallDecision {
         self.extension_asks.remove(&call.id);
-        match (fate, opinion) {
-            (fate @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _) | (fate, CallOpinion::Allow) => {
-                fate
-            }
+        match (decision, opinion) {
+            (decision @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _)
+            | (decision, CallOpinion::Allow) => decision,
             (_, CallOpinion::Deny(reason)) => deny(DenialCause::Extension, reason, None),
-            (fate @ CallDecision::Granted { .. }, CallOpinion::Ask(_))
+            (decision @ CallDecision::Granted { .. }, CallOpinion::Ask(_))
                 if self.policy.asking == AskBehavior::Yes =>
             {
-                fate
+                decision
             }
             (_, CallOpinion::Ask(_)) if self.policy.asking == AskBehavior::Yes => {
                 CallDecision::Granted { by: Decider::YesFlag, rule: None }
@@ -346,17 +345,17 @@ impl Approvals {
             (_, CallOpinion::Failed(reason)) if self.approver == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, None)
             }
-            (fate, CallOpinion::Ask(reason) | CallOpinion::Failed(reason)) => {
-                self.ask_for_extension(call, fate, reason)
+            (decision, CallOpinion::Ask(reason) | CallOpinion::Failed(reason)) => {
+                self.ask_for_extension(call, decision, reason)
             }
         }
     }
 
     /// Requests approval for an extension's reason, joined with the policy's reason if there is one.
-    fn ask_for_extension(&mut self, call: &ToolCall, fate: CallDecision, reason: String) -> CallDecision {
+    fn ask_for_extension(&mut self, call: &ToolCall, decision: CallDecision, reason: String) -> CallDecision {
         self.extension_asks.insert(call.id.clone());
-        let reason = match fate {
-            CallDecision::Ask { reason: own, .. } => format!("{reason}; {own}"),
+        let reason = match decision {
+            CallDecision::Ask { reason: policy_reason, .. } => format!("{reason}; {policy_reason}"),
             CallDecision::Run(_)
             | CallDecision::Granted { .. }
             | CallDecision::Refuse(_)
@@ -433,7 +432,7 @@ impl Approvals {
 
     /// Returns the folders that tools reach in this session only, as the system prompt lists them.
     pub(super) fn session_folders(&self) -> Vec<String> {
-        let told = |rule: &PermissionRule| match rule {
+        let describe = |rule: &PermissionRule| match rule {
             PermissionRule::Folder { folder, access: FolderAccess::Write } => {
                 Some(describe_folder(folder, FileAccess::Write))
             }
@@ -442,7 +441,7 @@ impl Approvals {
                 None
             }
         };
-        self.rules.iter().filter_map(told).collect()
+        self.rules.iter().filter_map(describe).collect()
     }
 
     /// Passes the folders of the session's rules on to the tools and the policy.

@@ -44,7 +44,7 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
     }
     let text = files::read_stream(&file.path, LARGEST_FILE)?;
     if text.bytes().take(BINARY_PREFIX).any(|byte| byte == 0) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a binary file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is binary"));
     }
     // The content of a pipe can't be read again.
     let limits = if metadata.is_file() {
@@ -71,19 +71,19 @@ pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
 
 fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
     let lines = text.lines().count();
-    let kept = limits.head(text);
-    let mut body = kept.text.trim_end_matches('\n').to_owned();
-    let notice = match kept.extent {
+    let head = limits.head(text);
+    let mut body = head.text.trim_end_matches('\n').to_owned();
+    let notice = match head.extent {
         TruncationExtent::Whole if lines == 0 => Some("the file is empty".to_owned()),
         TruncationExtent::Whole => None,
         TruncationExtent::Lines => Some(format!(
             "lines 1 to {} of {lines} are shown; read on with read_file, offset {}",
-            kept.lines,
-            kept.lines + 1
+            head.lines,
+            head.lines + 1
         )),
         TruncationExtent::PartOfLine => Some(format!(
             "only the first {} characters of line 1 of {lines} are shown; use bash (cut -c) for its rest",
-            kept.text.chars().count()
+            head.text.chars().count()
         )),
     };
     add_notice(&mut body, notice);
@@ -100,12 +100,12 @@ fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> 
         })
         .collect();
     let listed = names[..names.len().min(MAX_ENTRIES)].concat();
-    let kept = limits.head(&listed);
-    let mut body = kept.text.trim_end_matches('\n').to_owned();
-    let is_cut = kept.lines < names.len();
+    let head = limits.head(&listed);
+    let mut body = head.text.trim_end_matches('\n').to_owned();
+    let is_cut = head.lines < names.len();
     add_notice(
         &mut body,
-        is_cut.then(|| format!("only the first {} entries are shown; list_files lists more", kept.lines)),
+        is_cut.then(|| format!("only the first {} entries are shown; list_files lists more", head.lines)),
     );
     Ok(format!("<folder path=\"{}\" entries=\"{}\">\n{body}\n</folder>", escape(&file.name), names.len()))
 }
@@ -178,7 +178,7 @@ mod tests {
         let long = read(folder.path(), "x").unwrap();
         assert!(long.contains("only the first 40 characters of line 1 of 1 are shown"), "{long}");
         std::fs::write(folder.path().join("x"), "a\0b").unwrap();
-        assert_eq!(read(folder.path(), "x"), Err("a binary file".to_owned()));
+        assert_eq!(read(folder.path(), "x"), Err("the file is binary".to_owned()));
     }
 
     #[test]

@@ -40,19 +40,19 @@ impl BashJob {
     pub(super) fn start(
         shown: RunningBash,
         process: Running,
-        gathered: OutputCapture,
+        capture: OutputCapture,
         report: mpsc::Sender<JobEvent>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
-        let so_far = Box::new(gathered.so_far());
-        let told = OutputReporter {
+        let snapshot = Box::new(capture.so_far());
+        let reporter = OutputReporter {
             id: shown.id.clone(),
             report,
             unreported: Vec::new(),
             decoder: AnsiDecoder::new(),
         };
-        let job = run(process, gathered, told, stopped);
-        (Self { shown, stop: Some(stop), snapshot: so_far, reply: None }, job)
+        let job = run(process, capture, reporter, stopped);
+        (Self { shown, stop: Some(stop), snapshot, reply: None }, job)
     }
 
     /// Requests that the command be stopped; its end is still reported.
@@ -105,19 +105,19 @@ struct OutputReporter {
 impl OutputReporter {
     /// Reports the new output together with all output up to now, so that a client of the full text can continue
     /// with the deltas. Returns whether the driver still listens.
-    async fn report(&mut self, gathered: &OutputCapture) -> bool {
+    async fn report(&mut self, capture: &OutputCapture) -> bool {
         let mut delta = String::with_capacity(self.unreported.len());
         self.decoder.decode(&self.unreported, &mut delta);
         self.unreported.clear();
-        let output = Box::new(gathered.watched());
+        let output = Box::new(capture.watched());
         self.report.send(JobEvent::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
 }
 
 async fn run(
     mut process: Running,
-    mut gathered: OutputCapture,
-    mut told: OutputReporter,
+    mut capture: OutputCapture,
+    mut reporter: OutputReporter,
     mut stopped: oneshot::Receiver<()>,
 ) {
     let mut ticks = interval(GLANCE_INTERVAL);
@@ -134,31 +134,31 @@ async fn run(
             _ = ticks.tick(), if is_new => true,
             chunk = process.chunk() => {
                 let Some(chunk) = chunk else { break };
-                gathered.push(&chunk).await;
-                told.unreported.extend_from_slice(&chunk);
+                capture.push(&chunk).await;
+                reporter.unreported.extend_from_slice(&chunk);
                 is_new = true;
-                told.unreported.len() > MAX_UNREPORTED
+                reporter.unreported.len() > MAX_UNREPORTED
             }
         };
         if is_due {
             is_new = false;
-            if !told.report(&gathered).await {
+            if !reporter.report(&capture).await {
                 return;
             }
         }
     }
-    if is_new && !told.report(&gathered).await {
+    if is_new && !reporter.report(&capture).await {
         return;
     }
-    let (status, trouble) = match process.wait().await {
+    let (status, error) = match process.wait().await {
         Ok(exit) => (Some(exit.status), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let output = gathered.finish().await;
+    let output = capture.finish().await;
     let end = if is_stopped {
         BashEnd { status: None, error: None, output }
     } else {
-        BashEnd { status, error: trouble, output }
+        BashEnd { status, error, output }
     };
-    let _ = told.report.send(JobEvent::BashEnded { id: told.id, end }).await;
+    let _ = reporter.report.send(JobEvent::BashEnded { id: reporter.id, end }).await;
 }

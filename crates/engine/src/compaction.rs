@@ -101,9 +101,9 @@ pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
 }
 
 /// Returns the configured number of tokens, at most half of the window; or the default, at most a part of it.
-fn limit_to_share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
-    match asked {
-        Some(asked) => asked.min(Tokens(window.0 / 2)),
+fn limit_to_share(configured: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
+    match configured {
+        Some(configured) => configured.min(Tokens(window.0 / 2)),
         None => usual.min(Tokens(window.0 / part)),
     }
 }
@@ -123,7 +123,7 @@ pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions)
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
     /// The settings forbid it.
-    #[error("compaction is off; the setting compaction.strategy says so")]
+    #[error("compaction is off (setting compaction.strategy)")]
     Off,
     /// Everything would be kept.
     #[error(
@@ -134,7 +134,7 @@ pub enum CompactionError {
         kept: Tokens,
     },
     /// The part that has to stay is longer than the model's window.
-    #[error("the newest message alone has about {kept} tokens, more than the model reads at once ({window})")]
+    #[error("the newest message has about {kept} tokens, more than the model's context window ({window})")]
     TooLong {
         /// The size of the part that stays, by estimate.
         kept: Tokens,
@@ -142,7 +142,7 @@ pub enum CompactionError {
         window: Tokens,
     },
     /// The conversation is too long for the model even as a transcript with most of it left out.
-    #[error("the model's window has no room for a request for a summary")]
+    #[error("the model's context window is too small for a summary request")]
     NoRoom,
     /// The model's answer has no text.
     #[error("the summary is empty")]
@@ -156,10 +156,10 @@ pub enum CompactionError {
         after: Tokens,
     },
     /// Stopped on request.
-    #[error("stopped before the summary was there")]
+    #[error("stopped before the summary was finished")]
     Stopped,
     /// The conversation has changed since the summary was begun.
-    #[error("the summary came too late: the conversation has gone elsewhere meanwhile")]
+    #[error("the summary was discarded: the conversation has changed since it was begun")]
     Outdated,
     /// The request failed.
     #[error("{0}")]

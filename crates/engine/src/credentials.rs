@@ -129,39 +129,40 @@ impl AgentSession {
     /// When the session is closed, or the choice could not be stored.
     pub async fn change_key(
         &self,
-        desk: &CredentialStore,
+        store: &CredentialStore,
         change: ProviderChange,
     ) -> Result<KeyChangeOutcome, AgentError> {
-        let is_shut = matches!(change, ProviderChange::Shut { .. });
+        let is_removed = matches!(change, ProviderChange::Shut { .. });
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;
-        let answers = self.state().await?.state.model.provider;
-        match (is_shut, answers == provider) {
+        let active = self.state().await?.state.model.provider;
+        match (is_removed, active == provider) {
             (false, true) => return Ok(KeyChangeOutcome::ItsModel),
-            (false, false) => return self.leave_fallback(desk, &answers, &provider).await,
+            (false, false) => return self.leave_fallback(store, &active, &provider).await,
             (true, false) => return Ok(KeyChangeOutcome::AsBefore),
             (true, true) => {}
         }
-        let Some(last) = desk.fallback.clone() else { return Ok(KeyChangeOutcome::Nobody) };
-        let others = self.models().await?;
-        if others.iter().any(|model| model.facts.provider != last.facts.provider) {
+        let Some(fallback) = store.fallback.clone() else { return Ok(KeyChangeOutcome::Nobody) };
+        let models = self.models().await?;
+        if models.iter().any(|model| model.facts.provider != fallback.facts.provider) {
             return Ok(KeyChangeOutcome::Nobody);
         }
-        let name = last.reference().to_string();
-        self.change_provider(ProviderChange::Open(last.provider, vec![(*last.facts).clone()])).await?;
+        let name = fallback.reference().to_string();
+        self.change_provider(ProviderChange::Open(fallback.provider, vec![(*fallback.facts).clone()]))
+            .await?;
         Ok(KeyChangeOutcome::LastResort(self.set_model(name).await?))
     }
 
     /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.
     async fn leave_fallback(
         &self,
-        desk: &CredentialStore,
-        answers: &str,
+        store: &CredentialStore,
+        active: &str,
         provider: &str,
     ) -> Result<KeyChangeOutcome, AgentError> {
-        let is_last_resort = desk.fallback.as_ref().is_some_and(|last| last.facts.provider == answers);
+        let is_fallback = store.fallback.as_ref().is_some_and(|fallback| fallback.facts.provider == active);
         let models = self.models().await?;
-        match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_last_resort) {
+        match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_fallback) {
             Some(first) => Ok(KeyChangeOutcome::First(self.set_model(first.reference().to_string()).await?)),
             None => Ok(KeyChangeOutcome::Another),
         }

@@ -169,11 +169,11 @@ impl AnswerOptions {
         let budget = thinking_budget(&reference, thinking);
         let usual =
             Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BUDGET_WITH_THINKING));
-        let wanted = self.max_tokens.unwrap_or(usual).min(model.max_output);
+        let requested = self.max_tokens.unwrap_or(usual).min(model.max_output);
         // Covers the error of the estimate, and the system prompt and tools where they aren't counted.
         let margin = model.window.0 / 20;
         let free = model.window.0.saturating_sub(context.0 + margin);
-        wanted.min(Tokens(free).max(reserve))
+        requested.min(Tokens(free).max(reserve))
     }
 }
 
@@ -346,8 +346,8 @@ struct EventBus {
 
 impl EventBus {
     fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
-        let (told, settling) = (OpenEvents::default(), SettleWaiters::default());
-        Self { events, seq: 0, open: told, settle_waiters: settling, reader, tracer: RunTracer::default() }
+        let (forwarded, settle_waiters) = (OpenEvents::default(), SettleWaiters::default());
+        Self { events, seq: 0, open: forwarded, settle_waiters, reader, tracer: RunTracer::default() }
     }
 
     fn emit(&mut self, kind: EventKind) {
@@ -386,11 +386,11 @@ impl AgentSession {
         let (events, _) = broadcast::channel(EVENTS);
         // Only the driver holds a strong sender, so the event streams end with it.
         let watched = events.downgrade();
-        let told = events.clone();
+        let forwarded = events.clone();
         let (driver, reader, notices) = Driver::new(parts, events)?;
-        let listeners = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &told));
+        let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into(), forwarder: listeners })
+        Ok(Self { commands, events: watched, reader, notices: notices.into(), forwarder })
     }
 }
 
@@ -399,7 +399,7 @@ impl Driver {
         parts: SessionParts,
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverLoop, watch::Receiver<Reader>, Vec<String>), SessionError> {
-        let (report, reports) = mpsc::channel(JOB_EVENT_CAPACITY);
+        let (sender, job_events) = mpsc::channel(JOB_EVENT_CAPACITY);
         let (mut current, queue, mut notices) =
             ActiveSession::load(parts.writer, parts.first.model, parts.first.thinking)?;
         notices.extend(current.adopt_log_model(
@@ -410,15 +410,16 @@ impl Driver {
         notices.extend(current.too_long_notice());
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
-        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
+        let (tools, extensions, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let offered = parts.options.offer.select(&tools);
-        let (shelf, keeper) = ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered);
+        let (resource_state, reloader) =
+            ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let fixed = Services {
+        let services = Services {
             run,
             manager: parts.manager,
             providers: parts.providers,
@@ -430,35 +431,35 @@ impl Driver {
         run_tracing::opened(&current.reader());
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
-        let mut jobs = Jobs::new(report, keeper);
+        let mut jobs = Jobs::new(sender, reloader);
         jobs.forward_warnings(warnings);
         let driver = Self {
-            turn: Turn::new(fixed.options.turn, queue),
-            summaries: SummaryState::new(fixed.options.compaction),
+            turn: Turn::new(services.options.turn, queue),
+            summaries: SummaryState::new(services.options.compaction),
             approvals: Approvals::new(
-                fixed.options.policy.clone(),
-                fixed.options.audience,
-                fixed.tools.workspace().cloned(),
+                services.options.policy.clone(),
+                services.options.audience,
+                services.tools.workspace().cloned(),
             ),
-            retry: fixed.options.retry,
-            services: fixed,
-            resources: shelf,
+            retry: services.options.retry,
+            services,
+            resources: resource_state,
             active: current,
             effects: EffectQueue::default(),
             jobs,
             partial: None,
-            hooks: Hooks::new(crew),
+            hooks: Hooks::new(extensions),
             bus: EventBus::new(events, reader),
         };
-        Ok((DriverLoop { driver, reports }, watched, notices))
+        Ok((DriverLoop { driver, job_events }, watched, notices))
     }
 
     /// Switches to another session's log; returns notices for the user.
     fn load_session(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.active.default_model(), self.active.thinking);
         let mut notices = writer.reader().remarks(self.services.manager.cwd());
-        let (current, queue, found) = ActiveSession::load(writer, model, thinking)?;
-        notices.extend(found);
+        let (current, queue, queue_notices) = ActiveSession::load(writer, model, thinking)?;
+        notices.extend(queue_notices);
         run_tracing::closed(&self.active.reader());
         run_tracing::opened(&current.reader());
         self.active = current;
@@ -518,7 +519,7 @@ impl Driver {
 /// A driver and the channel of its jobs; separate, so that the loop can borrow both.
 struct DriverLoop {
     driver: Driver,
-    reports: mpsc::Receiver<JobEvent>,
+    job_events: mpsc::Receiver<JobEvent>,
 }
 
 impl DriverLoop {
@@ -527,8 +528,8 @@ impl DriverLoop {
         self.driver.stop_bash();
         let ended = async {
             while self.driver.jobs.bash_running().is_some() {
-                let Some(report) = self.reports.recv().await else { return };
-                self.driver.handle_job_event(report);
+                let Some(sender) = self.job_events.recv().await else { return };
+                self.driver.handle_job_event(sender);
             }
         };
         // `close` cuts off a command that did not end in time.
@@ -558,9 +559,9 @@ impl DriverLoop {
                         return;
                     }
                 },
-                _ = self.reports.recv_many(&mut batch, JOB_EVENT_CAPACITY) => {
-                    for report in batch.drain(..) {
-                        self.driver.handle_job_event(report);
+                _ = self.job_events.recv_many(&mut batch, JOB_EVENT_CAPACITY) => {
+                    for sender in batch.drain(..) {
+                        self.driver.handle_job_event(sender);
                     }
                 }
                 () = self.driver.jobs.reap() => {}

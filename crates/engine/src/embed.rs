@@ -303,7 +303,9 @@ fn select_model(
 ) -> Result<(Model, Option<ThinkingLevel>), ModelError> {
     match (words, providers.models().into_iter().next()) {
         (None, Some(model)) => Ok((model, None)),
-        (words, _) => providers.find(words.unwrap_or_default()).map(|found| (found.model, found.thinking)),
+        (words, _) => {
+            providers.find(words.unwrap_or_default()).map(|resolved| (resolved.model, resolved.thinking))
+        }
     }
 }
 

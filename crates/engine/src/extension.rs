@@ -95,7 +95,7 @@ pub trait Extension: Send + Sync + 'static {
 
     /// Runs one of its commands; `arguments` is the text after the name. There is no timeout; the user can abort it.
     fn run_command<'a>(&'a self, name: &'a str, _arguments: &'a str) -> HookFuture<'a, CommandOutcome> {
-        Box::pin(ready(Err(HookError::new(format!("it has no command {name}")))))
+        Box::pin(ready(Err(HookError::new(format!("unknown command {name}")))))
     }
 
     /// Returns the tools that it adds. The session's policy applies to them, too.

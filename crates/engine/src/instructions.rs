@@ -42,25 +42,25 @@ pub struct LoadedInstructions {
 /// valid version of it. A file that is reached in two ways counts once.
 #[must_use]
 pub fn load(folders: &[SearchPath], earlier: &[Instructions]) -> LoadedInstructions {
-    let mut found = LoadedInstructions::default();
+    let mut loaded = LoadedInstructions::default();
     let mut seen = HashSet::new();
     for folder in folders {
         for name in NAMES {
             let path = folder.path.join(name);
-            match read_file(&path, folder, earlier, &mut found.problems) {
+            match read_file(&path, folder, earlier, &mut loaded.problems) {
                 ReadOutcome::Nothing => continue,
                 ReadOutcome::Instructions(instructions) => {
                     let real = path.canonicalize().unwrap_or(path);
                     if seen.insert(real) {
-                        found.instructions.push(instructions);
+                        loaded.instructions.push(instructions);
                     }
                     break;
                 }
             }
         }
     }
-    truncate_total(&mut found);
-    found
+    truncate_total(&mut loaded);
+    loaded
 }
 
 enum ReadOutcome {
@@ -95,7 +95,7 @@ fn read_file(
     };
     match earlier.iter().find(|instructions| instructions.path == path) {
         Some(before) => {
-            tell(format!("{why}; what it said before still counts"), state);
+            tell(format!("{why}; its previous version stays in use"), state);
             ReadOutcome::Instructions(before.clone())
         }
         None => {
@@ -106,21 +106,23 @@ fn read_file(
 }
 
 /// Truncates to the total limit, beginning with the first file, which is the farthest from the work.
-fn truncate_total(found: &mut LoadedInstructions) {
-    let mut left = MAX_TOTAL;
-    let LoadedInstructions { instructions, problems } = found;
+fn truncate_total(loaded: &mut LoadedInstructions) {
+    let mut remaining = MAX_TOTAL;
+    let LoadedInstructions { instructions, problems } = loaded;
     instructions.reverse();
     instructions.retain_mut(|instructions| {
-        if instructions.text.len() <= left {
-            left -= instructions.text.len();
+        if instructions.text.len() <= remaining {
+            remaining -= instructions.text.len();
             return true;
         }
-        let end = instructions.text.floor_char_boundary(left);
-        left = 0;
+        let end = instructions.text.floor_char_boundary(remaining);
+        remaining = 0;
         instructions.text.truncate(end);
         let what = match end {
-            0 => "not used: there are 192 KiB of instructions without it".to_owned(),
-            end => format!("only its first {end} bytes are used: there are 192 KiB of instructions"),
+            0 => "not used: the limit of 192 KiB for all context files is reached".to_owned(),
+            end => format!(
+                "only its first {end} bytes are used: the limit of 192 KiB for all context files is reached"
+            ),
         };
         problems.push(ResourceProblem::new(&instructions.path, what));
         if end > 0 {
@@ -170,8 +172,8 @@ mod tests {
         load(&[place(folder.path())], &[])
     }
 
-    fn told(found: &LoadedInstructions) -> Vec<String> {
-        found.problems.iter().map(ToString::to_string).collect()
+    fn told(loaded: &LoadedInstructions) -> Vec<String> {
+        loaded.problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -194,8 +196,8 @@ mod tests {
         fs::write(outer.join("AGENTS.md"), "outer").unwrap();
         fs::write(inner.join("CLAUDE.md"), "inner").unwrap();
         symlink(outer.join("AGENTS.md"), other.join("AGENTS.md")).unwrap();
-        let found = load(&[place(outer), place(&other), place(&inner)], &[]);
-        let texts: Vec<&str> = found.instructions.iter().map(|found| found.text.as_str()).collect();
+        let loaded = load(&[place(outer), place(&other), place(&inner)], &[]);
+        let texts: Vec<&str> = loaded.instructions.iter().map(|loaded| loaded.text.as_str()).collect();
         assert_eq!(texts, ["outer", "inner"]);
     }
 
@@ -205,11 +207,11 @@ mod tests {
         fs::write(folder.path().join("AGENTS.md"), b"\xff\xfe").unwrap();
         fs::create_dir(folder.path().join("CLAUDE.md")).unwrap();
         fs::write(folder.path().join("AGENT.md"), "c").unwrap();
-        let found = load_one(&folder);
-        assert_eq!(found.instructions[0].text, "c");
+        let loaded = load_one(&folder);
+        assert_eq!(loaded.instructions[0].text, "c");
         let name = |name| folder.path().join(name).display().to_string();
         assert_eq!(
-            told(&found),
+            told(&loaded),
             [
                 format!("{}: not used: not UTF-8 text", name("AGENTS.md")),
                 format!("{}: not used: is a directory", name("CLAUDE.md")),
@@ -226,7 +228,10 @@ mod tests {
         fs::write(&path, b"\xff").unwrap();
         let broken = load(&[place(folder.path())], &good.instructions);
         assert_eq!(broken.instructions, good.instructions);
-        assert!(told(&broken)[0].ends_with("not UTF-8 text; what it said before still counts"), "{broken:?}");
+        assert!(
+            told(&broken)[0].ends_with("not UTF-8 text; its previous version stays in use"),
+            "{broken:?}"
+        );
         fs::remove_file(path).unwrap();
         assert_eq!(load(&[place(folder.path())], &good.instructions), LoadedInstructions::default());
     }
@@ -235,14 +240,14 @@ mod tests {
     fn load_long_file_is_cut_between_characters_with_a_notice() {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("AGENTS.md"), format!("x{}", "é".repeat(MAX_BYTES))).unwrap();
-        let found = load_one(&folder);
-        let text = &found.instructions[0].text;
+        let loaded = load_one(&folder);
+        let text = &loaded.instructions[0].text;
         assert!(
             text.starts_with("xéé")
                 && text.ends_with("é\n[the file goes on; only its first 64 KiB are shown here]\n")
         );
         assert!(text.len() < MAX_BYTES + 80);
-        assert_eq!(found.problems.len(), 1);
+        assert_eq!(loaded.problems.len(), 1);
     }
 
     #[test]
@@ -256,12 +261,12 @@ mod tests {
                 place(&inner)
             })
             .collect();
-        let found = load(&folders, &[]);
-        let begins: Vec<&str> = found.instructions.iter().map(|found| &found.text[..1]).collect();
+        let loaded = load(&folders, &[]);
+        let begins: Vec<&str> = loaded.instructions.iter().map(|loaded| &loaded.text[..1]).collect();
         assert_eq!(begins, ["1", "2", "3", "4"]);
-        let total: usize = found.instructions.iter().map(|found| found.text.len()).sum();
+        let total: usize = loaded.instructions.iter().map(|loaded| loaded.text.len()).sum();
         assert!((MAX_TOTAL..MAX_TOTAL + 100).contains(&total), "{total}");
-        assert!(found.instructions[0].text.ends_with("no room for the rest of it]\n"));
-        assert_eq!(found.problems.len(), 2);
+        assert!(loaded.instructions[0].text.ends_with("no room for the rest of it]\n"));
+        assert_eq!(loaded.problems.len(), 2);
     }
 }

@@ -83,8 +83,8 @@ pub fn unrunnable(line: &str) -> Option<Unrunnable> {
 fn is_ssh_without_command(arguments: &[&str]) -> bool {
     let mut operands = 0;
     let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.strip_prefix('-') {
+    while let Some(argument) = words.next() {
+        match argument.strip_prefix('-') {
             Some(option) if option.starts_with(['N', 'f', 'V', 'G', 'Q', 'O', 'T']) => return false,
             Some(option) => {
                 // `-p 22` takes the next word, `-p22` doesn't.

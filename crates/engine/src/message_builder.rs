@@ -71,9 +71,9 @@ impl MessageBuilder {
                 Vec::new()
             }
             StreamEvent::Finished(reason) => {
-                let mut growth = self.end_all();
-                growth.push(MessageUpdate::Finished(reason));
-                growth
+                let mut updates = self.end_all();
+                updates.push(MessageUpdate::Finished(reason));
+                updates
             }
             StreamEvent::Trace { name, data } => vec![MessageUpdate::Trace(name, data)],
         }

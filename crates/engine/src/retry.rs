@@ -14,7 +14,7 @@ const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// Hint for a conversation that doesn't fit and can't be compacted.
 pub const TOO_LONG_HELP: &str =
-    "go on with a model that has a larger window, from an earlier point, or in a new session";
+    "use a model with a larger window, continue from an earlier point, or start a new session";
 
 /// Options of the retry of failed requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn decide(
     options: &RetryOptions,
     seed: u64,
 ) -> (AfterFailure, Option<String>) {
-    let asked = match failure {
+    let requested = match failure {
         FailureKind::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
         FailureKind::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
         FailureKind::Auth | FailureKind::Quota | FailureKind::Fatal => {
@@ -74,11 +74,11 @@ pub fn decide(
     if options.mode == RetryMode::Off || tried.retries >= options.max {
         return (AfterFailure::GiveUp, None);
     }
-    if let Some(asked) = asked.filter(|asked| *asked > MAX_WAIT) {
-        let note = format!("the provider asks to wait {} s before the next try", asked.as_secs());
+    if let Some(requested) = requested.filter(|requested| *requested > MAX_WAIT) {
+        let note = format!("the provider asks to wait {} s before a retry", requested.as_secs());
         return (AfterFailure::GiveUp, Some(note));
     }
-    let delay = asked.unwrap_or_default().max(backoff(tried.retries, options, seed));
+    let delay = requested.unwrap_or_default().max(backoff(tried.retries, options, seed));
     (AfterFailure::Retry { delay, most: options.max }, None)
 }
 
@@ -95,7 +95,7 @@ pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
 /// Returns the base delay, doubled with each retry, plus up to as much jitter, so that many clients don't return at
 /// once.
 fn backoff(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
-    let mut waits = ExponentialBuilder::new()
+    let mut backoffs = ExponentialBuilder::new()
         .with_min_delay(options.base)
         .with_factor(2.0)
         .with_max_delay(options.cap)
@@ -103,7 +103,7 @@ fn backoff(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
         .with_jitter()
         .with_jitter_seed(seed)
         .build();
-    waits.nth(tries as usize).unwrap_or(options.cap).min(options.cap)
+    backoffs.nth(tries as usize).unwrap_or(options.cap).min(options.cap)
 }
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
         assert!(delay(asks(0), 0, 0).unwrap() >= Duration::from_secs(2));
         let (then, note) = decide(asks(301), tried(0), &RetryOptions::default(), 0);
         assert_eq!(then, AfterFailure::GiveUp);
-        assert_eq!(note.unwrap(), "the provider asks to wait 301 s before the next try");
+        assert_eq!(note.unwrap(), "the provider asks to wait 301 s before a retry");
     }
 
     #[test]

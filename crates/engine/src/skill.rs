@@ -87,15 +87,15 @@ impl LoadedSkills {
 #[must_use]
 pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
     let mut loader =
-        SkillLoader { found: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
+        SkillLoader { loaded: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
     for place in places {
         loader.load_path(place);
     }
-    loader.found
+    loader.loaded
 }
 
 struct SkillLoader<'a> {
-    found: LoadedSkills,
+    loaded: LoadedSkills,
     /// Position of each name in `skills`.
     names: HashMap<String, usize>,
     /// Files with symbolic links resolved, so that a file reached in two ways doesn't collide with itself.
@@ -106,8 +106,8 @@ struct SkillLoader<'a> {
 impl SkillLoader<'_> {
     fn load_path(&mut self, place: &SearchPath) {
         let walked = walk::walk(place);
-        self.found.problems.extend(walked.problems);
-        self.found.folders.extend(walked.folders);
+        self.loaded.problems.extend(walked.problems);
+        self.loaded.folders.extend(walked.folders);
         for file in walked.files {
             let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
             if self.seen.insert(real) {
@@ -128,7 +128,7 @@ impl SkillLoader<'_> {
         match parse::parse(&bytes, file, place.origin) {
             Ok(parsed) => {
                 let remark = |what| ResourceProblem { path: file.path.clone(), what, state };
-                self.found.problems.extend(parsed.remarks.into_iter().map(remark));
+                self.loaded.problems.extend(parsed.remarks.into_iter().map(remark));
                 self.add(parsed.skill);
             }
             Err(why) => self.keep_earlier(&file.path, &why, state),
@@ -139,10 +139,10 @@ impl SkillLoader<'_> {
     fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
         let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
         let what = match earlier {
-            Some(_) => format!("{why}; the skill stays as it was"),
+            Some(_) => format!("{why}; its previous version stays in use"),
             None => format!("skill not used: {why}"),
         };
-        self.found.problems.push(ResourceProblem { path: path.to_owned(), what, state });
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), what, state });
         if let Some(skill) = earlier {
             self.add(skill);
         }
@@ -150,16 +150,16 @@ impl SkillLoader<'_> {
 
     fn add(&mut self, skill: Skill) {
         if let Some(at) = self.names.get(&skill.name) {
-            let first = self.found.skills[*at].path.display();
+            let first = self.loaded.skills[*at].path.display();
             let what = format!("skill `{}` not used: {first} has that name already", skill.name);
-            return self.found.problems.push(ResourceProblem::new(skill.path, what));
+            return self.loaded.problems.push(ResourceProblem::new(skill.path, what));
         }
-        if self.found.skills.len() >= MAX_SKILLS {
-            let what = format!("skill not used: there are {MAX_SKILLS} already");
-            return self.found.problems.push(ResourceProblem::new(skill.path, what));
+        if self.loaded.skills.len() >= MAX_SKILLS {
+            let what = format!("skill not used: the limit of {MAX_SKILLS} skills is reached");
+            return self.loaded.problems.push(ResourceProblem::new(skill.path, what));
         }
-        self.names.insert(skill.name.clone(), self.found.skills.len());
-        self.found.skills.push(skill);
+        self.names.insert(skill.name.clone(), self.loaded.skills.len());
+        self.loaded.skills.push(skill);
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Subscription {
 
 /// A subscription that reads events in its own task, so that a burst doesn't overrun a slow consumer.
 pub struct BufferedSubscription {
-    heard: mpsc::Receiver<Received>,
+    received: mpsc::Receiver<Received>,
     _forwarder: JoinSet<()>,
 }
 
@@ -89,8 +89,8 @@ impl Subscription {
     pub async fn next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.next().await?;
-            if let Some(heard) = self.receive(received) {
-                return Some(heard);
+            if let Some(received) = self.receive(received) {
+                return Some(received);
             }
         }
     }
@@ -99,8 +99,8 @@ impl Subscription {
     pub fn try_next(&mut self) -> Option<Received> {
         loop {
             let received = self.events.try_next()?;
-            if let Some(heard) = self.receive(received) {
-                return Some(heard);
+            if let Some(received) = self.receive(received) {
+                return Some(received);
             }
         }
     }
@@ -108,16 +108,16 @@ impl Subscription {
     /// Moves the subscription to its own task, on the current tokio runtime.
     #[must_use]
     pub fn buffered(mut self) -> BufferedSubscription {
-        let (sender, heard) = mpsc::channel(BUFFER_CAPACITY);
+        let (sender, received) = mpsc::channel(BUFFER_CAPACITY);
         let mut forwarder = JoinSet::new();
         forwarder.spawn(async move {
-            while let Some(heard) = self.next().await {
-                if sender.send(heard).await.is_err() {
+            while let Some(received) = self.next().await {
+                if sender.send(received).await.is_err() {
                     return;
                 }
             }
         });
-        BufferedSubscription { heard, _forwarder: forwarder }
+        BufferedSubscription { received, _forwarder: forwarder }
     }
 
     fn receive(&mut self, received: Result<Arc<Event>, Lagged>) -> Option<Received> {
@@ -132,12 +132,12 @@ impl Subscription {
 impl BufferedSubscription {
     /// Returns the next item; `None` after the session's end. Cancel-safe.
     pub async fn next(&mut self) -> Option<Received> {
-        self.heard.recv().await
+        self.received.recv().await
     }
 
     /// Returns the next item if there is one already.
     pub fn try_next(&mut self) -> Option<Received> {
-        self.heard.try_recv().ok()
+        self.received.try_recv().ok()
     }
 }
 

@@ -82,18 +82,18 @@ pub fn load(
     earlier: &[Template],
 ) -> LoadedTemplates {
     let mut loader =
-        TemplateLoader { found: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
+        TemplateLoader { loaded: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
     for place in places {
         loader.load_path(place);
     }
     if built_in == BuiltIn::Included {
         built_in::templates().for_each(|template| loader.add(template));
     }
-    loader.found
+    loader.loaded
 }
 
 struct TemplateLoader<'a> {
-    found: LoadedTemplates,
+    loaded: LoadedTemplates,
     /// Position of each name in `templates`.
     names: HashMap<String, usize>,
     taken: ReservedNames<'a>,
@@ -103,22 +103,22 @@ struct TemplateLoader<'a> {
 impl TemplateLoader<'_> {
     fn load_path(&mut self, place: &SearchPath) {
         match fs::metadata(&place.path) {
-            Ok(found) if found.is_dir() => self.load_folder(place),
+            Ok(loaded) if loaded.is_dir() => self.load_folder(place),
             Ok(_) => {
-                self.found.folders.extend(place.path.parent().map(Path::to_owned));
+                self.loaded.folders.extend(place.path.parent().map(Path::to_owned));
                 self.load_file(&place.path, place);
             }
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
-            Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
+            Err(error) => self.problem(&place.path, format!("no templates loaded from here: {error}"), 0),
         }
     }
 
     fn load_folder(&mut self, place: &SearchPath) {
-        self.found.folders.push(place.path.clone());
+        self.loaded.folders.push(place.path.clone());
         match files(&place.path) {
             Ok(files) => files.iter().for_each(|file| self.load_file(file, place)),
-            Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
+            Err(error) => self.problem(&place.path, format!("no templates loaded from here: {error}"), 0),
         }
     }
 
@@ -138,7 +138,7 @@ impl TemplateLoader<'_> {
     fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
         let earlier = self.earlier.iter().find(|template| template.path == path).cloned();
         let what = match earlier {
-            Some(_) => format!("{why}; the template stays as it was"),
+            Some(_) => format!("{why}; its previous version stays in use"),
             None => format!("template not used: {why}"),
         };
         self.problem(path, what, state);
@@ -149,13 +149,13 @@ impl TemplateLoader<'_> {
 
     fn add(&mut self, template: Template) {
         let name = &template.name;
-        let other = self.names.get(name).map(|at| &self.found.templates[*at]);
+        let other = self.names.get(name).map(|at| &self.loaded.templates[*at]);
         let why = match other {
             Some(other) if other.path == template.path => return,
             Some(other) => Some(format!("{} has that name already", other.path.display())),
             None if self.taken.names.contains(name) => Some(format!("/{name} is a command")),
-            None if self.found.templates.len() >= MAX_TEMPLATES => {
-                Some(format!("there are {MAX_TEMPLATES} already"))
+            None if self.loaded.templates.len() >= MAX_TEMPLATES => {
+                Some(format!("the limit of {MAX_TEMPLATES} templates is reached"))
             }
             None => None,
         };
@@ -167,14 +167,14 @@ impl TemplateLoader<'_> {
                 self.problem(&template.path, what, 0);
             }
             None => {
-                self.names.insert(name.clone(), self.found.templates.len());
-                self.found.templates.push(template);
+                self.names.insert(name.clone(), self.loaded.templates.len());
+                self.loaded.templates.push(template);
             }
         }
     }
 
     fn problem(&mut self, path: &Path, what: String, state: u64) {
-        self.found.problems.push(ResourceProblem { path: path.to_owned(), what, state });
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), what, state });
     }
 }
 
@@ -214,7 +214,7 @@ fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Template, 
     }
     let (head, body) = front_matter::parse::<TemplateFrontMatter>(text).map_err(|error| error.to_string())?;
     if body.is_empty() {
-        return Err("it says nothing".to_owned());
+        return Err("it is empty".to_owned());
     }
     let described = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
     let description = described.unwrap_or_else(|| one_line(body.lines().next().unwrap_or_default()));

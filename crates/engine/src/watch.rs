@@ -72,7 +72,8 @@ impl FileWatcher {
         // again, too.
         for folder in &folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
-                problems.push(ResourceProblem::new(folder, format!("changes in it aren't noticed: {error}")));
+                problems
+                    .push(ResourceProblem::new(folder, format!("changes in it can't be watched: {error}")));
             }
         }
         self.folders = folders;
@@ -92,9 +93,9 @@ fn is_change(event: &Event, followed: &Mutex<Followed>) -> bool {
 /// Returns the folders in which changes of a path appear: the path itself if it is a folder, and its nearest
 /// existing ancestor, where it is created and deleted.
 fn watch_folders(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let own = path.is_dir().then(|| path.to_owned());
+    let itself = path.is_dir().then(|| path.to_owned());
     let above = path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_owned);
-    own.into_iter().chain(above)
+    itself.into_iter().chain(above)
 }
 
 #[cfg(test)]

@@ -433,6 +433,6 @@ fn the_demo_takes_no_pictures_and_says_so_before_it_is_sent_one() {
     terminal.wait_for("takes no images, it would get a line of text; enter sends it so");
     terminal.wait_for(" ❯ what is @shot.png");
     terminal.key(Key::Enter);
-    terminal.wait_for("takes text only: in the place of an image it gets a line that says so");
+    terminal.wait_for("does not accept images: each image is replaced by a line of text");
     terminal.wait_for("▣ image/png 1×1");
 }

@@ -16,14 +16,14 @@ pub struct BranchPlan {
 impl BranchPlan {
     /// Plans the summary of the messages left behind; `None` if the branch has none.
     #[must_use]
-    pub fn new(left: Projection) -> Option<Self> {
-        if !left.messages.iter().any(|projected| is_sent(&projected.message)) {
+    pub fn new(abandoned: Projection) -> Option<Self> {
+        if !abandoned.messages.iter().any(|projected| is_sent(&projected.message)) {
             return None;
         }
-        let earlier = left.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
+        let earlier = abandoned.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
         let mut files = earlier.map(Files::from_details).unwrap_or_default();
-        files.add_calls(&left.messages);
-        Some(Self { messages: left.messages, files })
+        files.add_calls(&abandoned.messages);
+        Some(Self { messages: abandoned.messages, files })
     }
 
     /// Returns the prompt and the messages that it is about.
@@ -39,7 +39,7 @@ impl BranchPlan {
     pub fn into_summary(&self, answer: &str) -> Result<(String, Value), CompactionError> {
         match answer.trim() {
             "" => Err(CompactionError::Empty),
-            said => Ok((format!("{said}{}", self.files.to_text()), self.files.to_details())),
+            summary => Ok((format!("{summary}{}", self.files.to_text()), self.files.to_details())),
         }
     }
 }

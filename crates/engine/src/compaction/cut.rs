@@ -239,11 +239,11 @@ pub(super) mod tests {
 
     #[test]
     fn first_kept_newest_messages_within_the_limit_stay() {
-        let talk = conversation("u a u a u a");
-        assert_eq!(first_kept(&talk, tokens(3)), 3);
-        assert_eq!(first_kept(&talk, messages(2)), 4);
-        assert_eq!(first_kept(&talk, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
-        assert_eq!(first_kept(&talk, tokens(6)), 0);
+        let conversation = conversation("u a u a u a");
+        assert_eq!(first_kept(&conversation, tokens(3)), 3);
+        assert_eq!(first_kept(&conversation, messages(2)), 4);
+        assert_eq!(first_kept(&conversation, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
+        assert_eq!(first_kept(&conversation, tokens(6)), 0);
     }
 
     #[test]
@@ -255,17 +255,17 @@ pub(super) mod tests {
 
     #[test]
     fn first_kept_call_stays_with_its_results() {
-        let talk = conversation("u a12 r1 r2 a");
-        assert_eq!(first_kept(&talk, messages(2)), 4);
-        assert_eq!(first_kept(&talk, messages(3)), 4);
-        assert_eq!(first_kept(&talk, messages(4)), 1);
+        let conversation = conversation("u a12 r1 r2 a");
+        assert_eq!(first_kept(&conversation, messages(2)), 4);
+        assert_eq!(first_kept(&conversation, messages(3)), 4);
+        assert_eq!(first_kept(&conversation, messages(4)), 1);
     }
 
     #[test]
     fn first_kept_late_result_keeps_everything_between() {
-        let talk = conversation("u a12 r1 u r2 u a");
-        assert_eq!(first_kept(&talk, messages(4)), 5);
-        assert_eq!(first_kept(&talk, messages(6)), 1);
+        let conversation = conversation("u a12 r1 u r2 u a");
+        assert_eq!(first_kept(&conversation, messages(4)), 5);
+        assert_eq!(first_kept(&conversation, messages(6)), 1);
     }
 
     #[test]
@@ -289,11 +289,11 @@ pub(super) mod tests {
 
     #[test]
     fn split_turn_cut_before_a_later_answer_splits() {
-        let talk = conversation("u a u a1 r1 a2 r2 ! a u");
-        assert_eq!(split_turn(&talk, 5), Some(2));
-        assert_eq!(split_turn(&talk, 7), Some(2));
-        assert_eq!(split_turn(&talk, 9), None);
-        assert_eq!(split_turn(&talk, 2), None);
+        let conversation = conversation("u a u a1 r1 a2 r2 ! a u");
+        assert_eq!(split_turn(&conversation, 5), Some(2));
+        assert_eq!(split_turn(&conversation, 7), Some(2));
+        assert_eq!(split_turn(&conversation, 9), None);
+        assert_eq!(split_turn(&conversation, 2), None);
     }
 
     #[test]
@@ -314,10 +314,10 @@ pub(super) mod tests {
 
     #[test]
     fn truncate_keeps_the_first_message_and_whole_pairs() {
-        let talk = conversation("u a1 r1 a2 r2 a");
-        assert_eq!(truncate(&talk, messages(4)), [0, 3, 4, 5]);
-        assert_eq!(truncate(&talk, messages(3)), [0, 5]);
-        assert_eq!(truncate(&talk, messages(6)), [0, 1, 2, 3, 4, 5]);
+        let conversation = conversation("u a1 r1 a2 r2 a");
+        assert_eq!(truncate(&conversation, messages(4)), [0, 3, 4, 5]);
+        assert_eq!(truncate(&conversation, messages(3)), [0, 5]);
+        assert_eq!(truncate(&conversation, messages(6)), [0, 1, 2, 3, 4, 5]);
         assert!(truncate(&[], messages(1)).is_empty());
     }
 
@@ -328,9 +328,9 @@ pub(super) mod tests {
     }
 
     /// Returns whether a call before the cut has its result after the cut, where the result would have been sent.
-    fn is_torn(talk: &[ProjectedMessage], first: usize) -> bool {
+    fn is_torn(conversation: &[ProjectedMessage], first: usize) -> bool {
         let mut open: HashSet<&str> = HashSet::new();
-        for (at, projected) in talk.iter().enumerate() {
+        for (at, projected) in conversation.iter().enumerate() {
             match &*projected.message {
                 Message::Assistant(_) if at >= first => return false,
                 Message::Assistant(answer) => {
@@ -346,14 +346,14 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn first_kept_never_separates_a_call_from_its_result(talk in any_conversation(), most in 0..9_u64, count in 1..9_usize) {
+        fn first_kept_never_separates_a_call_from_its_result(conversation in any_conversation(), most in 0..9_u64, count in 1..9_usize) {
             for keep in [tokens(most), messages(count)] {
-                let first = first_kept(&talk, keep);
-                prop_assert!(!is_torn(&talk, first));
-                if talk.iter().any(|projected| is_sent(&projected.message) && !matches!(*projected.message, Message::ToolResult(_))) {
-                    prop_assert!(talk[first..].iter().any(|projected| is_sent(&projected.message)));
+                let first = first_kept(&conversation, keep);
+                prop_assert!(!is_torn(&conversation, first));
+                if conversation.iter().any(|projected| is_sent(&projected.message) && !matches!(*projected.message, Message::ToolResult(_))) {
+                    prop_assert!(conversation[first..].iter().any(|projected| is_sent(&projected.message)));
                 }
-                let kept = truncate(&talk, keep);
+                let kept = truncate(&conversation, keep);
                 prop_assert!(kept.first().is_none_or(|first| *first == 0));
                 prop_assert!(kept.is_sorted());
             }

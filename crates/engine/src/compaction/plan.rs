@@ -114,7 +114,7 @@ impl Plan {
             older: older.to_vec(),
             unloaded,
             turn: turn.to_vec(),
-            kept_tokens: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
+            kept_tokens: messages[first..].iter().fold(Tokens(0), |sum, text| sum + estimate(&text.message)),
             files: collect_files(material, replaced),
             replaced: ReplacedSize {
                 tokens: unloaded.tokens + sent_tokens(&messages[..first]),
@@ -161,16 +161,16 @@ impl Plan {
     /// When the context would not get smaller.
     pub fn truncated(&self) -> Result<Compaction, CompactionError> {
         let earlier = self.previous.as_deref().unwrap_or_default();
-        let said = earlier.strip_suffix(OMISSION_NOTE.trim_start()).unwrap_or(earlier).trim_end();
-        self.entry(format!("{said}{OMISSION_NOTE}").trim_start())
+        let text = earlier.strip_suffix(OMISSION_NOTE.trim_start()).unwrap_or(earlier).trim_end();
+        self.entry(format!("{text}{OMISSION_NOTE}").trim_start())
     }
 
-    fn entry(&self, said: &str) -> Result<Compaction, CompactionError> {
+    fn entry(&self, text: &str) -> Result<Compaction, CompactionError> {
         let first = self.first_message.as_ref();
         let first = first
             .map(|text| format!("{}{text}{}\n\n", FIRST_MESSAGE_TAGS.0, FIRST_MESSAGE_TAGS.1))
             .unwrap_or_default();
-        let summary = format!("{first}{said}{}", self.files.to_text());
+        let summary = format!("{first}{text}{}", self.files.to_text());
         let after = estimate(&Message::User(UserMessage::text(&*summary, UnixMs(0))));
         let is_smaller =
             after < self.replaced.tokens || self.replaced.messages.is_some_and(|before| before > 1);
@@ -216,12 +216,12 @@ fn quote(text: &str) -> String {
 
 /// Returns the text of a summary without the first message before it and the file lists behind it that tiller added.
 fn strip_additions(summary: &str) -> &str {
-    let said = summary
+    let text = summary
         .strip_prefix(FIRST_MESSAGE_TAGS.0)
         .and_then(|rest| rest.rsplit_once(&format!("{}\n\n", FIRST_MESSAGE_TAGS.1)))
-        .map_or(summary, |(_, said)| said);
-    let end = ["\n\n<files-modified>\n", "\n\n<files-read>\n"].iter().filter_map(|tag| said.find(tag)).min();
-    said[..end.unwrap_or(said.len())].trim()
+        .map_or(summary, |(_, text)| text);
+    let end = ["\n\n<files-modified>\n", "\n\n<files-read>\n"].iter().filter_map(|tag| text.find(tag)).min();
+    text[..end.unwrap_or(text.len())].trim()
 }
 
 /// Returns the text of the user's first message, if it has any.

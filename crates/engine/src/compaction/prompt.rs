@@ -73,17 +73,17 @@ impl SummaryRequest {
         model: &ModelFacts,
         attempt: u32,
     ) -> Result<RenderedRequest, CompactionError> {
-        let wanted = self.prompt.instructions_for(instructions);
+        let instructions_text = self.prompt.instructions_for(instructions);
         let max_tokens = Tokens(MAX_SUMMARY_TOKENS.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
-        let said = (SUMMARIZER.len() + wanted.len()) as u64 / UNITS_PER_TOKEN;
+        let prompt_tokens = (SUMMARIZER.len() + instructions_text.len()) as u64 / UNITS_PER_TOKEN;
         // Covers the provider's own additions and the error of the estimate.
         let margin = model.window.0 / 20;
-        let room = model.window.0.saturating_sub(max_tokens.0 + said + margin) >> attempt;
+        let room = model.window.0.saturating_sub(max_tokens.0 + prompt_tokens + margin) >> attempt;
         if room < MIN_CONVERSATION_TOKENS {
             return Err(CompactionError::NoRoom);
         }
         let conversation = transcript(&self.messages, self.unloaded, room * UNITS_PER_TOKEN);
-        let text = format!("<conversation>\n{conversation}\n</conversation>\n\n{wanted}");
+        let text = format!("<conversation>\n{conversation}\n</conversation>\n\n{instructions_text}");
         Ok(RenderedRequest { system: SUMMARIZER.trim_end(), text, max_tokens })
     }
 }

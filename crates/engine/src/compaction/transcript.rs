@@ -65,8 +65,8 @@ fn tail(text: &str, most_units: u64) -> String {
         free = free.saturating_sub(units);
         fits
     };
-    let kept: usize = text.chars().rev().take_while(fits).map(char::len_utf8).sum();
-    format!("[the beginning is left out] {}", &text[text.len() - kept..])
+    let kept_bytes: usize = text.chars().rev().take_while(fits).map(char::len_utf8).sum();
+    format!("[the beginning is left out] {}", &text[text.len() - kept_bytes..])
 }
 
 /// Renders a message; `None` for one that isn't sent to models.
@@ -94,12 +94,12 @@ fn render_content(blocks: &[UserBlock]) -> String {
 }
 
 fn render_answer(answer: &AssistantMessage) -> Option<String> {
-    let said = answer.joined_text();
+    let text = answer.joined_text();
     let stopped = answer.stop_reason == StopReason::Aborted;
     let mut lines = Vec::new();
-    if !said.trim().is_empty() {
+    if !text.trim().is_empty() {
         let end = if stopped { " [the user stopped the answer here]" } else { "" };
-        lines.push(format!("[Assistant] {said}{end}"));
+        lines.push(format!("[Assistant] {text}{end}"));
     }
     if !stopped {
         lines.extend(answer.content.iter().filter_map(render_call));

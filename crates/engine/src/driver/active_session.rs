@@ -114,14 +114,14 @@ impl ActiveSession {
             match providers.exact(&named) {
                 Ok(model) => self.set_model(model),
                 Err(error) if providers.can_stand_in(&self.model) => {
-                    notice = Some(format!("{error}; going on with {}", self.model.reference()));
+                    notice = Some(format!("{error}; continuing with {}", self.model.reference()));
                 }
                 Err(error) => {
                     let keyless = providers.keyless(&named, &error);
                     let before = std::mem::replace(&mut self.model, keyless);
                     self.fallback.get_or_insert(before);
                     notice = Some(format!(
-                        "{error}; nobody answers in this session until it can be asked, or another model is chosen"
+                        "{error}; no model is available for this session: add a key or choose another model"
                     ));
                 }
             }
@@ -164,7 +164,7 @@ impl ActiveSession {
         self.projection.unloaded?;
         let (size, facts) = (self.projection.tokens(), &self.model.facts);
         Some(format!(
-            "the conversation has about {size} tokens, {} times as many as {} reads at once ({})",
+            "the conversation has about {size} tokens, {} times the context window of {} ({})",
             size.0 / facts.window.0.max(1),
             facts.id,
             facts.window
@@ -192,16 +192,16 @@ impl ActiveSession {
     /// Appends entries, preceded by the introduction of this process if it is due. Appends all or none of them.
     pub(super) fn append(
         &mut self,
-        given: Vec<EntryBody>,
+        new_entries: Vec<EntryBody>,
         run: &RunFacts,
     ) -> Result<Vec<Appended>, SessionError> {
-        let creates_the_file = given.iter().any(EntryBody::creates_the_file);
+        let creates_the_file = new_entries.iter().any(EntryBody::creates_the_file);
         let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };
         if self.is_introduced() && creates_the_file {
             bodies.extend(self.state_changes());
         }
-        bodies.extend(given);
+        bodies.extend(new_entries);
         bodies.extend(self.model_correction(bodies.last()));
         let appended = self.writer.append_all(bodies.clone(), now())?;
         if is_kept {
@@ -267,10 +267,10 @@ impl ActiveSession {
     /// Returns a model change if an answer by another model was appended after the choice: the log's last model
     /// counts.
     fn model_correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
-        let mut said = Projection::default();
-        said.note_state(body.filter(|body| body.as_message().is_some())?);
+        let mut state = Projection::default();
+        state.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
-        said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
+        state.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
     }
 
     /// Returns whether this process has written to the log, so that changes must be appended one by one.
@@ -321,7 +321,7 @@ fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessag
                 ..BashExecutionMessage::default()
             });
         } else if let Some(Message::BashExecution(record)) = entry.body.as_message().map(|message| &**message)
-            && let Some(at) = open.iter().position(|begun| begun.command == record.command)
+            && let Some(at) = open.iter().position(|command| command.command == record.command)
         {
             open.remove(at);
         }

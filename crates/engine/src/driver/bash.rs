@@ -22,12 +22,12 @@ impl Driver {
         &mut self,
         line: String,
         context: BashContext,
-        waits: Reply<BashExecutionMessage>,
+        reply: Reply<BashExecutionMessage>,
     ) {
         match self.try_start_bash(line, context) {
-            Ok(StartedBash::Running) => self.jobs.await_bash(waits),
-            Ok(StartedBash::Over(record)) => _ = waits.send(Ok(record)),
-            Err(error) => _ = waits.send(Err(error)),
+            Ok(StartedBash::Running) => self.jobs.await_bash(reply),
+            Ok(StartedBash::Over(record)) => _ = reply.send(Ok(record)),
+            Err(error) => _ = reply.send(Err(error)),
         }
     }
 
@@ -56,7 +56,7 @@ impl Driver {
             output: OutputBuffer::default(),
         };
         let output = &self.services.options.output;
-        let gathered = OutputCapture::new(output.limits, output.scratch.clone());
+        let capture = OutputCapture::new(output.limits, output.scratch.clone());
         let started = self.services.runner.start(&command);
         self.bus.emit(EventKind::BashExecutionStart {
             id: id.clone(),
@@ -65,7 +65,7 @@ impl Driver {
         });
         match started {
             Ok(process) => {
-                self.jobs.bash(shown, process, gathered);
+                self.jobs.bash(shown, process, capture);
                 Ok(StartedBash::Running)
             }
             Err(error) => {
@@ -107,20 +107,20 @@ impl Driver {
         if self.jobs.bash_running().is_none_or(|running| running.id != *id) {
             return;
         }
-        if let Some(trouble) = &end.error {
-            self.bus.warn_unlogged(trouble.clone());
+        if let Some(error) = &end.error {
+            self.bus.warn_unlogged(error.clone());
         }
         if let Some(mut bash) = self.jobs.take_bash() {
-            let waits = bash.take_reply();
-            self.finish_bash(bash.into_record(end, now()), id.clone(), waits);
+            let reply = bash.take_reply();
+            self.finish_bash(bash.into_record(end, now()), id.clone(), reply);
         }
     }
 
     /// Ends the command at once; the output captured so far is stored.
     pub(super) fn cut_off_bash(&mut self) {
         if let Some(mut bash) = self.jobs.take_bash() {
-            let (id, waits) = (bash.shown.id.clone(), bash.take_reply());
-            self.finish_bash(bash.into_cut_off_record(now()), id, waits);
+            let (id, reply) = (bash.shown.id.clone(), bash.take_reply());
+            self.finish_bash(bash.into_cut_off_record(now()), id, reply);
         }
     }
 
@@ -128,12 +128,12 @@ impl Driver {
         &mut self,
         record: BashExecutionMessage,
         id: EntryId,
-        waits: Option<Reply<BashExecutionMessage>>,
+        reply: Option<Reply<BashExecutionMessage>>,
     ) {
         self.store_bash(record.clone(), id);
-        if let Some(waits) = waits {
+        if let Some(reply) = reply {
             // The caller may be gone.
-            let _ = waits.send(Ok(record));
+            let _ = reply.send(Ok(record));
         }
     }
 

@@ -34,8 +34,8 @@ impl Driver {
                 self.bus.emit(EventKind::BranchSummaryStart);
                 let (prompt, messages) = plan.prompt();
                 let requests = vec![SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }];
-                let leaving = PendingSwitch { to, editor, plan, cost, reply };
-                self.make_summary(requests, instructions, Purpose::Branch(Box::new(leaving)));
+                let switch = PendingSwitch { to, editor, plan, cost, reply };
+                self.make_summary(requests, instructions, Purpose::Branch(Box::new(switch)));
             }
         }
     }
@@ -44,36 +44,37 @@ impl Driver {
         let reader = self.active.reader();
         let NavigationTarget { entry: to, text: editor } = reader.landing(&entry)?;
         let leaf = reader.leaf();
-        let left = leaf.map(|leaf| reader.left_behind(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
-        Ok((to, editor, BranchPlan::new(left)))
+        let abandoned =
+            leaf.map(|leaf| reader.left_behind(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
+        Ok((to, editor, BranchPlan::new(abandoned)))
     }
 
     /// Moves the leaf once the summary is made, or reports its failure.
     pub(super) fn finish_branch_summary(
         &mut self,
-        leaving: PendingSwitch,
-        made: Result<Vec<String>, CompactionError>,
+        switch: PendingSwitch,
+        answers: Result<Vec<String>, CompactionError>,
     ) {
-        let summed = made.and_then(|answers| leaving.plan.into_summary(&answers.concat()));
+        let summed = answers.and_then(|answers| switch.plan.into_summary(&answers.concat()));
         let (summary, details) = match summed {
             Ok(summed) => summed,
-            Err(error) => return self.fail_branch_summary(leaving, error),
+            Err(error) => return self.fail_branch_summary(switch, error),
         };
-        let made_by = Some(leaving.cost.model.clone().into());
+        let made_by = Some(switch.cost.model.clone().into());
         let summed =
-            BranchSummaryText { summary, details: Some(details), usage: leaving.cost.nonzero(), made_by };
-        let moved = self.move_to(leaving.to.as_ref(), leaving.editor, Some(summed));
+            BranchSummaryText { summary, details: Some(details), usage: switch.cost.nonzero(), made_by };
+        let moved = self.move_to(switch.to.as_ref(), switch.editor, Some(summed));
         let error_message = moved.as_ref().err().map(ToString::to_string);
         self.bus.emit(EventKind::BranchSummaryEnd { aborted: false, error_message });
-        send_reply(leaving.reply, moved);
+        send_reply(switch.reply, moved);
     }
 
     /// Reports a failure; the leaf stays where it is.
-    pub(super) fn fail_branch_summary(&mut self, leaving: PendingSwitch, error: CompactionError) {
-        self.record_cost(&leaving.cost, "branch_summary");
+    pub(super) fn fail_branch_summary(&mut self, switch: PendingSwitch, error: CompactionError) {
+        self.record_cost(&switch.cost, "branch_summary");
         let aborted = error == CompactionError::Stopped;
         let error_message = (!aborted).then(|| error.to_string());
         self.bus.emit(EventKind::BranchSummaryEnd { aborted, error_message });
-        send_reply(leaving.reply, Err(error.into()));
+        send_reply(switch.reply, Err(error.into()));
     }
 }

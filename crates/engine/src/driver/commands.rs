@@ -88,7 +88,7 @@ impl Driver {
             SessionCommand::ResolveCompaction { choice, reply } => {
                 send_reply(reply, self.resolve_compaction(choice))
             }
-            SessionCommand::Resources { order, reply } => self.resources.request_reload(order, reply),
+            SessionCommand::Resources { request, reply } => self.resources.request_reload(request, reply),
             SessionCommand::SlashCommands { reply } => send_reply(reply, Ok(self.slash_commands())),
             SessionCommand::Models { reply } => send_reply(reply, Ok(self.services.providers.models())),
             SessionCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
@@ -134,7 +134,7 @@ impl Driver {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         if text.is_none() && !self.turn.queue().has_waiting(QueueKind::Steer) {
-            return send_reply(reply, Err(AgentError::Gone("steering message")));
+            return send_reply(reply, Err(AgentError::Gone("queued steering message")));
         }
         if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
             return send_reply(reply, Err(full));
@@ -227,7 +227,7 @@ impl Driver {
         let facts = &self.active.model.facts;
         if !images.is_empty() && facts.sight == ImageInput::Unsupported {
             let warning =
-                format!("{} takes text only: in the place of an image it gets a line that says so", facts.id);
+                format!("{} does not accept images: each image is replaced by a line of text", facts.id);
             self.bus.warn(warning);
         }
     }
@@ -236,7 +236,7 @@ impl Driver {
         let mut queue = self.turn.queue().clone();
         queue.edit(&id, edit.clone());
         let Some(item) = queue.find(&id) else {
-            return send_reply(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
         };
         self.apply_and_reply(Input::EditQueued { id, edit }, |result| {
             send_reply(reply, result.map(|()| item))
@@ -245,14 +245,14 @@ impl Driver {
 
     fn hold(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return send_reply(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
         }
         self.apply_and_reply(Input::Hold { id }, |result| send_reply(reply, result));
     }
 
     fn release(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return send_reply(reply, Err(AgentError::Gone("message")));
+            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
         }
         if self.summaries.is_summarizing_branch() {
             return send_reply(reply, Err(AgentError::Summarizing));
@@ -275,7 +275,7 @@ impl Driver {
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
         if !self.summaries.is_compacting() {
-            return Err(AgentError::Gone("summary"));
+            return Err(AgentError::Gone("summary in progress"));
         }
         self.stop_summary();
         Ok(())
@@ -288,7 +288,7 @@ impl Driver {
     }
 
     fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
-        const GONE: AgentError = AgentError::Gone("message");
+        const GONE: AgentError = AgentError::Gone("queued message with that id");
         match self.turn.queue().find(id) {
             Some(item) => {
                 let taken = Input::Unqueue(vec![id.clone()]);
@@ -315,7 +315,7 @@ impl Driver {
 
     fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
         let Some(request) = self.approvals.remove_request(&call) else {
-            return send_reply(reply, Err(AgentError::Gone("approval")));
+            return send_reply(reply, Err(AgentError::Gone("pending approval request for that call")));
         };
         let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension demands approval asks every time.
@@ -418,9 +418,9 @@ impl Driver {
             SwitchTarget::Open(path) => self.open(&path),
             SwitchTarget::Fork(entry) => {
                 let reader = self.active.reader();
-                let NavigationTarget { entry: upto, text: editor } = reader.landing(&entry)?;
+                let NavigationTarget { entry: end, text: editor } = reader.landing(&entry)?;
                 self.stop_summary();
-                let writer = self.services.manager.fork(&reader, upto.as_ref(), now())?;
+                let writer = self.services.manager.fork(&reader, end.as_ref(), now())?;
                 self.enter_session(writer, SessionChange::Fork, editor)
             }
             SwitchTarget::ForkOf(path) => {
@@ -440,10 +440,10 @@ impl Driver {
     /// Creates a fork next to this session; a run continues.
     fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         let reader = self.active.reader();
-        let NavigationTarget { entry: upto, text: waits } = reader.landing(&entry)?;
-        let upto = upto.ok_or(AgentError::Empty)?;
-        let mut writer = self.services.manager.fork(&reader, Some(&upto), now())?;
-        if let Some(text) = waits {
+        let NavigationTarget { entry: end, text: text_to_queue } = reader.landing(&entry)?;
+        let end = end.ok_or(AgentError::Empty)?;
+        let mut writer = self.services.manager.fork(&reader, Some(&end), now())?;
+        if let Some(text) = text_to_queue {
             let id = writer.queue_id(now());
             let (kind, images) = (QueueKind::FollowUp, [].into());
             let item = QueueItem { id, kind, text, typed: None, images, held: true };
@@ -534,10 +534,10 @@ impl Driver {
     fn beside<T: Send + 'static>(
         &self,
         reply: Reply<T>,
-        look: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,
+        query: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,
     ) {
         let manager = self.services.manager.clone();
-        tokio::task::spawn_blocking(move || send_reply(reply, look(&manager).map_err(AgentError::from)));
+        tokio::task::spawn_blocking(move || send_reply(reply, query(&manager).map_err(AgentError::from)));
     }
 
     /// Stops all jobs and syncs the log. Blocks for the last sync, because nothing else runs any more.

@@ -39,22 +39,22 @@ impl Driver {
         if !is_moment || !is_free || !is_sendable || !due(projection, window, &options) || self.is_futile() {
             return;
         }
-        let Ok(compacting) = self.plan_compaction(CompactionReason::Threshold, &options, None) else {
+        let Ok(pending) = self.plan_compaction(CompactionReason::Threshold, &options, None) else {
             return;
         };
         self.bus.emit(EventKind::CompactionStart { reason: CompactionReason::Threshold });
         if truncates {
-            self.truncate_before_request(compacting);
+            self.truncate_before_request(pending);
         } else {
-            self.make(compacting);
+            self.make(pending);
         }
     }
 
     /// Truncates at once, because the next request must have the smaller context; the machine's next gap would be
     /// too late.
-    fn truncate_before_request(&mut self, compacting: PendingCompaction) {
-        let reason = compacting.reason;
-        match compacting.plan.truncated() {
+    fn truncate_before_request(&mut self, pending: PendingCompaction) {
+        let reason = pending.reason;
+        match pending.plan.truncated() {
             Ok(entry) => {
                 let result = to_result(&entry);
                 match self.append(EntryBody::Compaction(entry)) {
@@ -69,7 +69,7 @@ impl Driver {
                 }
             }
             Err(error) => {
-                let input = self.fail_compaction(compacting, error);
+                let input = self.fail_compaction(pending, error);
                 self.step_next(input);
             }
         }
@@ -81,25 +81,25 @@ impl Driver {
         let state = std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle);
         // A summary in progress serves as well.
         if let SummaryPhase::Running(mut making) = state {
-            if let Purpose::Compaction(compacting) = &mut making.purpose {
-                compacting.reason = REASON;
+            if let Purpose::Compaction(pending) = &mut making.purpose {
+                pending.reason = REASON;
             }
             self.summaries.phase = SummaryPhase::Running(making);
             return;
         }
-        let begun = match state {
-            SummaryPhase::AwaitingChoice(mut compacting, error) => {
-                compacting.reason = REASON;
-                self.ask_user(compacting, error);
+        let pending = match state {
+            SummaryPhase::AwaitingChoice(mut pending, error) => {
+                pending.reason = REASON;
+                self.ask_user(pending, error);
                 return;
             }
             _ => self.plan_compaction(REASON, &self.summaries.options, None),
         };
         // Emitted even if the compaction fails, because only its end says why the run is over.
         self.bus.emit(EventKind::CompactionStart { reason: REASON });
-        match begun {
-            Ok(compacting) => {
-                if let Some(input) = self.begin_compaction(self.summaries.options.strategy, compacting) {
+        match pending {
+            Ok(pending) => {
+                if let Some(input) = self.begin_compaction(self.summaries.options.strategy, pending) {
                     self.step_next(input);
                 }
             }
@@ -128,34 +128,34 @@ impl Driver {
         }
         let instructions = instructions.filter(|words| !words.trim().is_empty());
         let options = CompactionOptions { strategy, ..self.summaries.options };
-        let mut compacting = match self.plan_compaction(REASON, &options, instructions) {
-            Ok(compacting) => compacting,
+        let mut pending = match self.plan_compaction(REASON, &options, instructions) {
+            Ok(pending) => pending,
             Err(error) => return send_reply(reply, Err(error.into())),
         };
-        compacting.reply = Some(reply);
+        pending.reply = Some(reply);
         self.bus.emit(EventKind::CompactionStart { reason: REASON });
-        if let Some(input) = self.begin_compaction(strategy, compacting) {
+        if let Some(input) = self.begin_compaction(strategy, pending) {
             self.apply(input);
         }
     }
 
     /// Applies the user's choice after a failed summary.
     pub(super) fn resolve_compaction(&mut self, choice: CompactionChoice) -> Result<(), AgentError> {
-        let (compacting, error) = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
-            SummaryPhase::AwaitingChoice(compacting, error) => (*compacting, error),
+        let (pending, error) = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
+            SummaryPhase::AwaitingChoice(pending, error) => (*pending, error),
             other => {
                 self.summaries.phase = other;
-                return Err(AgentError::Gone("summary"));
+                return Err(AgentError::Gone("failed summary to decide on"));
             }
         };
         let input = match choice {
             CompactionChoice::Retry => {
-                self.bus.emit(EventKind::CompactionStart { reason: compacting.reason });
-                self.make(compacting);
+                self.bus.emit(EventKind::CompactionStart { reason: pending.reason });
+                self.make(pending);
                 return Ok(());
             }
-            CompactionChoice::Truncate => self.truncate(compacting),
-            CompactionChoice::GoOn => self.fail_compaction(compacting, error),
+            CompactionChoice::Truncate => self.truncate(pending),
+            CompactionChoice::GoOn => self.fail_compaction(pending, error),
         };
         self.apply(input);
         Ok(())
@@ -164,7 +164,7 @@ impl Driver {
     /// Decides about a failed summary because the approver has left.
     pub(super) fn decide_compaction_alone(&mut self) -> Result<(), AgentError> {
         let choice = match &self.summaries.phase {
-            SummaryPhase::AwaitingChoice(compacting, _) if compacting.reason == CompactionReason::Manual => {
+            SummaryPhase::AwaitingChoice(pending, _) if pending.reason == CompactionReason::Manual => {
                 CompactionChoice::GoOn
             }
             SummaryPhase::AwaitingChoice(..) => CompactionChoice::Truncate,
@@ -211,102 +211,98 @@ impl Driver {
     }
 
     /// Starts a compaction by this strategy; returns the machine's input if the result is known at once.
-    fn begin_compaction(&mut self, strategy: Strategy, compacting: PendingCompaction) -> Option<Input> {
+    fn begin_compaction(&mut self, strategy: Strategy, pending: PendingCompaction) -> Option<Input> {
         if strategy == Strategy::Truncate {
-            return Some(self.truncate(compacting));
+            return Some(self.truncate(pending));
         }
-        self.make(compacting);
+        self.make(pending);
         None
     }
 
-    fn make(&mut self, mut compacting: PendingCompaction) {
+    fn make(&mut self, mut pending: PendingCompaction) {
         let model = self.active.model.reference();
-        if compacting.cost.model != model {
-            self.record_cost(&compacting.cost, "compaction");
-            compacting.cost = SummaryCost::zero(model);
+        if pending.cost.model != model {
+            self.record_cost(&pending.cost, "compaction");
+            pending.cost = SummaryCost::zero(model);
         }
-        let requests = compacting.plan.requests();
-        let instructions = compacting.instructions.clone();
-        self.make_summary(requests, instructions, Purpose::Compaction(Box::new(compacting)));
+        let requests = pending.plan.requests();
+        let instructions = pending.instructions.clone();
+        self.make_summary(requests, instructions, Purpose::Compaction(Box::new(pending)));
     }
 
-    fn truncate(&mut self, compacting: PendingCompaction) -> Input {
-        match compacting.plan.truncated() {
-            Ok(entry) => self.submit_compaction(compacting, entry),
-            Err(error) => self.fail_compaction(compacting, error),
+    fn truncate(&mut self, pending: PendingCompaction) -> Input {
+        match pending.plan.truncated() {
+            Ok(entry) => self.submit_compaction(pending, entry),
+            Err(error) => self.fail_compaction(pending, error),
         }
     }
 
     /// Hands the entry to the machine, unless the conversation has changed since.
-    pub(super) fn submit_compaction(
-        &mut self,
-        compacting: PendingCompaction,
-        mut entry: Compaction,
-    ) -> Input {
+    pub(super) fn submit_compaction(&mut self, pending: PendingCompaction, mut entry: Compaction) -> Input {
         let reader = self.active.reader();
         let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
         let is_of_this_path =
-            path.contains(&entry.first_kept_entry_id) && compacting.after == self.active.compaction();
+            path.contains(&entry.first_kept_entry_id) && pending.after == self.active.compaction();
         if !is_of_this_path {
-            return self.fail_compaction(compacting, CompactionError::Outdated);
+            return self.fail_compaction(pending, CompactionError::Outdated);
         }
-        entry.usage = compacting.cost.nonzero();
+        entry.usage = pending.cost.nonzero();
         // A truncation made without a request has no author.
-        entry.made_by = entry.usage.as_ref().map(|_| compacting.cost.model.clone().into());
-        self.summaries.phase = SummaryPhase::Submitted(compacting.reply);
-        Input::Compacted { reason: compacting.reason, compaction: entry }
+        entry.made_by = entry.usage.as_ref().map(|_| pending.cost.model.clone().into());
+        self.summaries.phase = SummaryPhase::Submitted(pending.reply);
+        Input::Compacted { reason: pending.reason, compaction: entry }
     }
 
     /// Asks the user what to do after a failed summary. Without an approver the older part is left out, so that the
     /// run continues.
     pub(super) fn summary_failed(
         &mut self,
-        compacting: Box<PendingCompaction>,
+        pending: Box<PendingCompaction>,
         error: CompactionError,
     ) -> Option<Input> {
         if !error.is_summary_failure() {
-            return Some(self.fail_compaction(*compacting, error));
+            return Some(self.fail_compaction(*pending, error));
         }
         if self.has_approver() {
-            self.ask_user(compacting, error);
+            self.ask_user(pending, error);
             return None;
         }
-        if compacting.reason == CompactionReason::Manual {
-            return Some(self.fail_compaction(*compacting, error));
+        if pending.reason == CompactionReason::Manual {
+            return Some(self.fail_compaction(*pending, error));
         }
         self.bus.warn(format!(
-            "no summary could be made ({error}); the older part of the conversation is left out instead"
+            "the summary failed ({error}); the older part of the conversation is left out instead"
         ));
-        Some(self.truncate(*compacting))
+        Some(self.truncate(*pending))
     }
 
-    fn ask_user(&mut self, compacting: Box<PendingCompaction>, error: CompactionError) {
+    fn ask_user(&mut self, pending: Box<PendingCompaction>, error: CompactionError) {
         self.bus.emit(EventKind::CompactionFailed {
-            reason: compacting.reason,
+            reason: pending.reason,
             error_message: error.to_string(),
             choices: CompactionChoice::ALL.to_vec(),
         });
-        self.summaries.phase = SummaryPhase::AwaitingChoice(compacting, error);
+        self.summaries.phase = SummaryPhase::AwaitingChoice(pending, error);
     }
 
     /// Ends a compaction without an entry; its cost still counts.
-    pub(super) fn fail_compaction(&mut self, compacting: PendingCompaction, error: CompactionError) -> Input {
+    pub(super) fn fail_compaction(&mut self, pending: PendingCompaction, error: CompactionError) -> Input {
         if !matches!(error, CompactionError::Stopped | CompactionError::Outdated) {
             let projection = &self.active.projection;
             self.summaries.futile_size = Some((projection.tokens(), projection.message_count()));
         }
-        self.record_cost(&compacting.cost, "compaction");
+        self.record_cost(&pending.cost, "compaction");
         let why = match &error {
             CompactionError::Stopped => NotCompacted::Stopped,
-            error if compacting.reason == CompactionReason::Overflow => {
+            error if pending.reason == CompactionReason::Overflow => {
                 NotCompacted::Failed(overflow_error(error))
             }
             error => NotCompacted::Failed(error.to_string()),
         };
-        if let Some(reply) = compacting.reply {
+        if let Some(reply) = pending.reply {
             send_reply(reply, Err(error.into()));
         }
-        Input::NotCompacted { reason: compacting.reason, why }
+        Input::NotCompacted { reason: pending.reason, why }
     }
 
     /// Replies after a compaction was appended and emitted.
@@ -355,7 +351,7 @@ pub(super) enum CompactionPoint {
 /// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
 fn overflow_error(error: &CompactionError) -> String {
     let why = match error {
-        CompactionError::Nothing { .. } => ", and nothing of it can be left out".to_owned(),
+        CompactionError::Nothing { .. } => " and can't be shortened".to_owned(),
         error => format!(": {error}"),
     };
     format!("the conversation is longer than the model's window{why}; {TOO_LONG_HELP}")

@@ -104,7 +104,7 @@ impl SummaryState {
 
     /// Returns whether a branch is being summarized in order to be left.
     pub(super) fn is_summarizing_branch(&self) -> bool {
-        matches!(&self.phase, SummaryPhase::Running(making) if matches!(making.purpose, Purpose::Branch(_)))
+        matches!(&self.phase, SummaryPhase::Running(running) if matches!(running.purpose, Purpose::Branch(_)))
     }
 
     /// Returns whether a compaction is in progress.
@@ -115,19 +115,17 @@ impl SummaryState {
     /// Returns the state for front ends.
     pub(super) fn status(&self) -> Option<Summarizing> {
         let retry = match &self.phase {
-            SummaryPhase::Running(making) => making.retry.clone(),
+            SummaryPhase::Running(running) => running.retry.clone(),
             SummaryPhase::Idle | SummaryPhase::AwaitingChoice(..) | SummaryPhase::Submitted(_) => None,
         };
         let (of, since, failed) = match &self.phase {
             SummaryPhase::Idle | SummaryPhase::Submitted(_) => return None,
-            SummaryPhase::Running(making) => match &making.purpose {
-                Purpose::Compaction(compacting) => {
-                    (SummaryOf::Context(compacting.reason), making.since, None)
-                }
-                Purpose::Branch(_) => (SummaryOf::Branch, making.since, None),
+            SummaryPhase::Running(running) => match &running.purpose {
+                Purpose::Compaction(pending) => (SummaryOf::Context(pending.reason), running.since, None),
+                Purpose::Branch(_) => (SummaryOf::Branch, running.since, None),
             },
-            SummaryPhase::AwaitingChoice(compacting, error) => {
-                (SummaryOf::Context(compacting.reason), now(), Some(error.to_string()))
+            SummaryPhase::AwaitingChoice(pending, error) => {
+                (SummaryOf::Context(pending.reason), now(), Some(error.to_string()))
             }
         };
         Some(Summarizing { of, since, retry, failed })
@@ -143,8 +141,8 @@ impl RunningSummary {
 impl Purpose {
     fn cost(&mut self) -> &mut SummaryCost {
         match self {
-            Self::Compaction(compacting) => &mut compacting.cost,
-            Self::Branch(leaving) => &mut leaving.cost,
+            Self::Compaction(pending) => &mut pending.cost,
+            Self::Branch(switch) => &mut switch.cost,
         }
     }
 }
@@ -183,58 +181,58 @@ impl Driver {
 
     /// Ends the summary in progress; returns the machine's input.
     fn take_summary(&mut self) -> Option<Input> {
-        let compacting = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
+        let pending = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
             SummaryPhase::Idle => return None,
             ready @ SummaryPhase::Submitted(_) => {
                 self.summaries.phase = ready;
                 return None;
             }
-            SummaryPhase::AwaitingChoice(compacting, _) => compacting,
-            SummaryPhase::Running(making) => {
-                making.task.abort();
-                match making.purpose {
-                    Purpose::Compaction(compacting) => compacting,
-                    Purpose::Branch(leaving) => {
-                        self.fail_branch_summary(*leaving, CompactionError::Stopped);
+            SummaryPhase::AwaitingChoice(pending, _) => pending,
+            SummaryPhase::Running(running) => {
+                running.task.abort();
+                match running.purpose {
+                    Purpose::Compaction(pending) => pending,
+                    Purpose::Branch(switch) => {
+                        self.fail_branch_summary(*switch, CompactionError::Stopped);
                         return None;
                     }
                 }
             }
         };
-        Some(self.fail_compaction(*compacting, CompactionError::Stopped))
+        Some(self.fail_compaction(*pending, CompactionError::Stopped))
     }
 
     /// Handles an event of the summary job.
-    pub(super) fn summary(&mut self, number: u64, news: SummaryEvent) {
+    pub(super) fn summary(&mut self, number: u64, event: SummaryEvent) {
         if number != self.summaries.job {
             return;
         }
-        let mut making = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
-            SummaryPhase::Running(making) => making,
+        let mut running = match std::mem::replace(&mut self.summaries.phase, SummaryPhase::Idle) {
+            SummaryPhase::Running(running) => running,
             other => {
                 self.summaries.phase = other;
                 return;
             }
         };
-        match news {
+        match event {
             SummaryEvent::Usage(usage) => {
-                making.purpose.cost().usage.add(&usage);
-                self.summaries.phase = SummaryPhase::Running(making);
+                running.purpose.cost().usage.add(&usage);
+                self.summaries.phase = SummaryPhase::Running(running);
             }
             SummaryEvent::Retry { attempt, most, delay, why } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                making.retry = Some(AnnouncedRetry::told((attempt, most), now(), delay_ms, &why));
-                self.summaries.phase = SummaryPhase::Running(making);
+                running.retry = Some(AnnouncedRetry::told((attempt, most), now(), delay_ms, &why));
+                self.summaries.phase = SummaryPhase::Running(running);
                 let (max_attempts, error_message) = (most, why);
                 self.bus.emit(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
             }
-            SummaryEvent::Ended(made) => match making.purpose {
-                Purpose::Branch(leaving) => self.finish_branch_summary(*leaving, made),
-                Purpose::Compaction(compacting) => {
-                    let entry = made.and_then(|answers| compacting.plan.summarized(&answers));
+            SummaryEvent::Ended(answers) => match running.purpose {
+                Purpose::Branch(switch) => self.finish_branch_summary(*switch, answers),
+                Purpose::Compaction(pending) => {
+                    let entry = answers.and_then(|answers| pending.plan.summarized(&answers));
                     let input = match entry {
-                        Ok(entry) => Some(self.submit_compaction(*compacting, entry)),
-                        Err(error) => self.summary_failed(compacting, error),
+                        Ok(entry) => Some(self.submit_compaction(*pending, entry)),
+                        Err(error) => self.summary_failed(pending, error),
                     };
                     input.into_iter().for_each(|input| self.apply(input));
                 }
@@ -243,9 +241,9 @@ impl Driver {
     }
 
     /// Appends the cost of a failed summary.
-    pub(super) fn record_cost(&mut self, spent: &SummaryCost, kind: &str) {
-        let Some(usage) = spent.nonzero() else { return };
-        let ModelRef { provider, id: model } = spent.model.clone();
+    pub(super) fn record_cost(&mut self, cost: &SummaryCost, kind: &str) {
+        let Some(usage) = cost.nonzero() else { return };
+        let ModelRef { provider, id: model } = cost.model.clone();
         if let Err(error) = self.append(EntryBody::Usage { kind: kind.to_owned(), provider, model, usage }) {
             self.bus.warn(error.to_string());
         }

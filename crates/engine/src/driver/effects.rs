@@ -141,8 +141,8 @@ impl Driver {
     fn emit_external_appends(&mut self, entries: usize, ours: usize) {
         let reader = self.active.reader();
         let end = reader.entry_count().saturating_sub(ours);
-        let told = external_appends::events(&reader, end.saturating_sub(entries)..end);
-        told.into_iter().for_each(|event| self.bus.emit(event));
+        let events = external_appends::events(&reader, end.saturating_sub(entries)..end);
+        events.into_iter().for_each(|event| self.bus.emit(event));
     }
 
     fn sync(&mut self) {
@@ -179,8 +179,8 @@ impl Driver {
             let tool_call_id = request.tool_call_id;
             self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
         }
-        let told = self.bus.open.clone();
-        let failed = StoreFailed { reason, hint, open_events: told, queue, records };
+        let events = self.bus.open.clone();
+        let failed = StoreFailed { reason, hint, open_events: events, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());
         self.enqueue(effects);
     }
@@ -399,7 +399,7 @@ impl Driver {
 
 /// Returns the denial in the absence of an approver.
 pub(super) fn no_approver() -> Decision {
-    Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
+    Decision::Deny { reason: "no one can approve it any more".to_owned() }
 }
 
 /// Returns the error of a request that no model could take. It leads to a compaction, like a request that the

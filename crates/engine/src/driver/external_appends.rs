@@ -25,10 +25,9 @@ impl ExternalAppends {
         let is_power_of_ten = self.times == 10_usize.pow(self.times.ilog10());
         match self.times {
             1 => AppendNotice::Plain,
-            times if is_power_of_ten => AppendNotice::Counted(format!(
-                "it goes on so: {times} times by now, {} entries",
-                self.entries
-            )),
+            times if is_power_of_ten => {
+                AppendNotice::Counted(format!("{times} times so far, {} entries", self.entries))
+            }
             _ => AppendNotice::Silent,
         }
     }

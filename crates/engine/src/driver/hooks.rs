@@ -60,9 +60,9 @@ pub(crate) enum CallInReview {
 }
 
 impl Hooks {
-    pub(super) fn new(crew: ExtensionHost) -> Self {
+    pub(super) fn new(host: ExtensionHost) -> Self {
         Self {
-            extensions: crew,
+            extensions: host,
             begins_run: false,
             opened: None,
             rewritten: HashMap::new(),
@@ -100,9 +100,9 @@ impl Driver {
         }
         let begins = std::mem::take(&mut self.hooks.begins_run);
         let moment = if begins { RequestPosition::RunStart } else { RequestPosition::Turn };
-        let (crew, before) = (self.hooks.extensions.clone(), self.request_context());
+        let (host, before) = (self.hooks.extensions.clone(), self.request_context());
         self.jobs.open(async move {
-            let after = Box::new(crew.review_request(moment, before.clone()).await);
+            let after = Box::new(host.review_request(moment, before.clone()).await);
             JobEvent::RequestOpened { turn, tool_choice, before: Box::new(before), after }
         });
     }
@@ -196,37 +196,37 @@ impl Driver {
         if self.hooks.extensions.is_empty() {
             return self.step_next(Input::Planned { turn, plan });
         }
-        let (crew, tools) = (self.hooks.extensions.clone(), self.offered().clone());
+        let (host, tools) = (self.hooks.extensions.clone(), self.offered().clone());
         self.jobs.plan(async move {
-            let mut considered = Vec::with_capacity(plan.len());
+            let mut reviewed = Vec::with_capacity(plan.len());
             for planned in plan {
-                considered.push(match (&planned.decision, tools.find(&planned.call.name)) {
+                reviewed.push(match (&planned.decision, tools.find(&planned.call.name)) {
                     (
                         CallDecision::Run(_) | CallDecision::Granted { .. } | CallDecision::Ask { .. },
                         Some(tool),
-                    ) => CallInReview::Reviewed(crew.review_call(planned.call, &*tool).await),
+                    ) => CallInReview::Reviewed(host.review_call(planned.call, &*tool).await),
                     _ => CallInReview::Refused(planned),
                 });
             }
-            JobEvent::CallsReviewed { turn, considered }
+            JobEvent::CallsReviewed { turn, reviewed }
         });
     }
 
     /// Applies the extensions' reviews. The policy judges a call with changed arguments once more.
-    pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, considered: Vec<CallInReview>) {
+    pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, reviewed: Vec<CallInReview>) {
         if self.turn.planning() != Some(turn) {
             return;
         }
-        let plan = considered.into_iter().map(|considered| match considered {
+        let plan = reviewed.into_iter().map(|reviewed| match reviewed {
             CallInReview::Refused(planned) => planned,
-            CallInReview::Reviewed(judged) => self.plan_reviewed(judged),
+            CallInReview::Reviewed(review) => self.plan_reviewed(review),
         });
         let plan = plan.collect();
         self.apply(Input::Planned { turn, plan });
     }
 
-    fn plan_reviewed(&mut self, judged: ReviewedCall) -> PlannedCall {
-        let ReviewedCall { call, opinion, rewritten_by } = judged;
+    fn plan_reviewed(&mut self, review: ReviewedCall) -> PlannedCall {
+        let ReviewedCall { call, opinion, rewritten_by } = review;
         if !rewritten_by.is_empty() {
             self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
         }
@@ -258,10 +258,12 @@ impl Driver {
             location: None,
         };
         let mut commands: Vec<_> = self.hooks.extensions.commands().into_iter().map(of_extension).collect();
-        let others = self.resources.resources.slash_commands();
-        let others: Vec<_> =
-            others.into_iter().filter(|other| commands.iter().all(|c| c.name != other.name)).collect();
-        commands.extend(others);
+        let resource_commands = self.resources.resources.slash_commands();
+        let resource_commands: Vec<_> = resource_commands
+            .into_iter()
+            .filter(|other| commands.iter().all(|c| c.name != other.name))
+            .collect();
+        commands.extend(resource_commands);
         commands
     }
 

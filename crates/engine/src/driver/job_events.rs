@@ -32,11 +32,11 @@ impl Driver {
                 self.request_opened((turn, tool_choice), &before, *after);
             }
             JobEvent::Previewed(request) => self.previewed(request),
-            JobEvent::CallsReviewed { turn, considered } => self.calls_reviewed(turn, considered),
+            JobEvent::CallsReviewed { turn, reviewed } => self.calls_reviewed(turn, reviewed),
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
             JobEvent::RetryDue { turn } => self.apply(Input::RetryDue { turn }),
-            JobEvent::Summary { number, news } => self.summary(number, news),
+            JobEvent::Summary { number, event } => self.summary(number, event),
             JobEvent::StreamPart { .. } | JobEvent::StreamEnded { .. } => {}
             JobEvent::ToolProgress { call, printed } => self.tool_progress(&call, printed),
             JobEvent::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
@@ -54,8 +54,8 @@ impl Driver {
         {
             tool.prepare();
         }
-        for growth in partial.apply(part) {
-            match growth {
+        for update in partial.apply(part) {
+            match update {
                 MessageUpdate::Delta(delta) => {
                     let usage =
                         self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();

@@ -51,7 +51,7 @@ pub(crate) enum JobEvent {
     /// An approval request with its preview.
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.
-    CallsReviewed { turn: TurnNumber, considered: Vec<CallInReview> },
+    CallsReviewed { turn: TurnNumber, reviewed: Vec<CallInReview> },
     /// The end of an extension's command.
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
     /// A problem with an extension.
@@ -59,7 +59,7 @@ pub(crate) enum JobEvent {
     /// The newest output of a running call.
     ToolProgress { call: CallId, printed: StyledText },
     /// An event of the summary job.
-    Summary { number: u64, news: SummaryEvent },
+    Summary { number: u64, event: SummaryEvent },
     /// The result of a call.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// Output of the user's command.
@@ -87,7 +87,7 @@ pub(super) struct Jobs {
 /// A running call.
 struct CallJob {
     task: AbortHandle,
-    shown: RunningCall,
+    snapshot: RunningCall,
     progress: ToolProgress,
 }
 
@@ -96,16 +96,16 @@ impl CallJob {
     fn partial_result(&self) -> ToolOutcome {
         match self.progress.remains() {
             Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
-            None => self.shown.partial.clone(),
+            None => self.snapshot.partial.clone(),
         }
     }
 }
 
 impl Jobs {
     /// Starts with the resource reloader as the only job; it runs as long as the driver.
-    pub(super) fn new(report: mpsc::Sender<JobEvent>, keeper: ResourceReloader) -> Self {
+    pub(super) fn new(report: mpsc::Sender<JobEvent>, reloader: ResourceReloader) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(resource_state::run_reloader(keeper, report.clone()));
+        tasks.spawn(resource_state::run_reloader(reloader, report.clone()));
         Self { tasks, events: report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
@@ -163,14 +163,15 @@ impl Jobs {
     /// Previews a call before its approval request. A preview that fails or takes too long is left out.
     pub(super) fn preview(&mut self, tool: Arc<dyn Tool>, request: ApprovalRequest) {
         self.plan(async move {
-            let look = async {
+            let attempt = async {
                 match tool.preview(&request.args) {
-                    Some(look) => Some(look.await),
+                    Some(attempt) => Some(attempt.await),
                     None => None,
                 }
             };
-            let looked = AssertUnwindSafe(tokio::time::timeout(PREVIEW_TIMEOUT, look)).catch_unwind().await;
-            let preview = looked.ok().and_then(Result::ok).flatten();
+            let outcome =
+                AssertUnwindSafe(tokio::time::timeout(PREVIEW_TIMEOUT, attempt)).catch_unwind().await;
+            let preview = outcome.ok().and_then(Result::ok).flatten();
             JobEvent::Previewed(ApprovalRequest { preview, ..request })
         });
     }
@@ -207,7 +208,7 @@ impl Jobs {
     }
 
     /// Runs a call. A tool that panics yields an error result.
-    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: ExtensionHost) {
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, host: ExtensionHost) {
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -217,13 +218,13 @@ impl Jobs {
         };
         let (report, id) = (self.events.clone(), call.id.clone());
         let progress = self.progress(call.id.clone());
-        let given = progress.clone();
+        let tool_progress = progress.clone();
         let task = async move {
-            let invocation = ToolInvocation { arguments: call.arguments.clone(), progress: given };
+            let invocation = ToolInvocation { arguments: call.arguments.clone(), progress: tool_progress };
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
-            let output = crew.revise_result(&call, output).await;
+            let output = host.revise_result(&call, output).await;
             let result = ToolResultMessage {
                 tool_call_id: call.id,
                 tool_name: call.name,
@@ -234,7 +235,7 @@ impl Jobs {
             };
             let _ = report.send(JobEvent::ToolEnded { turn, result, warning: output.warning }).await;
         };
-        self.calls.insert(id, CallJob { task: self.tasks.spawn(task), shown: running, progress });
+        self.calls.insert(id, CallJob { task: self.tasks.spawn(task), snapshot: running, progress });
     }
 
     /// Each progress report replaces the one before, so a full channel drops it.
@@ -260,11 +261,11 @@ impl Jobs {
     }
 
     pub(super) fn call_mut(&mut self, call: &CallId) -> Option<&mut RunningCall> {
-        self.calls.get_mut(call).map(|call| &mut call.shown)
+        self.calls.get_mut(call).map(|call| &mut call.snapshot)
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &RunningCall> {
-        self.calls.values().map(|call| &call.shown)
+        self.calls.values().map(|call| &call.snapshot)
     }
 
     /// Returns the partial results of the running calls, where there are any.
@@ -274,16 +275,16 @@ impl Jobs {
     }
 
     /// Starts the job of a command that was just started.
-    pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: OutputCapture) {
-        let (bash, job) = BashJob::start(shown, process, gathered, self.events.clone());
+    pub(super) fn bash(&mut self, snapshot: RunningBash, process: Running, capture: OutputCapture) {
+        let (bash, job) = BashJob::start(snapshot, process, capture, self.events.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
     }
 
     /// Registers the reply for the record of the running command.
-    pub(super) fn await_bash(&mut self, waits: Reply<BashExecutionMessage>) {
+    pub(super) fn await_bash(&mut self, reply: Reply<BashExecutionMessage>) {
         if let Some(bash) = &mut self.bash {
-            bash.reply = Some(waits);
+            bash.reply = Some(reply);
         }
     }
 
@@ -314,10 +315,10 @@ impl Jobs {
 async fn forward<T, R>(
     mut parts: impl Stream<Item = T> + Unpin,
     report: mpsc::Sender<R>,
-    told: impl Fn(T) -> R,
+    to_event: impl Fn(T) -> R,
 ) {
     while let Some(part) = parts.next().await {
-        if report.send(told(part)).await.is_err() {
+        if report.send(to_event(part)).await.is_err() {
             return;
         }
     }

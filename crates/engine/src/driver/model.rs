@@ -16,19 +16,19 @@ impl Driver {
     /// Applies a change of the usable providers. The active model uses its provider's new state from the next
     /// request on.
     pub(super) fn change_provider(&mut self, change: ProviderChange, reply: Reply<()>) {
-        let asked = &mut self.active.model;
-        let is_asked = asked.facts.provider == change.provider();
+        let model = &mut self.active.model;
+        let is_active = model.facts.provider == change.provider();
         match change {
             ProviderChange::Open(provider, models) => {
-                if is_asked {
-                    asked.provider = Arc::clone(&provider);
+                if is_active {
+                    model.provider = Arc::clone(&provider);
                 }
                 self.services.providers.add(provider, models);
             }
             ProviderChange::Shut { provider, key_name } => {
                 self.services.providers.shut(&provider, key_name);
-                if is_asked {
-                    asked.provider = Arc::new(UnavailableProvider::instead_of(&*asked.provider));
+                if is_active {
+                    model.provider = Arc::new(UnavailableProvider::instead_of(&*model.provider));
                 }
             }
         }
@@ -36,9 +36,9 @@ impl Driver {
     }
 
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
-        let found = self.services.providers.find(words)?;
-        let reference = found.model.reference();
-        self.choose(found.model, found.thinking)?;
+        let resolved = self.services.providers.find(words)?;
+        let reference = resolved.model.reference();
+        self.choose(resolved.model, resolved.thinking)?;
         Ok(reference)
     }
 
@@ -65,14 +65,14 @@ impl Driver {
         Ok(())
     }
 
-    pub(super) fn set_thinking(&mut self, wanted: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
-        let level = self.active.model.facts.clamp(wanted);
+    pub(super) fn set_thinking(&mut self, requested: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
+        let level = self.active.model.facts.clamp(requested);
         if level != self.active.thinking {
             self.record_change(EntryBody::ThinkingLevelChange { thinking_level: level })?;
             self.active.thinking = level;
             self.bus.emit(EventKind::ThinkingLevelChanged { level });
         }
-        self.active.requested_thinking = wanted;
+        self.active.requested_thinking = requested;
         Ok(level)
     }
 
@@ -88,7 +88,7 @@ impl Driver {
 
     /// Lowers the model's known context window after its server reported a smaller one.
     pub(super) fn lower_window(&mut self, error: &ProviderError) {
-        let asked = ModelRef {
+        let model = ModelRef {
             provider: self.active.requested_model.provider.clone(),
             id: self.active.requested_model.id.clone(),
         };
@@ -96,14 +96,14 @@ impl Driver {
         else {
             return;
         };
-        self.services.providers.find_window(&asked, window);
-        if self.active.model.reference() == asked {
+        self.services.providers.find_window(&model, window);
+        if self.active.model.reference() == model {
             let facts = (*self.active.model.facts).clone().in_window(window);
             self.active.model.facts = Arc::new(facts);
         }
         self.summaries.futile_size = None;
         self.bus.warn(format!(
-            "{asked} has a window of {window} tokens, its server says, and not of {}; the conversation is kept within that from now on",
+            "the server of {model} reports a context window of {window} tokens instead of {}; it is used from now on",
             self.active.requested_model.window
         ));
     }

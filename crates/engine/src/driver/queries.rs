@@ -153,9 +153,9 @@ impl Driver {
             return Err(AgentError::Gone("tool of that name"));
         }
         let all = self.services.tools.names();
-        let wanted: Vec<String> =
-            all.filter(|name| names.iter().any(|wanted| wanted == name)).map(str::to_owned).collect();
-        self.services.offered = self.services.tools.restrict(&wanted).unwrap_or_default();
+        let selected: Vec<String> =
+            all.filter(|name| names.iter().any(|selected| selected == name)).map(str::to_owned).collect();
+        self.services.offered = self.services.tools.restrict(&selected).unwrap_or_default();
         Ok(())
     }
 

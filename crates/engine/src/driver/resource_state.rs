@@ -52,14 +52,13 @@ impl ResourceState {
         tools: &Tools,
     ) -> (Self, ResourceReloader) {
         let resources = Arc::new(resources);
-        let (keeper, orders) = ResourceReloader::new(Arc::clone(&resources));
+        let (reloader, requests) = ResourceReloader::new(Arc::clone(&resources));
         let skills = if tools.find(READ_TOOL).is_some() { SkillListing::Yes } else { SkillListing::No };
         let waiting = VecDeque::new();
         let (system, session_folders) = (String::new(), Vec::new());
-        let mut shelf =
-            Self { resources, system, prompt, session_folders, cwd, skills, requests: orders, waiting };
-        shelf.write_system();
-        (shelf, keeper)
+        let mut state = Self { resources, system, prompt, session_folders, cwd, skills, requests, waiting };
+        state.write_system();
+        (state, reloader)
     }
 
     pub(super) fn system(&self) -> &str {
@@ -106,8 +105,8 @@ impl ResourceState {
     }
 
     /// Requests a reload, and replies when it is done.
-    pub(super) fn request_reload(&mut self, order: ReloadRequest, reply: Reply<Inventory>) {
-        match self.requests.try_send(order) {
+    pub(super) fn request_reload(&mut self, request: ReloadRequest, reply: Reply<Inventory>) {
+        match self.requests.try_send(request) {
             Ok(()) => self.waiting.push_back(reply),
             Err(_) => _ = reply.send(Err(AgentError::Running)),
         }
@@ -141,11 +140,11 @@ impl Driver {
 }
 
 /// Runs a reloader and reports its results.
-pub(super) async fn run_reloader(keeper: ResourceReloader, reports: mpsc::Sender<JobEvent>) {
-    keeper
+pub(super) async fn run_reloader(reloader: ResourceReloader, events: mpsc::Sender<JobEvent>) {
+    reloader
         .run(|read| {
-            let reports = reports.clone();
-            async move { reports.send(JobEvent::ResourcesRead(read)).await.is_ok() }
+            let events = events.clone();
+            async move { events.send(JobEvent::ResourcesRead(read)).await.is_ok() }
         })
         .await;
 }

@@ -79,7 +79,7 @@ impl RunTracer {
             }
             EventKind::ApprovalRequested(request) => {
                 let (tool, call) = (request.tool_name.as_str(), request.tool_call_id.as_str());
-                tracing::debug!(tool, call, "approval asked for");
+                tracing::debug!(tool, call, "approval requested");
             }
             EventKind::ApprovalResolved { tool_call_id, decision } => {
                 let call = tool_call_id.as_str();
@@ -91,24 +91,24 @@ impl RunTracer {
 }
 
 fn note_retry(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
-    tracing::debug!(attempt, most, wait_ms, reason = shorten(error), "{what} is tried again");
+    tracing::debug!(attempt, most, wait_ms, reason = shorten(error), "retrying {what}");
 }
 
 fn note_summary(event: &EventKind) {
     match event {
         EventKind::CompactionStart { reason } => tracing::info!(?reason, "compaction begun"),
         EventKind::CompactionFailed { error_message, .. } => {
-            tracing::warn!(reason = shorten(error_message), "no summary could be made");
+            tracing::warn!(reason = shorten(error_message), "compaction failed");
         }
         EventKind::CompactionEnd { error_message: Some(error), .. } => {
             tracing::warn!(reason = shorten(error), "compaction failed");
         }
         EventKind::CompactionEnd { aborted, .. } => tracing::info!(aborted, "compaction ended"),
-        EventKind::BranchSummaryStart => tracing::info!("summary of a branch begun"),
+        EventKind::BranchSummaryStart => tracing::info!("branch summary started"),
         EventKind::BranchSummaryEnd { error_message: Some(error), .. } => {
-            tracing::warn!(reason = shorten(error), "summary of a branch failed");
+            tracing::warn!(reason = shorten(error), "branch summary failed");
         }
-        EventKind::BranchSummaryEnd { aborted, .. } => tracing::info!(aborted, "summary of a branch ended"),
+        EventKind::BranchSummaryEnd { aborted, .. } => tracing::info!(aborted, "branch summary ended"),
         // Other events don't help, or are logged at their source.
         _ => {}
     }

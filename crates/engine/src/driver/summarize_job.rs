@@ -45,10 +45,10 @@ pub(crate) enum SummaryEvent {
 impl SummaryJob {
     /// Sends the requests, and reports with this job number. A provider that panics counts as failed.
     pub(super) async fn run(self, number: u64, report: mpsc::Sender<JobEvent>) {
-        let made = AssertUnwindSafe(self.send_requests(number, &report)).catch_unwind().await;
+        let answers = AssertUnwindSafe(self.send_requests(number, &report)).catch_unwind().await;
         let crashed = || Err(CompactionError::Provider("the provider failed inside tiller".to_owned()));
-        let news = SummaryEvent::Ended(made.unwrap_or_else(|_| crashed()));
-        let _ = report.send(JobEvent::Summary { number, news }).await;
+        let event = SummaryEvent::Ended(answers.unwrap_or_else(|_| crashed()));
+        let _ = report.send(JobEvent::Summary { number, event }).await;
     }
 
     async fn send_requests(
@@ -62,7 +62,7 @@ impl SummaryJob {
             let answer = loop {
                 let ask = request.render(self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
-                let tell = |news| report.send(JobEvent::Summary { number, news });
+                let tell = |event| report.send(JobEvent::Summary { number, event });
                 let _ = tell(SummaryEvent::Usage(spent)).await;
                 match answer {
                     Ok(answer) => break answer,
@@ -99,8 +99,8 @@ impl SummaryJob {
         while let Some(part) = parts.next().await {
             match part {
                 Ok(part) => {
-                    for growth in partial.apply(part) {
-                        if let MessageUpdate::Finished(stop) = growth {
+                    for update in partial.apply(part) {
+                        if let MessageUpdate::Finished(stop) = update {
                             return (self.with_cost(&partial), Ok(text(&partial, stop)));
                         }
                     }

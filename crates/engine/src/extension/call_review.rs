@@ -61,38 +61,36 @@ impl ExtensionHost {
     /// Reviews a call. Each extension sees the arguments as the ones before it left them. An extension that saw
     /// other than the final arguments reviews those once more, so that a rewrite can't bypass a guard.
     pub(crate) async fn review_call(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
-        let mut judged = ReviewedCall { call, opinion: CallOpinion::Allow, rewritten_by: Vec::new() };
+        let mut review = ReviewedCall { call, opinion: CallOpinion::Allow, rewritten_by: Vec::new() };
         let mut saw_others = 0;
         for (at, member) in self.members().iter().enumerate() {
-            match self.call_hook(member, &judged.call).await {
-                HookReply::Opinion(opinion) => judged.apply_reply(opinion),
+            match self.call_hook(member, &review.call).await {
+                HookReply::Opinion(opinion) => review.apply_reply(opinion),
                 HookReply::Rewrite(arguments) => {
-                    match rewrite(&mut judged, arguments, member.extension.name(), tool) {
+                    match rewrite(&mut review, arguments, member.extension.name(), tool) {
                         Ok(()) => saw_others = at,
-                        Err(opinion) => judged.apply_reply(opinion),
+                        Err(opinion) => review.apply_reply(opinion),
                     }
                 }
             }
-            if judged.is_forbidden() {
-                return judged;
+            if review.is_forbidden() {
+                return review;
             }
         }
         for member in &self.members()[..saw_others] {
-            let opinion = match self.call_hook(member, &judged.call).await {
+            let opinion = match self.call_hook(member, &review.call).await {
                 HookReply::Opinion(opinion) => opinion,
                 HookReply::Rewrite(_) => {
                     let name = member.extension.name();
-                    CallOpinion::Failed(format!(
-                        "extension {name} wants other arguments than those it was given in the end"
-                    ))
+                    CallOpinion::Failed(format!("extension {name} wants to change the final arguments"))
                 }
             };
-            judged.apply_reply(opinion);
-            if judged.is_forbidden() {
+            review.apply_reply(opinion);
+            if review.is_forbidden() {
                 break;
             }
         }
-        judged
+        review
     }
 
     /// Runs one extension's hook. A rewrite to the current arguments counts as approval.
@@ -106,9 +104,9 @@ impl ExtensionHost {
             Ok(CallVerdict::Deny { reason }) => CallOpinion::Deny(format!("{reason} (extension {name})")),
             Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => CallOpinion::Allow,
             Ok(CallVerdict::Rewrite { arguments }) => return HookReply::Rewrite(arguments),
-            Err(trouble) => CallOpinion::Failed(format!(
-                "extension {name}, which judges calls, {}",
-                trouble.text(self.timeout())
+            Err(failure) => CallOpinion::Failed(format!(
+                "extension {name}, which reviews calls, {}",
+                failure.text(self.timeout())
             )),
         })
     }
@@ -127,18 +125,18 @@ impl ReviewedCall {
 /// Applies other arguments if the tool accepts them. Otherwise the call counts as not reviewed, because an extension
 /// wanted it changed.
 fn rewrite(
-    judged: &mut ReviewedCall,
+    review: &mut ReviewedCall,
     arguments: Value,
     name: &str,
     tool: &dyn Tool,
 ) -> Result<(), CallOpinion> {
     let checked =
-        if arguments.is_object() { tool.check(&arguments) } else { Err("they are no object".to_owned()) };
+        if arguments.is_object() { tool.check(&arguments) } else { Err("they are not an object".to_owned()) };
     checked.map_err(|why| {
-        CallOpinion::Failed(format!("extension {name} gave it other arguments that are invalid: {why}"))
+        CallOpinion::Failed(format!("extension {name} changed its arguments to invalid ones: {why}"))
     })?;
-    judged.call.arguments = arguments;
-    judged.rewritten_by.push(name.to_owned());
+    review.call.arguments = arguments;
+    review.rewritten_by.push(name.to_owned());
     Ok(())
 }
 

@@ -22,12 +22,12 @@ pub(crate) struct EventForwarder {
 
 impl EventForwarder {
     /// Starts to forward events.
-    pub(crate) fn start(crew: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
+    pub(crate) fn start(host: ExtensionHost, events: &broadcast::Sender<Arc<Event>>) -> Self {
         let mut tasks = JoinSet::new();
-        for member in crew.members() {
-            tasks.spawn(forward_events(crew.clone(), Arc::clone(member), events.subscribe()));
+        for member in host.members() {
+            tasks.spawn(forward_events(host.clone(), Arc::clone(member), events.subscribe()));
         }
-        Self { host: crew, tasks: Mutex::new(tasks) }
+        Self { host, tasks: Mutex::new(tasks) }
     }
 
     /// Reloads the extensions.
@@ -44,18 +44,18 @@ impl EventForwarder {
 }
 
 async fn forward_events(
-    crew: ExtensionHost,
+    host: ExtensionHost,
     member: Arc<LoadedExtension>,
     mut events: broadcast::Receiver<Arc<Event>>,
 ) {
     let mut has_missed = false;
     loop {
         match events.recv().await {
-            Ok(event) => deliver(&crew, &member, event).await,
+            Ok(event) => deliver(&host, &member, event).await,
             Err(broadcast::error::RecvError::Lagged(count)) => {
                 if !std::mem::replace(&mut has_missed, true) {
                     let name = member.extension.name();
-                    crew.warn()
+                    host.warn()
                         .send(format!("extension {name}: too slow for the events, and missed {count}"));
                 }
             }
@@ -64,7 +64,7 @@ async fn forward_events(
     }
 }
 
-async fn deliver(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>) {
+async fn deliver(host: &ExtensionHost, member: &LoadedExtension, event: Arc<Event>) {
     if matches!(event.kind, EventKind::TurnEnd { .. }) {
         let (extension, event) = (Arc::clone(&member.extension), Arc::clone(&event));
         let work = async move {
@@ -75,11 +75,11 @@ async fn deliver(crew: &ExtensionHost, member: &LoadedExtension, event: Arc<Even
                 _ => Ok(()),
             }
         };
-        let _ = crew.run_hook(member, Hook::TurnEnd, work).await;
+        let _ = host.run_hook(member, Hook::TurnEnd, work).await;
     }
     if member.extension.event_detail().takes(&event.kind) {
         let extension = Arc::clone(&member.extension);
         let work = async move { extension.session_event(&event).await };
-        let _ = crew.run_hook(member, Hook::SessionEvent, work).await;
+        let _ = host.run_hook(member, Hook::SessionEvent, work).await;
     }
 }

@@ -38,7 +38,7 @@ pub struct Extensions {
 /// Finds executables that would be extensions if tiller started now.
 #[derive(Clone, Default)]
 struct NewExecutables {
-    look: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
+    find: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
     /// Paths of the executables that were started.
     known: Vec<PathBuf>,
 }
@@ -46,10 +46,10 @@ struct NewExecutables {
 impl NewExecutables {
     /// Returns a sentence about each executable that was not started.
     fn announcements(&self) -> Vec<String> {
-        let found = self.look.as_ref().map(|look| look()).unwrap_or_default();
+        let found = self.find.as_ref().map(|find| find()).unwrap_or_default();
         let told = |path: PathBuf| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            format!("extension {name} is new: it starts when tiller is started again: {}", path.display())
+            format!("extension {name} is new; restart tiller to use it: {}", path.display())
         };
         found.into_iter().filter(|path| !self.known.contains(path)).map(told).collect()
     }
@@ -84,12 +84,12 @@ impl Extensions {
     /// Returns an empty set. `timeout` limits each call of a hook.
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
-        let (warn, heard) = mpsc::channel(WARNING_CAPACITY);
+        let (warn, later_warnings) = mpsc::channel(WARNING_CAPACITY);
         Self {
             members: Vec::new(),
             timeout,
             warn: WarningSender(warn),
-            warnings: heard,
+            warnings: later_warnings,
             has_added_tools: false,
             new_executables: NewExecutables::default(),
         }
@@ -102,8 +102,8 @@ impl Extensions {
 
     /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
     /// `look` may read folders.
-    pub fn look_out(&mut self, look: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
-        self.new_executables.look = Some(Arc::new(look));
+    pub fn look_out(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
+        self.new_executables.find = Some(Arc::new(find));
     }
 
     /// Marks executables as started.
@@ -140,9 +140,9 @@ impl Extensions {
                 let other = known.iter().find(|(other, _)| *other == name).map(|(_, whose)| *whose);
                 match other {
                     _ if taken.contains(&name) => found
-                        .push(format!("extension {extension}: its command /{name} can't be typed on the screen: tiller has one of that name")),
+                        .push(format!("extension {extension}: its command /{name} is not available in the terminal UI: tiller has a command of that name")),
                     Some(other) => found
-                        .push(format!("extension {extension}: its command /{name} is left out: {other} has one of that name")),
+                        .push(format!("extension {extension}: its command /{name} is ignored: {other} has a command of that name")),
                     None => known.push((name, extension)),
                 }
             }
@@ -162,7 +162,7 @@ impl Extensions {
                 if equipped.find(&name).is_some() {
                     let extension = member.extension.name();
                     notices.push(format!(
-                        "extension {extension}: its tool {name} is left out: there is one of that name"
+                        "extension {extension}: its tool {name} is ignored: there is a tool of that name"
                     ));
                 } else {
                     let source = ToolSource::Extension(member.extension.name().to_owned());
@@ -185,9 +185,9 @@ impl Extensions {
         notices: &mut Vec<String>,
     ) -> (Tools, ExtensionHost, mpsc::Receiver<String>) {
         let tools = if self.has_added_tools { tools } else { self.equip(tools, notices) };
-        let Self { members, timeout, warn, warnings: mut heard, new_executables: newcomers, .. } = self;
-        notices.extend(std::iter::from_fn(|| heard.try_recv().ok()));
-        (tools, ExtensionHost { members: members.into(), timeout, warn, newcomers }, heard)
+        let Self { members, timeout, warn, warnings: mut later_warnings, new_executables, .. } = self;
+        notices.extend(std::iter::from_fn(|| later_warnings.try_recv().ok()));
+        (tools, ExtensionHost { members: members.into(), timeout, warn, new_executables }, later_warnings)
     }
 }
 
@@ -210,7 +210,7 @@ pub(crate) struct ExtensionHost {
     members: Arc<[Arc<LoadedExtension>]>,
     timeout: Duration,
     warn: WarningSender,
-    newcomers: NewExecutables,
+    new_executables: NewExecutables,
 }
 
 /// A hook, for warnings.
@@ -332,7 +332,7 @@ impl ExtensionHost {
         let Some(tools) = change.tools else { return };
         let (tools, unknown): (Vec<_>, Vec<_>) = tools.into_iter().partition(|name| known.contains(name));
         if !unknown.is_empty() {
-            let error = HookError::new(format!("there is no tool {}", unknown.join(", ")));
+            let error = HookError::new(format!("unknown tool {}", unknown.join(", ")));
             self.report_failure(member, hook, &HookFailure::Failed(error));
         }
         opening.tools = tools;
@@ -373,9 +373,9 @@ impl ExtensionHost {
             let (extension, limit) = (Arc::clone(&member.extension), self.timeout * 2);
             chances.spawn(async move { timeout(limit, extension.reload()).await });
         }
-        let newcomers = self.newcomers.clone();
-        let told = spawn_blocking(move || newcomers.announcements()).await.unwrap_or_default();
-        told.into_iter().for_each(|news| self.warn.send(news));
+        let new_executables = self.new_executables.clone();
+        let told = spawn_blocking(move || new_executables.announcements()).await.unwrap_or_default();
+        told.into_iter().for_each(|announcement| self.warn.send(announcement));
         while chances.join_next().await.is_some() {}
     }
 
@@ -393,14 +393,14 @@ impl ExtensionHost {
         Some(async move {
             let extension = Arc::clone(&member.extension);
             let mut task = JoinSet::new();
-            let asked = name.clone();
-            task.spawn(async move { extension.run_command(&asked, &arguments).await });
-            let trouble = match task.join_next().await {
+            let command_name = name.clone();
+            task.spawn(async move { extension.run_command(&command_name, &arguments).await });
+            let failure = match task.join_next().await {
                 Some(Ok(Ok(outcome))) => return Ok(outcome),
                 Some(Ok(Err(error))) => HookFailure::Failed(error),
                 Some(Err(_)) | None => HookFailure::Panicked,
             };
-            let text = trouble.text(Duration::ZERO);
+            let text = failure.text(Duration::ZERO);
             Err(format!("extension {}: {} /{name} {text}", member.extension.name(), Hook::Command.name()))
         })
     }
@@ -425,22 +425,22 @@ impl ExtensionHost {
     ) -> Result<T, HookFailure> {
         let mut task = JoinSet::new();
         task.spawn(work);
-        let trouble = match timeout(self.timeout, task.join_next()).await {
+        let failure = match timeout(self.timeout, task.join_next()).await {
             Ok(Some(Ok(Ok(value)))) => return Ok(value),
             Ok(Some(Ok(Err(error)))) => HookFailure::Failed(error),
             Ok(Some(Err(_)) | None) => HookFailure::Panicked,
             Err(_) => HookFailure::TimedOut,
         };
-        self.report_failure(member, hook, &trouble);
-        Err(trouble)
+        self.report_failure(member, hook, &failure);
+        Err(failure)
     }
 
-    fn report_failure(&self, member: &LoadedExtension, hook: Hook, trouble: &HookFailure) {
-        let bit = 1 << (hook as u32 * HookFailure::KINDS + trouble.kind());
+    fn report_failure(&self, member: &LoadedExtension, hook: Hook, failure: &HookFailure) {
+        let bit = 1 << (hook as u32 * HookFailure::KINDS + failure.kind());
         if member.reported.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;
         }
-        let (name, hook, text) = (member.extension.name(), hook.name(), trouble.text(self.timeout));
+        let (name, hook, text) = (member.extension.name(), hook.name(), failure.text(self.timeout));
         self.warn.send(format!("extension {name}: {hook} {text}"));
     }
 }

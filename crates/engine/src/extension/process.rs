@@ -61,12 +61,12 @@ const VARIABLES: [(&str, &str); 2] = [("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRI
 impl Extensions {
     /// Starts executables in parallel, and adds them in order. One that can't be started or isn't ready in time is
     /// added, too: its hooks are unknown, so calls need approval. The warning says so.
-    pub async fn start(&mut self, launches: Vec<Launch>, surroundings: &Surroundings) {
+    pub async fn start(&mut self, launches: Vec<Launch>, options: &Surroundings) {
         let (limit, warn) = (self.timeout(), self.warn());
         self.mark_started(launches.iter().map(|launch| launch.path.clone()));
         let mut starting = JoinSet::new();
         for (at, launch) in launches.into_iter().enumerate() {
-            let inner = SharedProcess::new(launch, surroundings.clone(), warn.clone(), limit);
+            let inner = SharedProcess::new(launch, options.clone(), warn.clone(), limit);
             starting.spawn(async move {
                 inner.start().await;
                 (at, inner)
@@ -89,7 +89,7 @@ struct Process {
 pub(super) struct SharedProcess {
     name: String,
     launch: Launch,
-    surroundings: Surroundings,
+    options: Surroundings,
     warn: WarningSender,
     limit: Duration,
     /// Locked only for reads and changes, never across an await.
@@ -123,9 +123,9 @@ impl FileState {
 }
 
 impl SharedProcess {
-    fn new(launch: Launch, surroundings: Surroundings, warn: WarningSender, limit: Duration) -> Arc<Self> {
+    fn new(launch: Launch, options: Surroundings, warn: WarningSender, limit: Duration) -> Arc<Self> {
         let name = launch.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Arc::new(Self { name, launch, surroundings, warn, limit, state: Mutex::default() })
+        Arc::new(Self { name, launch, options, warn, limit, state: Mutex::default() })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -133,7 +133,7 @@ impl SharedProcess {
     }
 
     pub(super) fn limits(&self) -> OutputLimits {
-        self.surroundings.limits
+        self.options.limits
     }
 
     fn state(&self) -> ProcessState {
@@ -149,15 +149,15 @@ impl SharedProcess {
         // Taken before the start, so that a change in between counts as a change.
         let file = FileState::read(&self.launch.path);
         match self.begin().await {
-            Ok((link, declared)) => {
+            Ok((transport, declared)) => {
                 let (extension, path) = (&self.name, self.launch.path.display());
                 tracing::info!(extension, %path, tools = declared.tools.len(), "extension started");
-                let (declared, link) = (Some(Arc::new(declared)), Some(Arc::new(link)));
-                self.change(|state| *state = ProcessState { declared, transport: link, file });
+                let (declared, transport) = (Some(Arc::new(declared)), Some(Arc::new(transport)));
+                self.change(|state| *state = ProcessState { declared, transport, file });
             }
             Err(why) => {
                 let path = self.launch.path.display();
-                let consequence = "tool calls are asked about until it runs, or is removed";
+                let consequence = "tool calls need approval until it runs or is removed";
                 self.warn.send(format!(
                     "extension {} could not be started: {why}; {consequence}: {path}",
                     self.name
@@ -169,7 +169,7 @@ impl SharedProcess {
     /// Restarts the process if it has ended or its executable has changed.
     async fn restart(&self) {
         let before = self.state();
-        let has_ended = before.transport.is_none_or(|link| link.is_over());
+        let has_ended = before.transport.is_none_or(|transport| transport.is_over());
         let has_changed = before.file != FileState::read(&self.launch.path);
         if has_ended {
             return self.start().await;
@@ -180,7 +180,7 @@ impl SharedProcess {
         if !(self.launch.permit)() {
             let name = &self.name;
             return self.warn.send(format!(
-                "extension {name} has changed since it was trusted, and goes on as it was; start tiller again"
+                "extension {name} has changed since it was trusted; the old version runs until tiller is restarted"
             ));
         }
         self.stop().await;
@@ -190,37 +190,35 @@ impl SharedProcess {
         };
         if tools(before.declared) != tools(self.declared()) {
             let name = &self.name;
-            self.warn.send(format!(
-                "extension {name} has other tools now; they count when tiller is started again"
-            ));
+            self.warn.send(format!("extension {name} has changed its tools; restart tiller to use them"));
         }
     }
 
     /// Stops the process, after calls in progress have finished.
     async fn stop(&self) {
-        let mut link = None;
-        self.change(|state| link = state.transport.take());
-        if let Some(link) = link.and_then(Arc::into_inner) {
-            link.close().await;
+        let mut transport = None;
+        self.change(|state| transport = state.transport.take());
+        if let Some(transport) = transport.and_then(Arc::into_inner) {
+            transport.close().await;
             tracing::info!(extension = self.name, "extension stopped");
         }
     }
 
     async fn begin(&self) -> Result<(Transport, Declared), String> {
         if !(self.launch.permit)() {
-            return Err("it has changed since it was trusted; start tiller again".to_owned());
+            return Err("it has changed since it was trusted; restart tiller".to_owned());
         }
-        let Surroundings { runner, session, cwd, withheld, .. } = &self.surroundings;
+        let Surroundings { runner, session, cwd, withheld, .. } = &self.options;
         let program = Program {
             path: self.launch.path.clone(),
             cwd: cwd.clone(),
             withheld: withheld.clone(),
             variables: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         };
-        let talk = runner.converse(&program).map_err(|error| error.to_string())?;
-        let (link, declared) = Transport::open(&self.name, talk, self.warn.clone());
+        let child = runner.converse(&program).map_err(|error| error.to_string())?;
+        let (transport, declared) = Transport::open(&self.name, child, self.warn.clone());
         let hello = ToProcess::Hello { protocol: PROTOCOL, tiller: env!("CARGO_PKG_VERSION"), session, cwd };
-        let _ = link.notify(&hello).await;
+        let _ = transport.notify(&hello).await;
         let declared = match timeout(self.limit, declared).await {
             Err(_) => return Err(format!("it was not ready within {} ms", self.limit.as_millis())),
             Ok(Ok(Ok(declared))) => declared,
@@ -229,12 +227,12 @@ impl SharedProcess {
         };
         if declared.protocol != PROTOCOL {
             let theirs = declared.protocol;
-            return Err(format!("it speaks version {theirs} of the protocol, and tiller version {PROTOCOL}"));
+            return Err(format!("it uses protocol version {theirs}, tiller uses version {PROTOCOL}"));
         }
         // A guard with a typo in its only hook would review nothing, and no one would notice.
         match declared.unknown_hook() {
-            Some(hook) => Err(format!("there is no hook `{hook}`; there are {}", protocol::HOOKS.join(", "))),
-            None => Ok((link, declared)),
+            Some(hook) => Err(format!("unknown hook `{hook}`; available: {}", protocol::HOOKS.join(", "))),
+            None => Ok((transport, declared)),
         }
     }
 
@@ -246,7 +244,7 @@ impl SharedProcess {
         progress: Option<ToolProgress>,
     ) -> Result<Value, HookError> {
         match self.state().transport {
-            Some(link) => link.ask(hook, params, progress).await,
+            Some(transport) => transport.ask(hook, params, progress).await,
             None => Err(HookError::new("it is not running")),
         }
     }
@@ -258,10 +256,10 @@ impl SharedProcess {
         params: impl FnOnce() -> Value,
     ) -> Result<Value, HookError> {
         match self.state() {
-            ProcessState { declared: Some(declared), transport: Some(link), .. }
-                if declared.has(hook) && !link.is_over() =>
+            ProcessState { declared: Some(declared), transport: Some(transport), .. }
+                if declared.has(hook) && !transport.is_over() =>
             {
-                link.ask(hook, params(), None).await
+                transport.ask(hook, params(), None).await
             }
             _ => Ok(Value::Null),
         }
@@ -273,7 +271,7 @@ impl SharedProcess {
 
     /// Resolves declared paths relative to the executable's folder.
     fn resolved(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let folder = self.launch.path.parent().unwrap_or(&self.surroundings.cwd);
+        let folder = self.launch.path.parent().unwrap_or(&self.options.cwd);
         paths.iter().map(|path| folder.join(path)).collect()
     }
 }
@@ -304,10 +302,10 @@ impl Extension for Process {
     fn turn_end<'a>(&'a self, answer: &'a Message, results: &'a [Arc<Message>]) -> HookFuture<'a, ()> {
         Box::pin(async move {
             match self.inner.state() {
-                ProcessState { declared: Some(declared), transport: Some(link), .. }
-                    if declared.has("turn_end") && !link.is_over() =>
+                ProcessState { declared: Some(declared), transport: Some(transport), .. }
+                    if declared.has("turn_end") && !transport.is_over() =>
                 {
-                    link.notify(&ToProcess::TurnEnd { message: answer, tool_results: results }).await
+                    transport.notify(&ToProcess::TurnEnd { message: answer, tool_results: results }).await
                 }
                 _ => Ok(()),
             }
@@ -335,7 +333,9 @@ impl Extension for Process {
     fn session_event<'a>(&'a self, event: &'a Event) -> HookFuture<'a, ()> {
         Box::pin(async move {
             match self.inner.state().transport {
-                Some(link) if !link.is_over() => link.notify(&ToProcess::Event { event }).await,
+                Some(transport) if !transport.is_over() => {
+                    transport.notify(&ToProcess::Event { event }).await
+                }
                 _ => Ok(()),
             }
         })

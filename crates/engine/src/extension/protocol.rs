@@ -143,7 +143,7 @@ pub(super) fn result_params(call: &ToolCall, output: &ToolOutput) -> Value {
 fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
     serde_path_to_error::deserialize(result).map_err(|error| {
         let path = error.path().to_string();
-        HookError::new(format!("its answer is no {what}: {path}: {}", error.into_inner()))
+        HookError::new(format!("its reply is not a valid {what}: {path}: {}", error.into_inner()))
     })
 }
 

@@ -64,10 +64,10 @@ impl Tool for RemoteTool {
 fn truncate_output(mut output: ToolOutput, limits: OutputLimits) -> ToolOutput {
     for block in &mut output.content {
         let UserBlock::Text { text } = block else { continue };
-        let kept = limits.head(text).text.len();
-        if kept < text.len() {
-            let left_out = text.len() - kept;
-            text.truncate(kept);
+        let kept_bytes = limits.head(text).text.len();
+        if kept_bytes < text.len() {
+            let left_out = text.len() - kept_bytes;
+            text.truncate(kept_bytes);
             text.push_str(&format!("\n[cut: {left_out} bytes more were left out]"));
             output.warning = Some("a result of an extension's tool was over the limit and is cut".to_owned());
         }

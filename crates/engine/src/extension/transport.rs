@@ -73,17 +73,17 @@ impl Transport {
     /// Starts the tasks. The receiver yields the process's declaration, or the reason for its end.
     pub(super) fn open(
         name: &str,
-        talk: PipedChild,
+        child: PipedChild,
         warn: WarningSender,
     ) -> (Self, oneshot::Receiver<Result<Declared, String>>) {
         let (lines, to_write) = mpsc::channel(CHANNEL_CAPACITY);
-        let (news, heard) = mpsc::channel(CHANNEL_CAPACITY);
+        let (messages, received) = mpsc::channel(CHANNEL_CAPACITY);
         let (ready, declared) = oneshot::channel();
         let state = Arc::new(ConnectionState::default());
-        let PipedChild { stdin, stdout, stderr, supervisor } = talk;
+        let PipedChild { stdin, stdout, stderr, supervisor } = child;
         let mut tasks = JoinSet::new();
         let writer = tasks.spawn(write(stdin, to_write));
-        let keeper = Dispatcher {
+        let dispatcher = Dispatcher {
             name: name.to_owned(),
             warn,
             state: Arc::clone(&state),
@@ -93,15 +93,15 @@ impl Transport {
             writer,
             ended: None,
         };
-        tasks.spawn(read(stdout, news.clone()));
-        let (complaints_of, end) = (name.to_owned(), news.clone());
+        tasks.spawn(read(stdout, messages.clone()));
+        let (extension_name, end) = (name.to_owned(), messages.clone());
         tasks.spawn(async move {
-            let how = log_stderr(&complaints_of, stderr).await;
+            let how = log_stderr(&extension_name, stderr).await;
             drop(supervisor);
             let _ = end.send(TransportMessage::Ended(how)).await;
         });
-        tasks.spawn(keeper.run(heard));
-        (Self { lines, messages: news, next: AtomicU64::new(1), state, tasks }, declared)
+        tasks.spawn(dispatcher.run(received));
+        (Self { lines, messages, next: AtomicU64::new(1), state, tasks }, declared)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -124,21 +124,21 @@ impl Transport {
         let (answer, answered) = oneshot::channel();
         // Registered before it is sent, or the reply could arrive first.
         self.messages.send(TransportMessage::Pending { id, answer, progress }).await.map_err(|_| gone())?;
-        let mut question = ReplyWaiter { id, link: self, is_answered: false };
+        let mut waiter = ReplyWaiter { id, transport: self, is_answered: false };
         self.notify(&ToProcess::Request { id, hook, params }).await?;
         let answer = answered.await;
-        question.is_answered = true;
+        waiter.is_answered = true;
         answer.map_err(|_| gone())?
     }
 
     /// Shuts the process down and waits for its end.
     pub(super) async fn close(self) {
         self.state.closing.store(true, Ordering::Relaxed);
-        let Self { lines, messages: news, mut tasks, .. } = self;
+        let Self { lines, messages, mut tasks, .. } = self;
         let _ = lines.send(ToProcess::Close.to_line()).await;
         // Without these senders the writer closes the process's stdin, and the dispatcher ends when all senders are
         // gone.
-        drop((lines, news));
+        drop((lines, messages));
         while tasks.join_next().await.is_some() {}
     }
 }
@@ -150,7 +150,7 @@ fn gone() -> HookError {
 /// A request that waits for its reply.
 struct ReplyWaiter<'a> {
     id: u64,
-    link: &'a Transport,
+    transport: &'a Transport,
     is_answered: bool,
 }
 
@@ -158,8 +158,8 @@ impl Drop for ReplyWaiter<'_> {
     fn drop(&mut self) {
         if !self.is_answered {
             // If the channel is full, the late reply is dropped anyway.
-            let _ = self.link.messages.try_send(TransportMessage::Cancelled { id: self.id });
-            let _ = self.link.lines.try_send(ToProcess::Cancel { id: self.id }.to_line());
+            let _ = self.transport.messages.try_send(TransportMessage::Cancelled { id: self.id });
+            let _ = self.transport.lines.try_send(ToProcess::Cancel { id: self.id }.to_line());
         }
     }
 }
@@ -172,10 +172,10 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-async fn read(stdout: ChildStdout, news: mpsc::Sender<TransportMessage>) {
+async fn read(stdout: ChildStdout, messages: mpsc::Sender<TransportMessage>) {
     let mut stdout = BufReader::new(stdout);
     while let Ok(Some(line)) = next_line(&mut stdout, MAX_LINE).await {
-        if news.send(TransportMessage::Line(line)).await.is_err() {
+        if messages.send(TransportMessage::Line(line)).await.is_err() {
             return;
         }
     }
@@ -208,7 +208,7 @@ async fn log_stderr(name: &str, stderr: ChildStderr) -> String {
         Ok(ExitStatus::Signal(signal)) => format!("was killed by signal {signal}"),
         Err(error) => return error.to_string(),
     };
-    if before.is_empty() { how } else { format!("{how}; its last words: {before}") }
+    if before.is_empty() { how } else { format!("{how}; last output: {before}") }
 }
 
 /// Reads the next line without its newline; the part over the limit is skipped. `None` at the end.
@@ -264,9 +264,9 @@ struct PendingRequest {
 }
 
 impl Dispatcher {
-    async fn run(mut self, mut news: mpsc::Receiver<TransportMessage>) {
-        while let Some(news) = news.recv().await {
-            match news {
+    async fn run(mut self, mut messages: mpsc::Receiver<TransportMessage>) {
+        while let Some(messages) = messages.recv().await {
+            match messages {
                 TransportMessage::Pending { answer, .. } if self.ended.is_some() => {
                     let _ = answer.send(Err(self.gone()));
                 }
@@ -324,8 +324,7 @@ impl Dispatcher {
     fn note_invalid(&mut self, line: &[u8], why: &str) {
         let quote: String = String::from_utf8_lossy(line).chars().take(MAX_QUOTE).collect();
         let name = &self.name;
-        let warning =
-            format!("extension {name}: passed over a line that is none of the protocol: {why}: {quote}");
+        let warning = format!("extension {name}: ignored an invalid line: {why}: {quote}");
         self.invalid.count += 1;
         self.invalid.in_a_row += 1;
         match self.invalid.count {
@@ -335,7 +334,7 @@ impl Dispatcher {
         }
         if self.is_killed() {
             self.writer.abort();
-            self.ended(format!("was ended: {MAX_INVALID} lines in a row were none of the protocol"));
+            self.ended(format!("was killed: {MAX_INVALID} consecutive lines were invalid"));
         }
     }
 
@@ -348,13 +347,13 @@ impl Dispatcher {
             return;
         }
         if self.invalid.count > u64::from(MAX_LOGGED_INVALID) {
-            tracing::warn!(extension = self.name, "passed over {} lines in all", self.invalid.count);
+            tracing::warn!(extension = self.name, "ignored {} invalid lines in total", self.invalid.count);
         }
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(ready) = self.ready.take() {
             let _ = ready.send(Err(how.clone()));
         } else if !self.state.closing.load(Ordering::Relaxed) {
-            self.warn.send(format!("extension {} {how}; /reload starts it again", self.name));
+            self.warn.send(format!("extension {} {how}; /reload restarts it", self.name));
         }
         self.ended = Some(how);
         for (_, PendingRequest { answer, .. }) in std::mem::take(&mut self.pending) {

@@ -72,7 +72,7 @@ pub(crate) enum SessionCommand {
     Truncate { reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
-    Resources { order: ReloadRequest, reply: Reply<Inventory> },
+    Resources { request: ReloadRequest, reply: Reply<Inventory> },
     SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     LockedModels { reply: Reply<Vec<LockedModel>> },

@@ -10,19 +10,19 @@ use crate::compaction::CompactionError;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// A prompt during a run without a `streaming_behavior`.
-    #[error("the agent is at work; say whether this steers it or follows up")]
+    #[error("the agent is running; choose whether to steer it or to follow up")]
     Busy,
     /// The queue is full.
-    #[error("{0} messages are waiting; send more when some are delivered, or clear the queue")]
+    #[error("the queue is full ({0} messages); wait for deliveries, or clear it")]
     QueueFull(usize),
     /// The command needs an idle agent.
-    #[error("the agent is at work, and this needs it to be at rest")]
+    #[error("not possible while the agent is running; wait until it is done, or abort it")]
     Running,
     /// A shell command of the user is running.
     #[error("a command is running already; abort it first, or wait for its end")]
     BashRunning,
     /// The session is empty.
-    #[error("there is nothing in this session yet")]
+    #[error("the session is empty")]
     Empty,
     /// No model is available.
     #[error(transparent)]
@@ -55,10 +55,10 @@ pub enum AgentError {
         nearest: Option<String>,
     },
     /// The session is the active one.
-    #[error("this session is open here; go to another one first")]
+    #[error("this session is open; switch to another one first")]
     InUse,
     /// The named item is not pending.
-    #[error("no {0} waits any more")]
+    #[error("there is no {0}")]
     Gone(&'static str),
     /// A folder can't be added.
     #[error("{path}: {why}")]
@@ -75,7 +75,7 @@ pub enum AgentError {
     #[error(transparent)]
     Compaction(#[from] CompactionError),
     /// A summary is in progress.
-    #[error("a summary is being made, and this needs it to be over")]
+    #[error("not possible while a summary is being made; wait for it, or abort it")]
     Summarizing,
     /// The session is closed.
     #[error("the session is closed")]

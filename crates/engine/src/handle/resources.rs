@@ -12,7 +12,7 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
         self.forwarder.reload().await;
-        self.send(|reply| SessionCommand::Resources { order: ReloadRequest::Reload, reply }).await
+        self.send(|reply| SessionCommand::Resources { request: ReloadRequest::Reload, reply }).await
     }
 
     /// Changes the search paths of skills, templates and context files.
@@ -23,8 +23,8 @@ impl AgentSession {
         &self,
         change: impl FnOnce(&mut ResourcePaths) + Send + 'static,
     ) -> Result<Inventory, AgentError> {
-        let order = ReloadRequest::Change(Box::new(change));
-        self.send(|reply| SessionCommand::Resources { order, reply }).await
+        let request = ReloadRequest::Change(Box::new(change));
+        self.send(|reply| SessionCommand::Resources { request, reply }).await
     }
 
     /// Expands a prompt that begins with `/skill:name` or `/template`; returns others unchanged. Commands of

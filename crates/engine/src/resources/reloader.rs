@@ -48,28 +48,28 @@ pub(crate) struct ResourceReloader {
 impl ResourceReloader {
     /// Creates a reloader and its request channel.
     pub(crate) fn new(current: Arc<Resources>) -> (Self, mpsc::Sender<ReloadRequest>) {
-        let (sender, orders) = mpsc::channel(REQUEST_CAPACITY);
+        let (sender, requests) = mpsc::channel(REQUEST_CAPACITY);
         let (changed, changes) = mpsc::channel(1);
-        (Self { current, requests: orders, changes, changed, watch: None, reported_error: None }, sender)
+        (Self { current, requests, changes, changed, watch: None, reported_error: None }, sender)
     }
 
     /// Runs until the request channel is closed or a report fails.
     pub(crate) async fn run<F: Future<Output = bool>>(mut self, report: impl Fn(ReloadResult) -> F) {
         let mut next = (self.current.sources.watching == WatchMode::On).then_some(ReloadCause::Watch);
         loop {
-            let (order, ordered) = match next.take() {
+            let (request, requested) = match next.take() {
                 Some(ReloadCause::Watch) => (None, false),
-                Some(ReloadCause::Request(order)) => (Some(order), true),
+                Some(ReloadCause::Request(request)) => (Some(request), true),
                 None => match self.wait().await {
-                    Some(ReloadCause::Request(order)) => (Some(order), true),
+                    Some(ReloadCause::Request(request)) => (Some(request), true),
                     Some(ReloadCause::Watch) => (None, false),
                     None => return,
                 },
             };
-            let Some((keeper, trouble)) = self.read(order).await else { return };
-            self = keeper;
+            let Some((reloader, error)) = self.read(request).await else { return };
+            self = reloader;
             let resources = Arc::clone(&self.current);
-            if !report(ReloadResult { resources, requested: ordered, watch_error: trouble }).await {
+            if !report(ReloadResult { resources, requested, watch_error: error }).await {
                 return;
             }
         }
@@ -79,7 +79,7 @@ impl ResourceReloader {
     async fn wait(&mut self) -> Option<ReloadCause> {
         tokio::select! {
             biased;
-            order = self.requests.recv() => Some(ReloadCause::Request(order?)),
+            request = self.requests.recv() => Some(ReloadCause::Request(request?)),
             // `changed` is never dropped, so this doesn't end.
             Some(()) = self.changes.recv() => {
                 sleep(QUIET_PERIOD).await;
@@ -91,16 +91,16 @@ impl ResourceReloader {
     }
 
     /// Reloads on a blocking thread; `None` when the runtime shuts down.
-    async fn read(mut self, order: Option<ReloadRequest>) -> Option<(Self, Option<String>)> {
+    async fn read(mut self, request: Option<ReloadRequest>) -> Option<(Self, Option<String>)> {
         let read = move || {
-            if let Some(ReloadRequest::Change(change)) = order {
+            if let Some(ReloadRequest::Change(change)) = request {
                 self.change(change);
             }
-            let begun = self.start_watch();
-            let trouble = self.reload().or(begun);
-            let is_known = trouble == self.reported_error;
-            self.reported_error.clone_from(&trouble);
-            (self, trouble.filter(|_| !is_known))
+            let start_error = self.start_watch();
+            let error = self.reload().or(start_error);
+            let is_known = error == self.reported_error;
+            self.reported_error.clone_from(&error);
+            (self, error.filter(|_| !is_known))
         };
         spawn_blocking(read).await.ok()
     }
@@ -114,16 +114,16 @@ impl ResourceReloader {
     /// Reloads, and watches the loaded paths. Returns the watcher's problem.
     fn reload(&mut self) -> Option<String> {
         let mut resources = self.current.reloaded();
-        let mut trouble = Vec::new();
+        let mut error = Vec::new();
         if let Some(watch) = self.watch.as_mut() {
-            trouble = watch.follow(&resources.watched);
+            error = watch.follow(&resources.watched);
             if resources.watched != self.current.watched {
                 // Newly watched paths may have changed since they were read.
                 resources = resources.reloaded();
             }
         }
         self.current = Arc::new(resources);
-        trouble.first().map(ToString::to_string)
+        error.first().map(ToString::to_string)
     }
 
     /// Starts the watcher if it is enabled and not running. Returns the error if it can't; nothing is watched then.
@@ -142,7 +142,7 @@ impl ResourceReloader {
                     Err(error) => {
                         self.change(|sources| sources.watching = WatchMode::Off);
                         return Some(format!(
-                            "{error}; ask for skills, templates and context files to be read anew"
+                            "{error}; reload skills, templates and context files after changes"
                         ));
                     }
                 }

@@ -21,17 +21,17 @@ const TEXTS: [(&str, &str); 4] = [
 /// fails.
 #[must_use]
 pub fn built_in(folder: &Path) -> LoadedSkills {
-    let mut found = LoadedSkills::default();
+    let mut loaded = LoadedSkills::default();
     for (name, text) in TEXTS {
         let path = folder.join(name).join("SKILL.md");
         if let Err(error) = write_if_changed(&path, text) {
-            found.problems.push(ResourceProblem::new(&path, format!("can't be written: {error}")));
+            loaded.problems.push(ResourceProblem::new(&path, format!("can't be written: {error}")));
         }
         let file = SkillFile { path, name: name.to_owned() };
         let parsed = parse::parse(text.as_bytes(), &file, ResourceOrigin::BuiltIn);
-        found.skills.push(parsed.expect("a test reads every built-in skill").skill);
+        loaded.skills.push(parsed.expect("a test reads every built-in skill").skill);
     }
-    found
+    loaded
 }
 
 /// Writes a file unless it has this content already; readers see either the old or the new content.
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn built_in_skills_are_valid_and_written_to_their_paths() {
         let folder = tempfile::TempDir::new().unwrap();
-        let found = built_in(folder.path());
-        assert_eq!((found.problems, found.skills.len()), (vec![], TEXTS.len()));
-        for (skill, (name, text)) in found.skills.iter().zip(TEXTS) {
+        let loaded = built_in(folder.path());
+        assert_eq!((loaded.problems, loaded.skills.len()), (vec![], TEXTS.len()));
+        for (skill, (name, text)) in loaded.skills.iter().zip(TEXTS) {
             let file = SkillFile { path: skill.path.clone(), name: name.to_owned() };
             let parsed = parse::parse(text.as_bytes(), &file, ResourceOrigin::BuiltIn).unwrap();
             assert_eq!((skill.name.as_str(), parsed.remarks), (name, vec![]));
@@ -83,7 +83,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let taken = folder.path().join("file");
         fs::write(&taken, "").unwrap();
-        let found = built_in(&taken);
-        assert_eq!((found.skills.len(), found.problems.len()), (TEXTS.len(), TEXTS.len()));
+        let loaded = built_in(&taken);
+        assert_eq!((loaded.skills.len(), loaded.problems.len()), (TEXTS.len(), TEXTS.len()));
     }
 }

@@ -68,14 +68,14 @@ pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
 }
 
 /// Returns the skill's name, in a form that can be typed after `/skill:`.
-fn name(given: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
-    let given = given.map(str::trim).filter(|name| !name.is_empty());
-    let name = given.unwrap_or(place);
-    match (given, broken_rule(name)) {
+fn name(declared: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
+    let declared = declared.map(str::trim).filter(|name| !name.is_empty());
+    let name = declared.unwrap_or(place);
+    match (declared, broken_rule(name)) {
         (_, Some(rule)) => remarks.push(format!("the name `{}` {rule}", one_line(name))),
-        (None, None) => remarks.push(format!("it has no name and goes by `{name}`")),
+        (None, None) => remarks.push(format!("it has no name; using `{name}`")),
         (Some(name), None) if name != place => {
-            remarks.push(format!("its name `{name}` is not that of its place, `{place}`"));
+            remarks.push(format!("its name `{name}` differs from that of its file or folder, `{place}`"));
         }
         (Some(_), None) => {}
     }
@@ -92,7 +92,7 @@ fn broken_rule(name: &str) -> Option<String> {
         return Some("has other characters than a-z, 0-9 and -".to_owned());
     }
     let is_loose = name.starts_with('-') || name.ends_with('-') || name.contains("--");
-    is_loose.then(|| "has a hyphen that doesn't stand between letters or digits".to_owned())
+    is_loose.then(|| "has a hyphen that is not between letters or digits".to_owned())
 }
 
 fn one_line(text: &str) -> String {

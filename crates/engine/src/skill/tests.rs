@@ -69,7 +69,7 @@ fn load_path_may_be_one_skill_or_its_file() {
     let found = load(&places, &[]);
     assert_eq!(names(&found), ["one", "two"]);
     assert_eq!(found.problems.len(), 1, "only what was given must be there: {:?}", found.problems);
-    assert!(told(&found)[0].starts_with("no skills from here: "), "{:?}", told(&found));
+    assert!(told(&found)[0].starts_with("no skills loaded from here: "), "{:?}", told(&found));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
         told(&found),
         [
             "skill not used: it has no description, which says when to use it",
-            "its name `other` is not that of its place, `b`",
+            "its name `other` differs from that of its file or folder, `b`",
             "the name `Pdf Tools` has other characters than a-z, 0-9 and -",
             "it has no name and goes by `d`",
             "the description is longer than 1024 characters and is cut",
-            "the name `f--g` has a hyphen that doesn't stand between letters or digits",
+            "the name `f--g` has a hyphen that is not between letters or digits",
         ]
     );
     assert_eq!(found.skills[2].description, "two lines");

@@ -40,7 +40,7 @@ pub(super) fn walk(place: &SearchPath) -> WalkResult {
         Ok(found) if found.is_dir() => walk.folder(&place.path, 0),
         Ok(_) => walk.file(&place.path),
         Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
-        Err(error) => walk.problem(&place.path, format!("no skills from here: {error}")),
+        Err(error) => walk.problem(&place.path, format!("no skills loaded from here: {error}")),
     }
     walk.walked
 }
@@ -69,7 +69,7 @@ impl SkillWalk<'_> {
     fn folder(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
         if !self.place.holds(path) {
-            return self.problem(path, format!("no skills from here: {OUTSIDE}"));
+            return self.problem(path, format!("no skills loaded from here: {OUTSIDE}"));
         }
         if !self.seen.insert(real) {
             return;
@@ -78,20 +78,20 @@ impl SkillWalk<'_> {
             if self.seen.len() == MAX_FOLDERS + 1 {
                 self.problem(
                     path,
-                    format!("not looked for skills: there are {MAX_FOLDERS} folders before it"),
+                    format!("not searched for skills: the limit of {MAX_FOLDERS} folders is reached"),
                 );
             }
             return;
         }
         self.walked.folders.push(path.to_owned());
-        let own = path.join(FILE);
-        if own.exists() {
-            self.file(&own);
+        let skill_file = path.join(FILE);
+        if skill_file.exists() {
+            self.file(&skill_file);
             return;
         }
         let entries = match entries(path) {
             Ok(entries) => entries,
-            Err(error) => return self.problem(path, format!("no skills from here: {error}")),
+            Err(error) => return self.problem(path, format!("no skills loaded from here: {error}")),
         };
         for (path, name) in entries {
             if path.is_dir() {

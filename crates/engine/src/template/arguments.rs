@@ -39,11 +39,11 @@ impl TemplateArguments {
     pub(super) fn from(&self, place: usize, count: usize) -> String {
         let mut text = String::new();
         let chosen = self.gaps.iter().zip(&self.words).skip(place.saturating_sub(1)).take(count);
-        for (at, (gap, word)) in chosen.enumerate() {
+        for (at, (gap, argument)) in chosen.enumerate() {
             if at > 0 {
                 text.push_str(gap);
             }
-            text.push_str(word);
+            text.push_str(argument);
         }
         text
     }
@@ -67,22 +67,22 @@ fn take_gap(text: &str, chars: &mut Chars<'_>) -> String {
 
 /// Consumes an argument up to the next whitespace.
 fn take_word(text: &str, chars: &mut Chars<'_>) -> String {
-    let mut word = String::new();
+    let mut argument = String::new();
     let mut before = None;
     while let Some((at, c)) = chars.next_if(|(_, c)| !c.is_whitespace()) {
         let rest = &text[at + c.len_utf8()..];
         let is_apostrophe = c == '\'' && before.is_some_and(char::is_alphanumeric);
         match c {
             '\'' if !is_apostrophe && rest.contains('\'') => {
-                word.extend(chars.map_while(|(_, c)| (c != '\'').then_some(c)));
+                argument.extend(chars.map_while(|(_, c)| (c != '\'').then_some(c)));
             }
-            '"' if find_closing_quote(rest).is_some() => double_quoted(chars, &mut word),
-            '\\' => word.push(take_escaped(chars).unwrap_or('\\')),
-            c => word.push(c),
+            '"' if find_closing_quote(rest).is_some() => double_quoted(chars, &mut argument),
+            '\\' => argument.push(take_escaped(chars).unwrap_or('\\')),
+            c => argument.push(c),
         }
         before = Some(c);
     }
-    word
+    argument
 }
 
 /// Returns the position of the closing double quote.
@@ -95,15 +95,15 @@ fn find_closing_quote(rest: &str) -> Option<usize> {
     })
 }
 
-fn double_quoted(chars: &mut Chars<'_>, word: &mut String) {
+fn double_quoted(chars: &mut Chars<'_>, argument: &mut String) {
     while let Some((_, c)) = chars.next() {
         match c {
             '"' => return,
             '\\' => match chars.next_if(|(_, c)| matches!(c, '"' | '\\')) {
-                Some((_, escaped)) => word.push(escaped),
-                None => word.push('\\'),
+                Some((_, escaped)) => argument.push(escaped),
+                None => argument.push('\\'),
             },
-            c => word.push(c),
+            c => argument.push(c),
         }
     }
 }

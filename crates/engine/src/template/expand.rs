@@ -40,8 +40,8 @@ impl Template {
             expanded.push_str(&rest[..at]);
             rest = &rest[at..];
             match parse_placeholder(&rest[1..]) {
-                Some((wanted, length)) => {
-                    expanded.push_str(&substitute(wanted, &arguments));
+                Some((placeholder, length)) => {
+                    expanded.push_str(&substitute(placeholder, &arguments));
                     rest = &rest[1 + length..];
                     used = true;
                 }
@@ -60,17 +60,17 @@ impl Template {
     }
 }
 
-fn substitute(wanted: Placeholder<'_>, arguments: &TemplateArguments) -> String {
-    match wanted {
+fn substitute(placeholder: Placeholder<'_>, arguments: &TemplateArguments) -> String {
+    match placeholder {
         Placeholder::Argument(place) => arguments.at(place).unwrap_or_default().to_owned(),
         Placeholder::All => arguments.all(),
         Placeholder::Slice(place, count) => arguments.from(place, count),
         Placeholder::WithDefault(base, default) => {
-            let given = match base {
+            let argument = match base {
                 DefaultedPlaceholder::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
                 DefaultedPlaceholder::All => arguments.all(),
             };
-            if given.is_empty() { default.to_owned() } else { given }
+            if argument.is_empty() { default.to_owned() } else { argument }
         }
     }
 }

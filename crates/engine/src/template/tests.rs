@@ -79,7 +79,7 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
         [
             "template not used: `/a b` can't be typed; a name is made of letters, digits, - and _",
             "template not used: not UTF-8 text",
-            "template not used: it says nothing",
+            "template not used: it is empty",
             "template not used: larger than 64 KiB",
         ]
     );

@@ -113,7 +113,7 @@ impl Turn {
 }
 
 fn delivery(item: QueueItem, receipt: DeliveryReceipt, now: UnixMs) -> MessageEntry {
-    let said = UserMessage::with_images(item.text, &item.images, now).typed_as(item.typed);
-    let message = Arc::new(Message::User(said));
+    let user_message = UserMessage::with_images(item.text, &item.images, now).typed_as(item.typed);
+    let message = Arc::new(Message::User(user_message));
     MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt: Some(receipt) }
 }

@@ -266,9 +266,9 @@ impl DeniedCall {
     pub fn result_text(&self) -> String {
         let advice = match (self.cause, self.allowed_by) {
             (DenialCause::NoApprover, Some(_)) => {
-                ", and nobody is there to allow it; run tiller with --yes to allow every call"
+                ", and no one can approve it; run tiller with --yes to allow every call"
             }
-            (DenialCause::NoApprover, None) => ", and nobody is there to allow it",
+            (DenialCause::NoApprover, None) => ", and no one can approve it",
             (DenialCause::Policy | DenialCause::Extension, _) => "",
         };
         format!("denied: {}{advice}", self.reason)

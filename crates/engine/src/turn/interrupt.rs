@@ -96,17 +96,17 @@ impl Turn {
     }
 
     pub(super) fn store_failed(&mut self, failed: StoreFailed, out: &mut Effects) {
-        let StoreFailed { reason, hint, open_events: told, queue, records } = failed;
+        let StoreFailed { reason, hint, open_events, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;
         self.queue = queue;
         self.retry = RetryState::default();
         self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
-        if let Some(of) = told.compaction {
-            emit_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
+        if let Some(cause) = open_events.compaction {
+            emit_not_compacted(cause, NotCompacted::Failed(reason.clone()), out);
         }
-        if let Some(AnnouncedRetry { attempt, .. }) = told.retry {
+        if let Some(AnnouncedRetry { attempt, .. }) = open_events.retry {
             let final_error = Some(reason.clone());
             out.emit(EventKind::AutoRetryEnd { success: false, attempt, final_error });
         }
@@ -116,14 +116,14 @@ impl Turn {
         self.run_messages.clear();
         self.queue.hold_all();
         out.emit(self.queue.update());
-        if told.since.is_none() {
+        if open_events.since.is_none() {
             return;
         }
-        if told.is_paused {
+        if open_events.is_paused {
             out.emit(EventKind::AgentStart);
         }
-        if !told.has_ended {
-            let messages = told.messages;
+        if !open_events.has_ended {
+            let messages = open_events.messages;
             out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
         }
         out.emit(EventKind::AgentSettled);

@@ -83,7 +83,7 @@ impl Turn {
     pub(super) fn cancel_retry(&mut self, out: &mut Effects) {
         if matches!(self.phase, Phase::AwaitingRetry) {
             out.effects.push(Effect::StopStream);
-            self.end_retries(Some("the next try was called off".to_owned()), out);
+            self.end_retries(Some("the retry was cancelled".to_owned()), out);
             self.settle(RunOutcome::Failed, out);
         }
     }
@@ -123,7 +123,7 @@ impl Turn {
     /// Takes a finished compaction: it is appended at the next gap between turns, which may be now.
     pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Effects) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
-            emit_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
+            emit_not_compacted(reason, NotCompacted::Failed("another compaction came first".to_owned()), out);
         }
         // Whatever its cause, the context is smaller now.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
@@ -139,7 +139,7 @@ impl Turn {
     /// Ends a compaction without a result; a run that waited for it has failed, unless it was stopped already.
     pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
         let (outcome, error) = match &why {
-            NotCompacted::Stopped => (RunOutcome::Aborted, "the context was not made smaller".to_owned()),
+            NotCompacted::Stopped => (RunOutcome::Aborted, "the compaction was stopped".to_owned()),
             NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
         };
         emit_not_compacted(reason, why, out);

@@ -607,7 +607,7 @@ fn decision_made_in_advance_is_logged_with_its_decider() {
         ["append approval a once yes-flag", "append approval b once rule", "append approval c deny nobody"]
     );
     assert!(
-        effects.contains(&"append result c denied: no, and nobody is there to allow it".to_owned()),
+        effects.contains(&"append result c denied: no, and no one can approve it".to_owned()),
         "{effects:?}"
     );
 }
@@ -847,10 +847,7 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
     let ended = |why: &str| format!("tell auto_retry_end false 1 Some({why:?})");
     assert_eq!(
         step(&mut waiting(), Input::CancelRetry),
-        lines(&[
-            &["stop stream".into(), ended("the next try was called off")],
-            &ended_after_a_pause("Failed")
-        ])
+        lines(&[&["stop stream".into(), ended("the retry was cancelled")], &ended_after_a_pause("Failed")])
     );
     assert_eq!(
         step(&mut waiting(), abort(None)),
@@ -1168,6 +1165,6 @@ fn compactions_for_the_same_gap_both_have_an_end_event() {
     let effects = step(&mut turn, compacted(CompactionReason::Manual));
     assert_eq!(
         effects,
-        ["tell compaction_end None aborted false retry false Some(\"another one came first\")"]
+        ["tell compaction_end None aborted false retry false Some(\"another compaction came first\")"]
     );
 }

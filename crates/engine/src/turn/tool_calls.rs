@@ -208,9 +208,9 @@ impl Turn {
                 return;
             }
         };
-        let begun = working.running.len();
+        let started_before = working.running.len();
         working.running.retain(|call| call.id != result.tool_call_id);
-        if working.running.len() < begun {
+        if working.running.len() < started_before {
             self.answer(&mut working, result, out);
         }
         if working.running.is_empty() && working.pending_approval.is_none() {
@@ -274,11 +274,11 @@ impl Turn {
     }
 
     fn deny(&mut self, working: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
-        let (told, by) = (denied.result_text(), denied.decider());
-        let decision = Decision::Deny { reason: told.clone() };
+        let (result, by) = (denied.result_text(), denied.decider());
+        let decision = Decision::Deny { reason: result.clone() };
         out.append(decided(&call.id, &decision, None, by));
         out.emit(denied.event(call));
-        self.answer_unrun(working, call, &told, out);
+        self.answer_unrun(working, call, &result, out);
     }
 
     fn resolve(

@@ -331,8 +331,8 @@ async fn overflow_that_can_not_be_compacted_names_the_next_step() {
     let mut stage = stage(vec![overflowing()]);
     stage.prompt("short").await;
     let (aborted, error) = stage.compaction_ended().await.unwrap_err();
-    let expected = "the conversation is longer than the model's window, and nothing of it can be left out; \
-                    go on with a model that has a larger window, from an earlier point, or in a new session";
+    let expected = "the conversation is longer than the model's window and can't be shortened; \
+                    use a model with a larger window, continue from an earlier point, or start a new session";
     assert_eq!((aborted, error.as_deref()), (false, Some(expected)));
     assert_eq!(stage.settled().await, RunOutcome::Failed);
 }
@@ -392,7 +392,8 @@ async fn compact_failed_summary_without_approver_truncates() {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    let expected = "no summary could be made (scripted: no luck); the older part of the conversation is left out instead";
+    let expected =
+        "the summary failed (scripted: no luck); the older part of the conversation is left out instead";
     assert_eq!(stage.until(warning).await, expected);
     assert!(stage.compaction_ended().await.unwrap().summary.contains("are left out"));
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -503,7 +504,7 @@ async fn overflow_window_named_by_the_server_is_used() {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    let expected = "scripted/(in memory) has a window of 4.0k tokens, its server says, and not of 200k; the conversation is kept within that from now on";
+    let expected = "the server of scripted/(in memory) reports a context window of 4.0k tokens instead of 200k; it is used from now on";
     assert_eq!(stage.until(warned).await, expected);
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     let state = stage.agent.state().await.unwrap().state;
@@ -642,7 +643,10 @@ fn stage_far_too_long(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut Agent
 async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
     let mut stage = stage_far_too_long(vec![summary("## Goal\nTo see."), says("one"), says("two")], |_| {});
     let notice = stage.agent.notices().join("\n");
-    assert!(notice.contains("the conversation has about 3.1M tokens, 15 times as many as"), "{notice}");
+    assert!(
+        notice.contains("the conversation has about 3.1M tokens, 15 times the context window of"),
+        "{notice}"
+    );
     assert!(stage.used().await > Tokens(3_000_000));
     stage.prompt("go on").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);

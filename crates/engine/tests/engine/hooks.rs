@@ -249,7 +249,7 @@ async fn request_change_with_unknown_tool_is_ignored_with_a_warning() {
     let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
     let mut stage = stage(vec![puppet], vec![says("done")], |_| {});
     stage.prompt("go").await;
-    assert_eq!(stage.until(warning).await, "extension p: turn_start failed: there is no tool gat");
+    assert_eq!(stage.until(warning).await, "extension p: turn_start failed: unknown tool gat");
     stage.settled().await;
     assert_eq!(asked(&stage.requests()[0]).2, ["gate"]);
 }
@@ -288,10 +288,7 @@ async fn tool_call_strictest_verdict_counts() {
             .await;
     assert_eq!(denied, "result denied: no (extension b)");
     let unasked = run_call(vec![caller("a", ask("hm"))], nobody).await;
-    assert!(
-        unasked.starts_with("result denied: hm (extension a), and nobody is there to allow it"),
-        "{unasked}"
-    );
+    assert!(unasked.starts_with("result denied: hm (extension a), and no one can approve it"), "{unasked}");
     let yes =
         run_call(vec![caller("a", ask("hm"))], |parts| parts.options.policy.asking = AskBehavior::Yes).await;
     assert_eq!(yes, "result through");
@@ -323,12 +320,12 @@ async fn tool_call_ask_verdict_is_not_covered_by_session_rules() {
 #[tokio::test]
 async fn tool_call_missing_verdict_is_no_consent() {
     for (act, why) in [
-        (Act::Fail, "extension guard, which judges calls, failed: told to fail"),
-        (Act::Panic, "extension guard, which judges calls, crashed"),
-        (Act::Hang, "extension guard, which judges calls, took longer than 20 ms"),
+        (Act::Fail, "extension guard, which reviews calls, failed: told to fail"),
+        (Act::Panic, "extension guard, which reviews calls, crashed"),
+        (Act::Hang, "extension guard, which reviews calls, took longer than 20 ms"),
         (
             rewrite(json!({"wrong": 1})),
-            "extension guard gave it other arguments that are invalid: `wrong` is wrong",
+            "extension guard changed its arguments to invalid ones: `wrong` is wrong",
         ),
     ] {
         for asking in [AskBehavior::User, AskBehavior::Yes] {
@@ -337,7 +334,7 @@ async fn tool_call_missing_verdict_is_no_consent() {
                 parts.options.policy.asking = asking;
             })
             .await;
-            assert_eq!(denied, format!("result denied: {why}, and nobody is there to allow it"));
+            assert_eq!(denied, format!("result denied: {why}, and no one can approve it"));
         }
     }
 }
@@ -354,7 +351,7 @@ async fn tool_call_missing_verdict_asks_despite_advance_approval() {
         _ => None,
     };
     let asked = stage.until(request).await;
-    assert_eq!(asked.reason, "extension guard, which judges calls, failed: told to fail");
+    assert_eq!(asked.reason, "extension guard, which reviews calls, failed: told to fail");
     stage.agent.decide(asked.tool_call_id, Decision::Once).await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert_eq!(stage.said()[2], "result through");
@@ -387,8 +384,7 @@ async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
         parts.options.audience = Approver::Absent;
     })
     .await;
-    let expected =
-        "result denied: extension a gave it other arguments that are invalid: `wrong` is wrong, and";
+    let expected = "result denied: extension a changed its arguments to invalid ones: `wrong` is wrong, and";
     assert!(wrong.starts_with(expected), "{wrong}");
 }
 
@@ -403,7 +399,8 @@ async fn tool_call_rewrite_does_not_bypass_an_earlier_guard() {
     assert_eq!(denied, "result denied: not 2 (extension guard)");
     let quarrel = vec![caller("a", rewrite(json!({"n": 2}))), caller("b", rewrite(json!({"n": 3})))];
     let refused = run_call(quarrel, nobody).await;
-    let expected = "result denied: extension a wants other arguments than those it was given in the end, and nobody is there to allow it";
+    let expected =
+        "result denied: extension a wants to change the final arguments, and no one can approve it";
     assert_eq!(refused, expected);
 }
 
@@ -589,7 +586,10 @@ async fn tool_of_extension_is_offered_unless_its_name_is_taken() {
     let puppet = Puppet { name: "p", tools: vec![tool("gate"), tool("door")], ..Puppet::default() };
     let open: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "door"}]})).unwrap();
     let mut stage = stage(vec![puppet], vec![open, says("done")], |_| {});
-    assert_eq!(stage.agent.notices(), ["extension p: its tool gate is left out: there is one of that name"]);
+    assert_eq!(
+        stage.agent.notices(),
+        ["extension p: its tool gate is ignored: there is a tool of that name"]
+    );
     stage.prompt("go").await;
     stage.settled().await;
     assert_eq!(stage.said()[2], "result through");

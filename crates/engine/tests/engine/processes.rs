@@ -229,12 +229,9 @@ async fn process_guard_that_dies_lets_no_call_through() {
         .await;
     stage.prompt("go").await;
     let told = stage.until(warning).await;
-    assert_eq!(
-        told,
-        "extension guard ended with exit code 3; its last words: no idea; /reload starts it again"
-    );
+    assert_eq!(told, "extension guard ended with exit code 3; last output: no idea; /reload restarts it");
     assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let denied = "result denied: extension guard, which judges calls, failed: it ended with exit code 3";
+    let denied = "result denied: extension guard, which reviews calls, failed: it ended with exit code 3";
     let said = stage.said();
     assert!(said[2].starts_with(denied) && said[4].starts_with(denied), "{said:?}");
 }
@@ -276,7 +273,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     stage.prompt("first").await;
     stage.settled().await;
     stage.agent.reload().await.unwrap();
-    let is_new = format!("extension new is new: it starts when tiller is started again: {}", new.display());
+    let is_new = format!("extension new is new; restart tiller to use it: {}", new.display());
     assert_eq!(stage.until(warning).await, is_new);
     stage.prompt("second").await;
     stage.settled().await;
@@ -285,7 +282,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::rename(&new, &mine).unwrap();
     stage.agent.reload().await.unwrap();
-    let other_tools = "extension mine has other tools now; they count when tiller is started again";
+    let other_tools = "extension mine has changed its tools; restart tiller to use them";
     assert_eq!(
         [stage.until(warning).await, stage.until(warning).await]
             .iter()
@@ -326,8 +323,8 @@ async fn process_skills_and_templates_are_listed() {
     assert_eq!(
         unreachable,
         [
-            "extension more: its command /model can't be typed on the screen: tiller has one of that name",
-            "extension twin: its command /todo is left out: more has one of that name",
+            "extension more: its command /model is not available in the terminal UI: tiller has a command of that name",
+            "extension twin: its command /todo is ignored: more has a command of that name",
         ]
     );
     let mut sources = ResourcePaths::default();
@@ -362,18 +359,19 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
     let notices = stage.agent.notices().to_vec();
     let why = |name: &str| notices.iter().find(|notice| notice.contains(name)).unwrap().clone();
     assert!(
-        why("broken").contains("could not be started: ended with exit code 1; its last words: syntax error")
+        why("broken").contains("could not be started: ended with exit code 1; last output: syntax error")
     );
     assert!(
         why("mute")
             .contains("could not be started: it was not ready within 500 ms; tool calls are asked about")
     );
-    let unknown = "could not be started: there is no hook `tool_cal`; there are before_agent_start, ";
+    let unknown = "could not be started: unknown hook `tool_cal`; available: before_agent_start, ";
     assert!(why("typo").contains(unknown), "{notices:?}");
-    assert!(why("ahead").contains("it speaks version 2 of the protocol, and tiller version 1"));
+    assert!(why("ahead").contains("it uses protocol version 2, tiller uses version 1"));
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let denied = "result denied: extension broken, which judges calls, failed: it is not running, and nobody";
+    let denied =
+        "result denied: extension broken, which reviews calls, failed: it is not running, and nobody";
     assert!(stage.said()[2].starts_with(denied), "{:?}", stage.said());
 }
 
@@ -406,8 +404,8 @@ async fn process_that_floods_is_killed() {
         .await;
     stage.prompt("go").await;
     assert!(stage.until(warning).await.contains("passed over a line"));
-    let why = "was ended: 100 lines in a row were none of the protocol";
-    assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload starts it again"));
+    let why = "was ended: 100 consecutive lines were invalid";
+    assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload restarts it"));
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert!(stage.said()[2].contains(why), "{:?}", stage.said());
 }

@@ -155,7 +155,7 @@ async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
 
     fs::write(&path, "---\nname: [\n---\n").unwrap();
     let told = stage.until(warning).await;
-    assert!(told.contains("SKILL.md") && told.ends_with("; the skill stays as it was"), "{told}");
+    assert!(told.contains("SKILL.md") && told.ends_with("; its previous version stays in use"), "{told}");
     assert_eq!(stage.agent.slash_commands().await.unwrap().len(), 1);
 
     write(stage.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
@@ -180,5 +180,5 @@ async fn reload_reports_all_problems_and_watching_only_new_ones() {
     let told = stage.agent.change_sources(move |sources| sources.templates.push(place)).await.unwrap();
     assert_eq!(told.problems, 2);
     assert_eq!(stage.until(warning).await, first);
-    assert!(stage.until(warning).await.contains("no templates from here"));
+    assert!(stage.until(warning).await.contains("no templates loaded from here"));
 }

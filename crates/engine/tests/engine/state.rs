@@ -332,10 +332,7 @@ async fn images_for_text_only_model_are_replaced_but_logged() {
             _ => None,
         })
         .await;
-    assert!(
-        warned.ends_with("takes text only: in the place of an image it gets a line that says so"),
-        "{warned}"
-    );
+    assert!(warned.ends_with("does not accept images: each image is replaced by a line of text"), "{warned}");
     stage.settled().await;
     let Message::User(sent) = &*stage.requests()[0].messages[0] else { panic!("no user message") };
     assert_eq!(sent.content.joined_text(), "look\n[an image, image/png; this model takes none]");
