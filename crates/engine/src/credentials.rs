@@ -116,7 +116,7 @@ impl CredentialStore {
 
 impl std::fmt::Debug for CredentialStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("KeyDesk")
+        f.write_str("CredentialStore")
     }
 }
 

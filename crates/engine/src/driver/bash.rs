@@ -32,7 +32,7 @@ impl Driver {
     }
 
     /// Starts a command.
-    pub(super) fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
+    pub(super) fn start_bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
         self.try_start_bash(line, context).map(|_| ())
     }
 

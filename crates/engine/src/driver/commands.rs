@@ -47,7 +47,9 @@ impl Driver {
             SessionCommand::SetApprover { audience, reply } => send_reply(reply, self.set_audience(audience)),
             SessionCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
             SessionCommand::Permission(command) => self.permission(command),
-            SessionCommand::Bash { line, context, reply } => send_reply(reply, self.bash(line, context)),
+            SessionCommand::Bash { line, context, reply } => {
+                send_reply(reply, self.start_bash(line, context))
+            }
             SessionCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
             SessionCommand::AbortBash { reply } => self.abort_bash(reply),
             SessionCommand::SetModel { words, reply } => send_reply(reply, self.set_model(&words)),
@@ -96,9 +98,9 @@ impl Driver {
             SessionCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
             SessionCommand::ChangeSession { path, what, reply } => self.change_session(path, what, reply),
             SessionCommand::Sessions { scope, reply } => {
-                self.beside(reply, move |manager| manager.list(scope))
+                self.spawn_query(reply, move |manager| manager.list(scope))
             }
-            SessionCommand::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
+            SessionCommand::Catalog { reply } => self.spawn_query(reply, |manager| manager.catalog()),
             SessionCommand::Snapshot { reply } => send_reply(reply, Ok(Box::new(self.snapshot()))),
             SessionCommand::Close { reply } => send_reply(reply, self.close()),
         }
@@ -518,20 +520,20 @@ impl Driver {
         match what {
             OtherSessionOp::Name(name) if is_here => send_reply(reply, self.rename(name)),
             OtherSessionOp::Name(name) => {
-                self.beside(reply, move |manager| manager.name(&path, &name, now()));
+                self.spawn_query(reply, move |manager| manager.name(&path, &name, now()));
             }
             OtherSessionOp::Trash if is_here => send_reply(reply, Err(AgentError::InUse)),
             OtherSessionOp::Trash => {
-                self.beside(reply, move |_| {
+                self.spawn_query(reply, move |_| {
                     PendingDelete::hold(&path)?.remove(DeleteMode::ToTrash).map(drop)
                 });
             }
-            OtherSessionOp::Restore => self.beside(reply, move |_| take_back(&path)),
+            OtherSessionOp::Restore => self.spawn_query(reply, move |_| take_back(&path)),
         }
     }
 
     /// Runs a slow operation on the sessions folder on a blocking thread.
-    fn beside<T: Send + 'static>(
+    fn spawn_query<T: Send + 'static>(
         &self,
         reply: Reply<T>,
         query: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,

@@ -46,7 +46,7 @@ impl Driver {
         if truncates {
             self.truncate_before_request(pending);
         } else {
-            self.make(pending);
+            self.summarize(pending);
         }
     }
 
@@ -151,7 +151,7 @@ impl Driver {
         let input = match choice {
             CompactionChoice::Retry => {
                 self.bus.emit(EventKind::CompactionStart { reason: pending.reason });
-                self.make(pending);
+                self.summarize(pending);
                 return Ok(());
             }
             CompactionChoice::Truncate => self.truncate(pending),
@@ -215,11 +215,11 @@ impl Driver {
         if strategy == Strategy::Truncate {
             return Some(self.truncate(pending));
         }
-        self.make(pending);
+        self.summarize(pending);
         None
     }
 
-    fn make(&mut self, mut pending: PendingCompaction) {
+    fn summarize(&mut self, mut pending: PendingCompaction) {
         let model = self.active.model.reference();
         if pending.cost.model != model {
             self.record_cost(&pending.cost, "compaction");

@@ -203,7 +203,7 @@ impl Driver {
     }
 
     /// Handles an event of the summary job.
-    pub(super) fn summary(&mut self, number: u64, event: SummaryEvent) {
+    pub(super) fn summary_event(&mut self, number: u64, event: SummaryEvent) {
         if number != self.summaries.job {
             return;
         }

@@ -235,7 +235,7 @@ impl Driver {
         compacted.into_iter().for_each(|result| self.finish_compaction(result));
     }
 
-    pub(super) fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
+    pub(super) fn send_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let model = &self.active.model;
         let head = AssistantMessage {
             api: model.provider.api().to_owned(),

@@ -84,7 +84,7 @@ impl Hooks {
 impl Driver {
     /// Marks the begin of a run. A retry belongs to the same run.
     pub(super) fn mark_run_start(&mut self) {
-        let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
+        let is_again = self.turn.retries() > 0 || self.turn.has_compacted();
         if !is_again {
             self.hooks.begins_run = true;
             self.hooks.opened = None;
@@ -93,10 +93,10 @@ impl Driver {
 
     /// Sends a request after the extensions' hooks. They see a retry as the same request.
     pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
-        let is_again = self.turn.tries() > 0 || self.turn.has_compacted();
+        let is_again = self.turn.retries() > 0 || self.turn.has_compacted();
         let is_open = |opened: &OpenedRequest| opened.turn == turn || is_again;
         if self.hooks.extensions.is_empty() || self.hooks.opened.as_ref().is_some_and(is_open) {
-            return self.request(turn, tool_choice);
+            return self.send_request(turn, tool_choice);
         }
         let begins = std::mem::take(&mut self.hooks.begins_run);
         let moment = if begins { RequestPosition::RunStart } else { RequestPosition::Turn };

@@ -36,7 +36,7 @@ impl Driver {
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
             JobEvent::RetryDue { turn } => self.apply(Input::RetryDue { turn }),
-            JobEvent::Summary { number, event } => self.summary(number, event),
+            JobEvent::Summary { number, event } => self.summary_event(number, event),
             JobEvent::StreamPart { .. } | JobEvent::StreamEnded { .. } => {}
             JobEvent::ToolProgress { call, printed } => self.tool_progress(&call, printed),
             JobEvent::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
@@ -78,7 +78,7 @@ impl Driver {
         let mut answer = self.partial_answer();
         answer.stop_reason = StopReason::Error;
         let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
-        let tried = Attempts { retries: self.turn.tries(), has_compacted };
+        let tried = Attempts { retries: self.turn.retries(), has_compacted };
         let (then, note) = retry::decide(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
         answer.error_message = Some(format!("{}{note}", error.told()));

@@ -151,13 +151,13 @@ fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Resu
 pub(super) fn request_change(result: Value) -> Result<RequestChange, HookError> {
     #[derive(Deserialize, Default)]
     #[serde(deny_unknown_fields)]
-    struct Change {
+    struct RequestChangeFields {
         prompt: Option<String>,
         system: Option<String>,
         tools: Option<Vec<String>>,
     }
-    let Change { prompt, system, tools } =
-        parse_result::<Option<Change>>(result, "change of a request")?.unwrap_or_default();
+    let RequestChangeFields { prompt, system, tools } =
+        parse_result::<Option<RequestChangeFields>>(result, "change of a request")?.unwrap_or_default();
     Ok(RequestChange { prompt, system, tools })
 }
 
@@ -182,12 +182,12 @@ pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
 pub(super) fn result_change(result: Value) -> Result<ResultChange, HookError> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Change {
+    struct ResultChangeFields {
         content: Option<Content>,
         is_error: Option<bool>,
     }
-    let Change { content, is_error } =
-        parse_result::<Option<Change>>(result, "change of a result")?.unwrap_or_default();
+    let ResultChangeFields { content, is_error } =
+        parse_result::<Option<ResultChangeFields>>(result, "change of a result")?.unwrap_or_default();
     Ok(ResultChange { content: content.map(|content| content.to_blocks()), is_error })
 }
 

@@ -22,7 +22,7 @@ pub(super) struct RetryState {
 impl Turn {
     /// Returns the number of retries of the current request.
     #[must_use]
-    pub fn tries(&self) -> u32 {
+    pub fn retries(&self) -> u32 {
         self.retry.retries
     }
 

@@ -1,5 +1,4 @@
-//! Calls of the built-in tools that ask: outside of the working directory, what was allowed for the session, and what the log
-//! says of each decision.
+//! Approval of built-in tools' calls: paths outside the working directory, session rules, and logged decisions.
 
 use std::path::Path;
 
@@ -25,7 +24,7 @@ fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
-/// The built-in tools in a folder `work`, beside a folder `outside` with the files `one` and `two`.
+/// A stage with the built-in tools in a folder `work`, next to a folder `outside` with the files `one` and `two`.
 fn stage(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut SessionParts)) -> (Stage, PathBuf) {
     let folder = TempDir::new().unwrap();
     let real = folder.path().canonicalize().unwrap();
@@ -61,12 +60,12 @@ impl Stage {
         self.agent.decide(request.tool_call_id.clone(), decision).await.unwrap();
     }
 
-    /// The results of calls so far.
+    /// Returns the results of calls so far.
     fn results(&self) -> Vec<String> {
         self.said().into_iter().filter_map(|line| line.strip_prefix("result ").map(str::to_owned)).collect()
     }
 
-    /// `decision by rule` of each entry.
+    /// Returns `decision by rule` for each approval entry.
     fn decisions(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.agent.reader().path().unwrap()).unwrap();
         let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -196,7 +195,7 @@ async fn command_that_only_reads_runs_unasked_in_ask_mode() {
     assert_eq!(stage.results(), ["link\n", "denied: no"]);
 }
 
-/// Makes the working directory a repository, as `git init` does, with that in its configuration.
+/// Makes the working directory a Git repository with this configuration.
 fn make_repository(work: &Path, config: &str) {
     for name in ["objects", "refs"] {
         std::fs::create_dir_all(work.join(".git").join(name)).unwrap();
@@ -206,7 +205,7 @@ fn make_repository(work: &Path, config: &str) {
         .unwrap();
 }
 
-/// Checks whether a call of `git status` asks in a working directory that was prepared so.
+/// Returns whether a call of `git status` asks in a working directory prepared by `prepare`.
 async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
     let (mut stage, _) = stage(vec![bash("git status"), says("done")], |parts| {
         prepare(&parts.options.policy.root);
@@ -270,7 +269,7 @@ async fn git_status_where_git_may_run_something_asks() {
     assert!(git_status_asks(dangling).await, "a dangling link");
 }
 
-/// An answer with these commands.
+/// An answer that calls bash with these commands.
 fn commands(lines: &[&str]) -> ScriptedAnswer {
     let calls: Vec<Value> =
         lines.iter().map(|line| json!({"name": "bash", "arguments": {"command": line}})).collect();
@@ -295,7 +294,7 @@ async fn command_that_only_reads_is_judged_when_it_runs() {
 
 #[tokio::test]
 async fn command_that_no_longer_reads_without_approver_is_denied() {
-    // The file is written by a tool that asks nobody, and hides what git's reading commands are.
+    // The file is written by a tool that needs no approval, and makes git's reading commands unsafe.
     let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
     let status = json!({"name": "bash", "arguments": {"command": "git status"}});
     let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();

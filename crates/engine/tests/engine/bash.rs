@@ -1,4 +1,4 @@
-//! Commands of the user's own through the handle.
+//! The user's shell commands through the handle.
 
 use tiller_core::message::BashExecutionMessage;
 

@@ -1,4 +1,4 @@
-//! Contexts that get smaller, and branches that are summed up when they are left.
+//! Compaction and branch summaries through the handle.
 
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
@@ -14,7 +14,7 @@ fn long(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
 
-/// The answer to every request for a summary; it cost 300 tokens.
+/// The answer to every summary request; it costs 300 tokens.
 fn summary(text: &str) -> ScriptedAnswer {
     serde_json::from_value(
         json!({"when": "<conversation>", "text": text, "usage": {"input": 280, "output": 20}}),
@@ -32,7 +32,7 @@ fn failing(failure: &str, times: u32) -> ScriptedAnswer {
     serde_json::from_value(json!({"when": "<conversation>", "text": "At last.", "error": error})).unwrap()
 }
 
-/// Keeps little enough that a second prompt pushes the first one out.
+/// A stage that keeps so little that a second prompt pushes the first one out.
 fn tuned(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
@@ -65,7 +65,7 @@ impl Stage {
         self.until(began).await
     }
 
-    /// What stands in its place, or whether it was stopped and what went wrong.
+    /// Returns the result, or the aborted flag and the error.
     async fn compaction_ended(&mut self) -> Result<CompactionResult, (bool, Option<String>)> {
         let ended = |event: &EventKind| match event {
             EventKind::CompactionEnd { result, aborted, error_message, .. } => Some(match result {
@@ -103,7 +103,7 @@ impl Stage {
         self.bodies().into_iter().filter_map(compaction).collect()
     }
 
-    /// The texts of the newest request's messages.
+    /// Returns the texts of the newest request's messages.
     fn sent(&self) -> Vec<String> {
         texts(self.requests().last().unwrap())
     }
@@ -162,7 +162,7 @@ async fn compact_updates_an_earlier_summary_and_keeps_first_message() {
     stage.say("first").await;
     stage.say("second").await;
     stage.agent.compact(None).await.unwrap();
-    // The request contains one answer fewer than were given.
+    // The request contains one answer fewer than were made.
     stage.say("third").await;
     let result = stage.agent.compact(None).await.unwrap();
     let asked = stage.sent().remove(0);
@@ -210,7 +210,7 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     stage.prompt(&long("second")).await;
     stage.go.add_permits(1);
-    // The next request goes out while the summary is being made, and its call begins.
+    // The next request is sent while the summary is being made, and its call begins.
     assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
     stage.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
     let live = stage.agent.snapshot().await.unwrap().live;
@@ -475,7 +475,7 @@ async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
     }
 }
 
-/// The answer of a server whose window is far smaller than the 200,000 tokens that are known of its model.
+/// The error of a server whose window is far smaller than the known 200,000 tokens.
 fn too_long(message: &str) -> ScriptedAnswer {
     let error = json!({"failure": "overflow", "message": message, "times": 1});
     serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
@@ -612,7 +612,7 @@ async fn branch_summary_is_not_made_of_an_empty_branch() {
     assert_eq!(stage.requests().len(), 1);
 }
 
-/// A session of some three million tokens, half as much again as what is loaded of it, whose answers claim to have cost hardly any.
+/// A session of some three million tokens, 1.5 times the most that is loaded, whose answers report hardly any usage.
 fn far_too_long(folder: &TempDir) -> PathBuf {
     let manager = SessionManager::new(
         Placement::Flat(folder.path().join("logs")),

@@ -1,4 +1,4 @@
-//! A session from a few facts, as programs that embed tiller make it.
+//! The session builder and `run`, as embedding programs use them.
 
 use tiller_core::message::{AssistantMessage, Image, StopReason, UserMessage};
 use tiller_engine::{EmbedError, RunRequest, SessionBuilder, run};

@@ -1,5 +1,5 @@
-//! An agent over a disk that fails: the run pauses with the reason, nothing is acted upon that isn't in the file, and the next
-//! prompt goes on.
+//! Disk failures: the run pauses with the reason, nothing that isn't in the log takes effect, and the next prompt
+//! continues.
 
 use tiller_core::event::{QueueItem, SessionChange};
 use tiller_session::EntryBody;
@@ -7,7 +7,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// A run that writes everything there is to write: a prompt, a call, its result, an answer.
+/// A run with every kind of write: a prompt, a call, its result, an answer.
 fn answers() -> Vec<ScriptedAnswer> {
     vec![calls(&[json!({})]), says("done"), says("done again"), says("and again")]
 }
@@ -18,12 +18,12 @@ fn stage(disk: &FaultyDisk, sync: SyncPolicy) -> Stage {
     let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
     let manager = manager.on_disk(Arc::new(disk.clone()));
     let stage = Stage::with(folder, (manager, None), Access::Writes, answers(), sync);
-    // As often as it is asked for.
+    // Permits for any number of calls.
     stage.go.add_permits(100);
     stage
 }
 
-/// Prompts, and waits for the run's end. A prompt that was refused had begun a run too.
+/// Prompts, and waits for the end of the run. A prompt that was rejected had begun a run, too.
 async fn try_prompt(stage: &mut Stage, text: &str) -> Result<RunOutcome, AgentError> {
     let accepted = stage.agent.prompt(text, PromptOptions::default()).await;
     let outcome = stage.settled().await;
@@ -31,7 +31,7 @@ async fn try_prompt(stage: &mut Stage, text: &str) -> Result<RunOutcome, AgentEr
     accepted.map(|()| outcome)
 }
 
-/// What is in memory is what is in the file.
+/// Asserts that the state in memory equals the file.
 #[track_caller]
 fn assert_true_to_file(stage: &Stage) {
     let known = stage.agent.reader();
@@ -42,13 +42,13 @@ fn assert_true_to_file(stage: &Stage) {
     }
 }
 
-/// The user messages, answers and results in the file.
+/// Returns the user messages, answers and results in the file.
 fn logged(stage: &Stage) -> Vec<String> {
     let reader = stage.agent.reader();
     if reader.leaf().is_some() { said(&reader) } else { Vec::new() }
 }
 
-/// How many writes the run of one prompt makes.
+/// Returns the number of writes of a run with one prompt.
 async fn writes_of_a_run() -> usize {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
@@ -71,7 +71,7 @@ async fn live_through(fault: Fault, failing: usize) {
     assert!(reason.is_none_or(|reason| reason.contains(&path)));
     assert_true_to_file(&stage);
     let before = logged(&stage);
-    // What was sent to the model, and what ran, was in the file before.
+    // Everything that was sent to the model or run was in the file before.
     let asked = stage.model.asked.lock().unwrap().len();
     assert!(asked == 0 || before[0] == "user go", "{before:?}");
     let ran = 100 - stage.go.available_permits();
@@ -104,7 +104,7 @@ async fn write_failure_pauses_the_run_and_the_next_prompt_resumes() {
 async fn write_failure_reports_the_reason_and_the_next_step() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
-    // The last write: the final answer, with which the run would have been over anyway.
+    // The last write: the final answer, with which the run would have ended anyway.
     disk.fail_write_after(writes_of_a_run().await - 1, Fault::Full);
     stage.prompt("go").await;
     let (message, hint) = stage
@@ -157,7 +157,7 @@ async fn sync_policies_sync_after_entries_turns_or_at_close() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Always);
     assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
-    // The first write holds what comes before the prompt too.
+    // The first write also holds the entries before the prompt.
     assert_eq!((disk.syncs(), disk.writes()), (4, writes_of_a_run().await));
     let first = stage.agent.reader().tree().nodes()[0].id.clone();
     stage.agent.navigate(first, BranchSummary::None).await.unwrap();
@@ -326,7 +326,7 @@ async fn removed_queue_items_are_returned_though_the_disk_fails() {
     let taken = stage.agent.clear_queue(None).await.unwrap();
     assert_eq!(taken.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["second"]);
     disk.fail_syncs(false);
-    // What could not be taken out waits.
+    // Messages that could not be removed stay in the queue.
     wait("third").await;
     disk.fail_write_after(0, Fault::Full);
     stage.agent.clear_queue(None).await.unwrap_err();

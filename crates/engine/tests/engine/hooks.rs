@@ -1,4 +1,4 @@
-//! Extensions of this process in a session: what they change, what they forbid, and that none of them stops a run.
+//! In-process extensions: their changes, their verdicts, and the containment of their failures.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tiller_tools::policy::AskBehavior;
 
 use super::*;
 
-/// What a puppet does in a hook.
+/// The behavior of a puppet's hook.
 #[derive(Clone, Default)]
 enum Act<T> {
     #[default]
@@ -40,14 +40,14 @@ impl<T: Default + Clone + Send + 'static> Act<T> {
     }
 }
 
-/// An extension that does as it is told, and notes what it saw.
+/// An extension that behaves as configured and records its calls.
 #[derive(Default)]
 struct Puppet {
     name: &'static str,
     start: Act<RequestChange>,
     turn: Act<RequestChange>,
     call: Act<CallVerdict>,
-    /// The arguments of the only call that it has a word on; none for every call.
+    /// Arguments of the only call that it reviews; `None` for every call.
     only: Option<Value>,
     result: Act<ResultChange>,
     events: Act<()>,
@@ -132,7 +132,7 @@ impl Extension for Puppet {
     }
 }
 
-/// Time for hooks where none is to run out, and below it where one is.
+/// Timeout of hooks that must not time out; `SCANT` is for those that must.
 const AMPLE: Duration = Duration::from_secs(30);
 
 const SCANT: Duration = Duration::from_millis(20);
@@ -165,7 +165,7 @@ fn warning(event: &EventKind) -> Option<String> {
     }
 }
 
-/// What the model was told in its newest request: the user's words, the system prompt's end, the tools.
+/// Returns the user messages, the end of the system prompt and the tools of a request.
 fn asked(request: &Request) -> (Vec<String>, &str, Vec<&str>) {
     let users = request.messages.iter().filter_map(|message| match &**message {
         Message::User(user) => Some(user.content.joined_text()),
@@ -192,7 +192,7 @@ async fn request_change_applies_to_one_request_and_log_keeps_both() {
     let (users, system, tools) = asked(&requests[1]);
     assert_eq!((users, tools), (vec!["be kind, and go".to_owned()], vec!["gate"]));
     assert_ne!(system, "You are a gatekeeper.");
-    // The tool was not on offer in the request that called it.
+    // The request that called the tool did not offer it.
     let refused = "result unknown tool `gate`; there are: ";
     assert_eq!(stage.said(), ["user go", "answer  ToolUse", refused, "answer done Stop"]);
     let seen = seen.lock().unwrap();
@@ -254,7 +254,7 @@ async fn request_change_with_unknown_tool_is_ignored_with_a_warning() {
     assert_eq!(asked(&stage.requests()[0]).2, ["gate"]);
 }
 
-/// Runs one call with these extensions; answers with what the model read of it.
+/// Runs one call with these extensions; returns its result as the model gets it.
 async fn run_call(puppets: Vec<Puppet>, change: impl FnOnce(&mut SessionParts)) -> String {
     let mut stage = stage(puppets, vec![calls(&[json!({"n": 1})]), says("done")], change);
     stage.prompt("go").await;

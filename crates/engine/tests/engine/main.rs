@@ -1,23 +1,23 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
-mod again;
 mod approvals;
 mod bash;
 mod compaction;
-mod elsewhere;
+mod compaction_timing;
 mod embed;
+mod excluded_commands;
 mod faults;
 mod hooks;
-mod leaving;
-mod logged;
-mod order;
-mod paired;
-mod private;
+mod navigation;
 mod processes;
+mod queue_edits;
 mod resources;
+mod retry;
+mod run_tracing;
+mod session_control;
+mod slow_disk;
 mod state;
-mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -50,12 +50,12 @@ use tokio::sync::{Notify, Semaphore};
 /// Longest wait for an event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Plays answers, and notes each request together with the log as it is at that moment.
+/// Plays scripted answers, and records each request with the log at that moment.
 struct Model {
     script: Scripted,
     asked: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
-    /// Lets requests without tools begin: those for summaries.
+    /// Permits for requests without tools: those for summaries.
     summaries: Arc<Semaphore>,
 }
 
@@ -84,7 +84,7 @@ impl Provider for Model {
     }
 }
 
-/// A tool that begins, says so, and waits to be let go. Called with `{"crash": true}` it panics.
+/// A tool that starts, reports that, and waits for a permit. Called with `{"crash": true}` it panics.
 struct Gate {
     spec: ToolSpec,
     begun: Arc<Notify>,
@@ -110,7 +110,7 @@ impl Tool for Gate {
     }
 }
 
-/// A session, its model and its gate.
+/// A session with its model and its gate.
 struct Stage {
     agent: AgentSession,
     events: EventStream,
@@ -131,7 +131,7 @@ impl Stage {
         Self::with(folder, (manager, open), access, answers, SyncPolicy::Turn)
     }
 
-    /// In the folder, over a session of the manager: a fresh one, or the one at that path.
+    /// Creates a stage in the folder, on a new session of the manager or the one at `path`.
     fn with(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
@@ -142,7 +142,7 @@ impl Stage {
         Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
     }
 
-    /// As [`Stage::with`], with parts that differ.
+    /// Creates a stage like [`Stage::with`], with modified parts.
     fn tuned(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
@@ -197,10 +197,10 @@ impl Stage {
         self.agent.prompt(text, PromptOptions::default()).await.unwrap();
     }
 
-    /// Waits for an event that `pick` takes.
+    /// Waits for an event that `pick` accepts.
     async fn until<T>(&mut self, pick: impl Fn(&EventKind) -> Option<T>) -> T {
         loop {
-            // A test that waits in vain should say so, not hang.
+            // Fails with a message instead of hanging.
             let event =
                 tokio::time::timeout(PATIENCE, self.events.next()).await.expect("the event never came");
             let event = event.unwrap().unwrap();
@@ -245,7 +245,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
     }
 }
 
-/// The messages of the current branch, a line each.
+/// Returns the messages of the current branch, a line each.
 fn said(reader: &Reader) -> Vec<String> {
     let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
     let line = |message: &Arc<Message>| match &**message {
@@ -662,7 +662,7 @@ async fn session_resumed_elsewhere_stays_in_its_existing_directory() {
     stage.settled().await;
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
-    // Gone on with in another directory.
+    // Resumed in another directory.
     let mut later =
         Stage::on(TempDir::new().unwrap(), Access::Reads, vec![says("three")], Some(path.clone()));
     later.prompt("there").await;

@@ -1,4 +1,4 @@
-//! Extensions in processes of their own: scripts that speak the protocol, well and badly.
+//! Extension processes: scripts that follow the protocol, or break it.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +15,7 @@ answer() { say "{\"type\": \"answer\", \"id\": $id, \"result\": $1}"; }
 read -r hello
 "#;
 
-/// Reads on until the end of stdin, and gives every request to `on_request HOOK LINE`.
+/// Reads until the end of stdin, and passes every request to `on_request HOOK LINE`.
 const LOOP: &str = r#"
 while read -r line; do
   echo "$line" >> lines
@@ -36,7 +36,7 @@ impl Scripts {
         Self { folder: TempDir::new().unwrap(), launches: Vec::new() }
     }
 
-    /// Adds an extension: what it is ready for, and what it does in `on_request`.
+    /// Adds an extension with its declaration and its `on_request` code.
     fn with(mut self, name: &str, ready: &Value, on_request: &str) -> Self {
         let ready = format!("say '{ready}'\non_request() {{\n:\n{on_request}\n}}\n");
         self.add(name, &format!("{PRELUDE}{ready}{LOOP}"));
@@ -60,7 +60,7 @@ impl Scripts {
         }
     }
 
-    /// A session with them.
+    /// A stage with these extensions.
     async fn stage(
         self,
         answers: Vec<ScriptedAnswer>,
@@ -277,7 +277,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     assert_eq!(stage.until(warning).await, is_new);
     stage.prompt("second").await;
     stage.settled().await;
-    // Not written over: the shell reads on in a script that runs.
+    // Replaced and not overwritten: the shell goes on reading a running script.
     std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::rename(&new, &mine).unwrap();
@@ -422,7 +422,7 @@ async fn process_late_reply_is_ignored() {
     assert_eq!(stage.until(warning).await, "extension late: turn_start took longer than 200 ms");
     stage.settled().await;
     assert_ne!(stage.requests()[0].system, "Changed.");
-    // The answer to the first request is read before the one to the second, and belongs to nobody.
+    // The reply to the first request arrives before the one to the second, and must be dropped.
     let cancelled = || std::fs::read_to_string(stage.folder.path().join("lines")).unwrap().contains("cancel");
     while !cancelled() {
         tokio::task::yield_now().await;
@@ -441,7 +441,7 @@ async fn process_changed_since_it_was_trusted_is_not_run() {
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
 }
 
-/// Whether there is a Python to run the worked example with.
+/// Returns whether there is a Python for the worked example.
 fn has_python() -> bool {
     let found =
         std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());

@@ -1,4 +1,4 @@
-//! Skills, templates and context files of a session, and what becomes of them when files change.
+//! Skills, templates and context files of a session, and their reload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// The usual places of the stage's folder.
+/// Sets the search paths to the stage's folder.
 async fn look(stage: &Stage, watching: WatchMode) -> Inventory {
     let cwd = stage.folder.path().canonicalize().unwrap();
     let usual = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
@@ -137,7 +137,7 @@ async fn system_prompt_changes_only_with_the_files() {
     fs::write(&path, "Use spaces.").unwrap();
     write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     stage.agent.reload().await.unwrap();
-    // Nothing was told of the reload that changed nothing, so this is the event of the second.
+    // The reload that changed nothing emitted no event, so this is the event of the second.
     assert_eq!(stage.until(changed).await, (1, 0, 1));
     stage.prompt("three").await;
     stage.settled().await;

@@ -1,4 +1,4 @@
-//! What a session is, how it is set, and that all of it comes back as it was.
+//! State and options of a session, and their restoration.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use tiller_session::EntryBody;
 
 use super::*;
 
-/// A provider of some name that plays a script.
+/// A named provider that plays a script.
 struct Named(&'static str, Scripted);
 
 impl Provider for Named {
@@ -33,7 +33,7 @@ impl Provider for Named {
 
 const THINKER: &str = "anthropic/claude-thinker";
 
-/// Who can be asked beside the scripted model: one that thinks, and one whose key is missing.
+/// Adds a model that thinks, and one whose key is missing.
 fn with_thinker(parts: &mut SessionParts) {
     let says = |text: &str| ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() };
     let script = Scripted::new(vec![says("hm one"), says("hm two"), says("hm three")]);
@@ -52,7 +52,7 @@ fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
     Stage::tuned(folder, (manager, None), Access::Writes, answers, with_thinker)
 }
 
-/// The session of a stage that is closed, opened again by providers of which `tune` has the say.
+/// Closes a stage's session and opens it again with parts modified by `tune`.
 async fn reopened(stage: Stage, tune: impl FnOnce(&mut SessionParts)) -> Stage {
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
@@ -174,7 +174,7 @@ async fn open_session_of_another_directory_gives_a_notice() {
     assert!(told.contains("this session belongs to") && told.contains("commands run in"), "{told}");
 }
 
-/// Nobody can be asked but the demo.
+/// Leaves only the demo model.
 fn with_demo_only(parts: &mut SessionParts) {
     parts.providers = ProviderRegistry::default();
     parts.providers.lock("anthropic", "ANTHROPIC_API_KEY", Vec::new());
@@ -226,7 +226,7 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off));
     stage.agent.new_session().await.unwrap();
     stage.agent.open_session(gone).await.unwrap();
-    // Only then: whoever shows the session begins a new page when he is told where it went.
+    // Emitted after the switch: front ends start a new page at it.
     let opened = |event: &EventKind| {
         let reason = SessionChange::Open;
         matches!(event, EventKind::SessionChanged { reason: change, .. } if *change == reason).then_some(())

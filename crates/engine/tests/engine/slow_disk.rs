@@ -1,4 +1,4 @@
-//! What happens when commands come faster than the disk: every sync holds effects back, and nothing may be done twice or lost.
+//! Commands that come faster than the disk: every sync delays effects, and none may be lost or performed twice.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Going elsewhere in the tree while the agent works: refused, or in the order that attaches nothing to the wrong branch.
+//! Navigation and forks during a run: refused, or without attaching entries to the wrong branch.
 
 use super::*;
 
-/// A run in which a tool has begun and waits, after a first prompt with its answer; with the ids of both prompts.
+/// A stage whose run waits for a tool, after a first prompt with its answer; with the ids of both prompts.
 async fn at_work() -> (Stage, EntryId, EntryId) {
     let answers = vec![says("one"), calls(&[json!({}), json!({})]), says("elsewhere")];
     let mut stage = Stage::new(Access::Writes, answers);
@@ -40,11 +40,11 @@ async fn navigate_results_of_an_aborted_run_stay_on_their_branch() {
     stage.agent.abort().await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Aborted);
     stage.agent.navigate(second, BranchSummary::None).await.unwrap();
-    // What the tools would have said comes too late.
+    // The tools' late results must be dropped.
     stage.go.add_permits(10);
     stage.prompt("other").await;
     stage.settled().await;
-    // The model calls the same tools again, and these are let through.
+    // The model calls the same tools again, and these may run.
     let said = stage.said();
     assert_eq!(said[..4], ["user first", "answer one Stop", "user other", "answer  ToolUse"]);
     assert_eq!(said[4..], ["result through", "result through", "answer elsewhere Stop"]);
@@ -85,7 +85,7 @@ async fn fork_during_a_run_leaves_the_run_alone() {
         (reader.id(), said(&reader)),
         (&beside.session, vec!["user first".into(), "answer one Stop".into()])
     );
-    // It is nobody's until it is opened, and then what was said there waits in it.
+    // The text belongs to no one until the fork is opened, and is queued in it then.
     stage.agent.open_session(path).await.unwrap();
     let queue = stage.agent.snapshot().await.unwrap().live.queue;
     let waiting: Vec<_> = queue.iter().map(|item| (item.text.as_str(), item.held)).collect();

@@ -1,11 +1,11 @@
-//! Summaries whose timing is unlucky: whatever was told to begin has one end, and no run waits for good.
+//! Compactions with unlucky timing: every start event has one end event, and no run waits forever.
 
 use tiller_engine::{RunRequest, SessionBuilder, run};
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// A prompt that is too much to be kept.
+/// A prompt that is too long to be kept.
 fn long(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
@@ -39,7 +39,7 @@ async fn say(stage: &mut Stage, text: &str) {
     stage.settled().await;
 }
 
-/// Names of the events up to the one of this name, and whatever else is there by then.
+/// Returns the names of the events up to the one with this name, and of those already available after it.
 async fn until_named(stage: &mut Stage, last: &str) -> Vec<String> {
     let mut names = Vec::new();
     loop {
@@ -75,7 +75,7 @@ async fn compaction_finished_during_a_sync_serves_the_overflow() {
     stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
     stage.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
     stage.until(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(())).await;
-    // The sync before the compaction is under way now.
+    // The sync before the compaction is in progress now.
     stage.model.summaries.add_permits(9);
     let names = until_named(&mut stage, "agent_settled").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
@@ -90,7 +90,7 @@ async fn compaction_write_failure_after_the_run_ends_it_once() {
     stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
     stage.until(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
-    // Past the sync at the run's end.
+    // Waits for the sync at the end of the run.
     stage.agent.snapshot().await.unwrap();
     disk.fail_write_after(0, Fault::Full);
     stage.model.summaries.add_permits(1);

@@ -1,4 +1,4 @@
-//! The queue through the handle: edited, reordered, promoted, released, and the same after a restart.
+//! The queue through the handle: edits, order, promotion, release, and restoration.
 
 use tiller_core::message::Image;
 use tiller_engine::queue::QueueEdit;

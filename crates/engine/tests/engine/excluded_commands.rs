@@ -1,4 +1,4 @@
-//! What a `!!` command said reaches no provider, by whatever way the session goes: every byte of every request is looked at.
+//! Privacy of `!!` commands: no byte of any request contains their text, whatever happens in the session.
 
 use tempfile::TempDir;
 use tiller_core::unit::Tokens;
@@ -7,10 +7,10 @@ use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 use tiller_tools::process::Runner;
 
-/// Stands in the command and, made by it, in its output.
+/// Part of the command and of its output.
 const SECRET: &str = "zq-hush";
 
-/// A `!!` command whose line and output hold the secret, and a `!` one whose output is to be seen.
+/// Runs a `!!` command whose line and output contain the secret, and a `!` one with visible output.
 async fn commands(agent: &AgentSession) {
     let line = format!("echo {SECRET}; echo 'hsuh-qz' | rev");
     let record = agent.execute_bash(line, BashContext::Exclude).await.unwrap();
@@ -23,7 +23,7 @@ async fn say(agent: &AgentSession, text: &str) {
     agent.settled().await.unwrap();
 }
 
-/// A call that takes long enough for a command to run beside it.
+/// A call that takes long enough for a command to run meanwhile.
 fn slow_call() -> Reply {
     Reply::says([Say::call(
         "c1",
@@ -32,7 +32,7 @@ fn slow_call() -> Reply {
     )])
 }
 
-/// Runs commands at every point that a session has, and says something after each.
+/// Runs commands at every point of a session, each followed by a prompt.
 async fn journey(server: &MockServer, which: usize) {
     let folder = TempDir::new().unwrap();
     let setup = || {
@@ -112,7 +112,7 @@ async fn bash_excluded_command_is_in_no_byte_of_any_request() {
             answer("a summary"),
             answer("six"),
             answer("seven"),
-            // A turn that is cut in two is summed up in two requests.
+            // A split turn is summarized in two requests.
             answer("eight"),
         ];
         let server = MockServer::start(script);

@@ -1,4 +1,4 @@
-//! Failed requests that go out again, and steering that doesn't wait.
+//! Retries of failed requests, and immediate steering.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What tiller's own log says of a run: how it went, and nothing of what was said.
+//! Tracing of a run: its steps, without content.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -8,14 +8,14 @@ use tracing::Level;
 use super::*;
 
 thread_local! {
-    /// What was logged on this thread.
+    /// Log output of this thread.
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What is logged on the thread of this test, on which its runtime has all its tasks.
+/// Collects the log output of the test's thread, on which its runtime has all its tasks.
 ///
-/// One subscriber for all threads: where only one of them had one, an event first met by another thread, whose tests run beside this
-/// one, would be taken for one that nobody wants.
+/// One subscriber for all threads: if only one thread had a subscriber, an event that another thread meets first,
+/// where tests run in parallel, would be cached as disabled.
 struct Log;
 
 struct ThisThread;
@@ -44,7 +44,7 @@ impl Log {
         LOGGED.with_borrow(|logged| String::from_utf8(logged.clone()).unwrap())
     }
 
-    /// How many lines have all of these words.
+    /// Counts the lines that contain all of these words.
     fn count(&self, words: &[&str]) -> usize {
         self.text().lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
     }

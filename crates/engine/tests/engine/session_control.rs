@@ -1,4 +1,4 @@
-//! What is set while a session runs, and what is done to sessions that are not the one at hand.
+//! Options that change at run time, and operations on other sessions.
 
 use tiller_engine::{
     ApprovalMode, CredentialStore, KeyChangeOutcome, OfferedTool, ProviderChange, ToolStanding,
