@@ -40,7 +40,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use super::approvals::{Approvals, Approver};
 use super::compaction::CompactionOptions;
 use super::extension::{EventForwarder, Extensions};
-use super::handle::{AgentError, AgentSession, COMMANDS, EVENTS, Reply, SessionCommand, Settled};
+use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, Settled};
 use super::message_builder::MessageBuilder;
 use super::queue::Queue;
 use super::resources::Resources;
@@ -247,7 +247,7 @@ pub enum SyncPolicy {
 
 /// State of the session task.
 struct Driver {
-    services: Services,
+    services: DriverServices,
     resources: ResourceState,
     active: ActiveSession,
     turn: Turn,
@@ -270,7 +270,7 @@ struct EffectQueue {
 }
 
 /// The engines that the driver uses, and its options.
-struct Services {
+struct DriverServices {
     manager: SessionManager,
     providers: ProviderRegistry,
     tools: Tools,
@@ -419,7 +419,7 @@ impl Driver {
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let services = Services {
+        let services = DriverServices {
             run,
             manager: parts.manager,
             providers: parts.providers,
@@ -536,13 +536,13 @@ impl DriverLoop {
         let _ = tokio::time::timeout(BASH_END_TIMEOUT, ended).await;
     }
 
-    async fn run(mut self, mut commands: mpsc::Receiver<SessionCommand>) {
+    async fn run(mut self, mut commands: mpsc::Receiver<DriverCommand>) {
         let mut batch = Vec::with_capacity(JOB_EVENT_CAPACITY);
         loop {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(SessionCommand::Close { reply }) => {
+                    Some(DriverCommand::Close { reply }) => {
                         self.end_bash().await;
                         let closed = self.driver.close();
                         // The caller expects the log to be closed when the reply arrives.

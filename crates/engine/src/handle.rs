@@ -27,7 +27,7 @@ use super::queue::QueueEdit;
 use super::turn::QueueHandling;
 
 pub(super) use command::{
-    AttachCommand, OptionChange, OtherSessionOp, PermissionCommand, Reply, SessionCommand, SwitchTarget,
+    AttachCommand, DriverCommand, OptionChange, OtherSessionOp, PermissionCommand, Reply, SwitchTarget,
 };
 pub use command::{ForkedSession, SessionSwitched};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
@@ -49,7 +49,7 @@ pub(super) const EVENTS: usize = 8_192;
 /// A handle on a session with an agent. Clones share the session; it closes when the last one is dropped.
 #[derive(Clone)]
 pub struct AgentSession {
-    pub(super) commands: mpsc::Sender<SessionCommand>,
+    pub(super) commands: mpsc::Sender<DriverCommand>,
     pub(super) events: broadcast::WeakSender<Arc<Event>>,
     pub(super) reader: watch::Receiver<Reader>,
     pub(super) notices: Arc<[String]>,
@@ -66,7 +66,7 @@ impl AgentSession {
     /// be stored.
     pub async fn prompt(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = text.into();
-        self.send(|reply| SessionCommand::Prompt { text, options, reply }).await
+        self.send(|reply| DriverCommand::Prompt { text, options, reply }).await
     }
 
     /// Sends a message that is delivered at the next gap between tool calls; starts a run when idle.
@@ -103,7 +103,7 @@ impl AgentSession {
     /// When the message could not be stored.
     pub async fn steer_now(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = Some(text.into());
-        self.send(|reply| SessionCommand::SteerNow { text, options, reply }).await
+        self.send(|reply| DriverCommand::SteerNow { text, options, reply }).await
     }
 
     /// Works as [`AgentSession::steer_now`], with the steering messages that wait already.
@@ -112,7 +112,7 @@ impl AgentSession {
     /// When no steering message waits.
     pub async fn deliver_steering_now(&self) -> Result<(), AgentError> {
         let options = PromptOptions::default();
-        self.send(|reply| SessionCommand::SteerNow { text: None, options, reply }).await
+        self.send(|reply| DriverCommand::SteerNow { text: None, options, reply }).await
     }
 
     /// Reads files and folders as the text blocks of a message's attachments, truncated to the session's output
@@ -124,7 +124,7 @@ impl AgentSession {
         &self,
         files: Vec<FileToAttach>,
     ) -> Result<Vec<Result<String, String>>, AgentError> {
-        self.send(|reply| SessionCommand::Attach(AttachCommand::Read { files, reply })).await
+        self.send(|reply| DriverCommand::Attach(AttachCommand::Read { files, reply })).await
     }
 
     /// Writes a long message to a private file that the model's tools may read. Returns the text block that names it
@@ -134,7 +134,7 @@ impl AgentSession {
     /// [`AgentError::Store`] when it can't be written.
     pub async fn attach_text(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
-        self.send(|reply| SessionCommand::Attach(AttachCommand::Text { text, reply })).await
+        self.send(|reply| DriverCommand::Attach(AttachCommand::Text { text, reply })).await
     }
 
     /// Cancels the retry of a failed request; the run ends as failed. Does nothing if no retry is pending.
@@ -142,7 +142,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort_retry(&self) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::AbortRetry { reply }).await
+        self.send(|reply| DriverCommand::AbortRetry { reply }).await
     }
 
     /// Stops the run and `!` commands, stores the partial output, and returns the queued messages. Held messages
@@ -151,7 +151,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort(&self) -> Result<Vec<QueueItem>, AgentError> {
-        self.send(|reply| SessionCommand::Abort { queue: QueueHandling::Return, reply }).await
+        self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Return, reply }).await
     }
 
     /// Works as [`AgentSession::abort`], but queued messages stay, held: for callers that can't take them.
@@ -159,7 +159,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Abort { queue: QueueHandling::Hold, reply }).await.map(|_| ())
+        self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Hold, reply }).await.map(|_| ())
     }
 
     /// Changes a queued message: its text, images, kind or position. Returns the changed message.
@@ -167,7 +167,7 @@ impl AgentSession {
     /// # Errors
     /// When it is no longer queued, or the change could not be stored.
     pub async fn edit_queued(&self, id: QueueId, edit: QueueEdit) -> Result<QueueItem, AgentError> {
-        self.send(|reply| SessionCommand::EditQueued { id, edit, reply }).await
+        self.send(|reply| DriverCommand::EditQueued { id, edit, reply }).await
     }
 
     /// Holds a queued message, for instance while it is edited: it isn't delivered until it is released. Holds
@@ -176,7 +176,7 @@ impl AgentSession {
     /// # Errors
     /// When it is no longer queued.
     pub async fn hold_queued(&self, id: QueueId) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Hold { id, reply }).await
+        self.send(|reply| DriverCommand::Hold { id, reply }).await
     }
 
     /// Releases a held message: it is delivered in its turn during a run, and starts a run when idle.
@@ -184,7 +184,7 @@ impl AgentSession {
     /// # Errors
     /// When it is no longer queued.
     pub async fn release_queued(&self, id: QueueId) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Release { id, reply }).await
+        self.send(|reply| DriverCommand::Release { id, reply }).await
     }
 
     /// Removes all queued messages of a kind, or all of them, and returns them.
@@ -192,7 +192,7 @@ impl AgentSession {
     /// # Errors
     /// When the removal could not be stored.
     pub async fn clear_queue(&self, kind: Option<QueueKind>) -> Result<Vec<QueueItem>, AgentError> {
-        self.send(|reply| SessionCommand::ClearQueue { kind, reply }).await
+        self.send(|reply| DriverCommand::ClearQueue { kind, reply }).await
     }
 
     /// Removes a queued message.
@@ -200,7 +200,7 @@ impl AgentSession {
     /// # Errors
     /// When it is no longer queued.
     pub async fn remove_queued(&self, id: QueueId) -> Result<QueueItem, AgentError> {
-        self.send(|reply| SessionCommand::RemoveQueued { id, reply }).await
+        self.send(|reply| DriverCommand::RemoveQueued { id, reply }).await
     }
 
     /// Queues a message again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] removed, at a
@@ -210,7 +210,7 @@ impl AgentSession {
     /// # Errors
     /// When that could not be stored.
     pub async fn put_back(&self, item: QueueItem, place: usize) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::PutBack { item, place, reply }).await
+        self.send(|reply| DriverCommand::PutBack { item, place, reply }).await
     }
 
     /// Sets the presence of an approver. Without one, calls that need approval are denied, pending ones included.
@@ -218,7 +218,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_audience(&self, audience: Approver) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::SetApprover { audience, reply }).await
+        self.send(|reply| DriverCommand::SetApprover { audience, reply }).await
     }
 
     /// Answers an approval request.
@@ -226,7 +226,7 @@ impl AgentSession {
     /// # Errors
     /// When it is no longer pending.
     pub async fn decide(&self, call: CallId, decision: Decision) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Decide { call, decision, reply }).await
+        self.send(|reply| DriverCommand::Decide { call, decision, reply }).await
     }
 
     /// Returns the state that a front end needs to start: take it after subscribing, then skip events up to its
@@ -235,7 +235,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn snapshot(&self) -> Result<Box<Snapshot>, AgentError> {
-        self.send(|reply| SessionCommand::Snapshot { reply }).await
+        self.send(|reply| DriverCommand::Snapshot { reply }).await
     }
 
     /// Subscribes to events from now on; the stream is empty if the session is closed.
@@ -265,12 +265,12 @@ impl AgentSession {
     /// # Errors
     /// When it is closed already.
     pub async fn close(&self) -> Result<(), AgentError> {
-        let closed = self.send(|reply| SessionCommand::Close { reply }).await;
+        let closed = self.send(|reply| DriverCommand::Close { reply }).await;
         self.forwarder.end().await;
         closed
     }
 
-    async fn send<T>(&self, command: impl FnOnce(Reply<T>) -> SessionCommand) -> Result<T, AgentError> {
+    async fn send<T>(&self, command: impl FnOnce(Reply<T>) -> DriverCommand) -> Result<T, AgentError> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
         answer.await.map_err(|_| AgentError::Closed)?

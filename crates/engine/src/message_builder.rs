@@ -11,11 +11,11 @@ use tiller_provider::StreamEvent;
 pub struct MessageBuilder {
     /// Everything except the content.
     head: AssistantMessage,
-    blocks: Vec<BlockBuilder>,
+    blocks: Vec<ContentBuilder>,
 }
 
 #[derive(Clone, Debug)]
-struct BlockBuilder {
+struct ContentBuilder {
     /// The provider's number of the block.
     number: usize,
     kind: BlockContent,
@@ -82,7 +82,7 @@ impl MessageBuilder {
     /// Returns the message so far; blocks without content are left out.
     #[must_use]
     pub fn message(&self) -> AssistantMessage {
-        let content = self.blocks.iter().filter_map(BlockBuilder::block).collect();
+        let content = self.blocks.iter().filter_map(ContentBuilder::block).collect();
         AssistantMessage { content, ..self.head.clone() }
     }
 
@@ -137,7 +137,7 @@ impl MessageBuilder {
                 AssistantDelta::ToolcallStart { content_index, id: id.clone(), name: name.clone() }
             }
         };
-        self.blocks.push(BlockBuilder { number, kind, open: true });
+        self.blocks.push(ContentBuilder { number, kind, open: true });
         (content_index, Some(started))
     }
 
@@ -169,7 +169,7 @@ impl MessageBuilder {
     }
 }
 
-impl BlockBuilder {
+impl ContentBuilder {
     fn block(&self) -> Option<AssistantBlock> {
         match &self.kind {
             BlockContent::Text(text) => {

@@ -41,13 +41,13 @@ pub struct QueueEdit {
 pub struct Queue {
     /// Shared with the events that contain them.
     items: Vec<Arc<QueueItem>>,
-    /// History of each message.
-    histories: HashMap<QueueId, History>,
+    /// MessageHistory of each message.
+    histories: HashMap<QueueId, MessageHistory>,
 }
 
-/// History of a queued message, for its receipt.
+/// MessageHistory of a queued message, for its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct History {
+struct MessageHistory {
     queued_at: UnixMs,
     queued_as: QueueKind,
     edited: bool,
@@ -96,7 +96,8 @@ impl Queue {
 
     /// Queues a message at the end.
     pub fn add(&mut self, item: QueueItem, at: UnixMs) {
-        let story = History { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
+        let story =
+            MessageHistory { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
         self.histories.insert(item.id.clone(), story);
         self.items.push(Arc::new(item));
     }

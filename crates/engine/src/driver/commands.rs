@@ -24,85 +24,83 @@ use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::Strategy;
 use crate::handle::{
-    AgentError, AttachCommand, Expansion, ForkedSession, Length, OtherSessionOp, PermissionCommand,
-    PromptOptions, Reply, SessionCommand, SessionSwitched, StreamingBehavior, SwitchTarget,
+    AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, Length, OtherSessionOp,
+    PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::turn::{Input, QueueHandling, TurnPrompt};
 
 impl Driver {
-    pub(super) fn command(&mut self, command: SessionCommand) {
+    pub(super) fn command(&mut self, command: DriverCommand) {
         match command {
-            SessionCommand::Prompt { text, options, reply } => self.prompt(text, options, reply),
-            SessionCommand::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
-            SessionCommand::Attach(command) => self.attach(command),
-            SessionCommand::AbortRetry { reply } => self.abort_retry(reply),
-            SessionCommand::Abort { queue, reply } => self.abort(queue, reply),
-            SessionCommand::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
-            SessionCommand::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
-            SessionCommand::Hold { id, reply } => self.hold(id, reply),
-            SessionCommand::Release { id, reply } => self.release(id, reply),
-            SessionCommand::PutBack { item, place, reply } => self.put_back(item, place, reply),
-            SessionCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
-            SessionCommand::SetApprover { audience, reply } => send_reply(reply, self.set_audience(audience)),
-            SessionCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
-            SessionCommand::Permission(command) => self.permission(command),
-            SessionCommand::Bash { line, context, reply } => {
-                send_reply(reply, self.start_bash(line, context))
-            }
-            SessionCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
-            SessionCommand::AbortBash { reply } => self.abort_bash(reply),
-            SessionCommand::SetModel { words, reply } => send_reply(reply, self.set_model(&words)),
-            SessionCommand::CycleModel { direction, reply } => send_reply(reply, self.cycle_model(direction)),
-            SessionCommand::ChangeProvider { change, reply } => self.change_provider(change, reply),
-            SessionCommand::ScopedModels { reply } => send_reply(reply, Ok(self.services.providers.scoped())),
-            SessionCommand::CycleThinking { reply } => send_reply(reply, self.cycle_thinking()),
-            SessionCommand::ThinkingLevels { reply } => {
+            DriverCommand::Prompt { text, options, reply } => self.prompt(text, options, reply),
+            DriverCommand::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
+            DriverCommand::Attach(command) => self.attach(command),
+            DriverCommand::AbortRetry { reply } => self.abort_retry(reply),
+            DriverCommand::Abort { queue, reply } => self.abort(queue, reply),
+            DriverCommand::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
+            DriverCommand::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
+            DriverCommand::Hold { id, reply } => self.hold(id, reply),
+            DriverCommand::Release { id, reply } => self.release(id, reply),
+            DriverCommand::PutBack { item, place, reply } => self.put_back(item, place, reply),
+            DriverCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
+            DriverCommand::SetApprover { audience, reply } => send_reply(reply, self.set_audience(audience)),
+            DriverCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            DriverCommand::Permission(command) => self.permission(command),
+            DriverCommand::Bash { line, context, reply } => send_reply(reply, self.start_bash(line, context)),
+            DriverCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
+            DriverCommand::AbortBash { reply } => self.abort_bash(reply),
+            DriverCommand::SetModel { words, reply } => send_reply(reply, self.set_model(&words)),
+            DriverCommand::CycleModel { direction, reply } => send_reply(reply, self.cycle_model(direction)),
+            DriverCommand::ChangeProvider { change, reply } => self.change_provider(change, reply),
+            DriverCommand::ScopedModels { reply } => send_reply(reply, Ok(self.services.providers.scoped())),
+            DriverCommand::CycleThinking { reply } => send_reply(reply, self.cycle_thinking()),
+            DriverCommand::ThinkingLevels { reply } => {
                 send_reply(reply, Ok(self.active.model.facts.levels().to_vec()));
             }
-            SessionCommand::Configure { change, reply } => self.configure(change, reply),
-            SessionCommand::Status { reply } => send_reply(reply, Ok(Box::new(self.status()))),
-            SessionCommand::Settled { reply } => self.settled(reply),
-            SessionCommand::Stats { reply } => self.stats(reply),
-            SessionCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
-            SessionCommand::Messages { reply } => send_reply(reply, Ok(self.messages())),
-            SessionCommand::SetThinking { level, reply } => send_reply(reply, self.set_thinking(level)),
-            SessionCommand::Rename { name, reply } => send_reply(reply, self.rename(name)),
-            SessionCommand::Label { entry, label, reply } => {
+            DriverCommand::Configure { change, reply } => self.configure(change, reply),
+            DriverCommand::Status { reply } => send_reply(reply, Ok(Box::new(self.status()))),
+            DriverCommand::Settled { reply } => self.settled(reply),
+            DriverCommand::Stats { reply } => self.stats(reply),
+            DriverCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
+            DriverCommand::Messages { reply } => send_reply(reply, Ok(self.messages())),
+            DriverCommand::SetThinking { level, reply } => send_reply(reply, self.set_thinking(level)),
+            DriverCommand::Rename { name, reply } => send_reply(reply, self.rename(name)),
+            DriverCommand::Label { entry, label, reply } => {
                 send_reply(reply, self.label(&entry, label.as_deref()))
             }
-            SessionCommand::Hide { entry, visibility, reply } => {
+            DriverCommand::Hide { entry, visibility, reply } => {
                 send_reply(reply, self.hide(&entry, visibility))
             }
-            SessionCommand::Switch { to, reply } => send_reply(reply, self.switch(to)),
-            SessionCommand::CreateFork { entry, reply } => send_reply(reply, self.create_fork(entry)),
-            SessionCommand::Expand { text, reply } => {
+            DriverCommand::Switch { to, reply } => send_reply(reply, self.switch(to)),
+            DriverCommand::CreateFork { entry, reply } => send_reply(reply, self.create_fork(entry)),
+            DriverCommand::Expand { text, reply } => {
                 send_reply(reply, self.resources.expand(text, Expansion::Expand))
             }
-            SessionCommand::LeaveBranch { entry, instructions, reply } => {
+            DriverCommand::LeaveBranch { entry, instructions, reply } => {
                 self.leave_branch(entry, instructions, reply)
             }
-            SessionCommand::Compact { instructions, reply } => {
+            DriverCommand::Compact { instructions, reply } => {
                 self.compact(self.summaries.options.strategy, instructions, reply);
             }
-            SessionCommand::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
-            SessionCommand::AbortCompaction { reply } => send_reply(reply, self.abort_compaction()),
-            SessionCommand::ResolveCompaction { choice, reply } => {
+            DriverCommand::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
+            DriverCommand::AbortCompaction { reply } => send_reply(reply, self.abort_compaction()),
+            DriverCommand::ResolveCompaction { choice, reply } => {
                 send_reply(reply, self.resolve_compaction(choice))
             }
-            SessionCommand::Resources { request, reply } => self.resources.request_reload(request, reply),
-            SessionCommand::SlashCommands { reply } => send_reply(reply, Ok(self.slash_commands())),
-            SessionCommand::Models { reply } => send_reply(reply, Ok(self.services.providers.models())),
-            SessionCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
-            SessionCommand::Tools { reply } => send_reply(reply, Ok(self.tools())),
-            SessionCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
-            SessionCommand::ChangeSession { path, what, reply } => self.change_session(path, what, reply),
-            SessionCommand::Sessions { scope, reply } => {
+            DriverCommand::Resources { request, reply } => self.resources.request_reload(request, reply),
+            DriverCommand::SlashCommands { reply } => send_reply(reply, Ok(self.slash_commands())),
+            DriverCommand::Models { reply } => send_reply(reply, Ok(self.services.providers.models())),
+            DriverCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
+            DriverCommand::Tools { reply } => send_reply(reply, Ok(self.tools())),
+            DriverCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
+            DriverCommand::ChangeSession { path, what, reply } => self.change_session(path, what, reply),
+            DriverCommand::Sessions { scope, reply } => {
                 self.spawn_query(reply, move |manager| manager.list(scope))
             }
-            SessionCommand::Catalog { reply } => self.spawn_query(reply, |manager| manager.catalog()),
-            SessionCommand::Snapshot { reply } => send_reply(reply, Ok(Box::new(self.snapshot()))),
-            SessionCommand::Close { reply } => send_reply(reply, self.close()),
+            DriverCommand::Catalog { reply } => self.spawn_query(reply, |manager| manager.catalog()),
+            DriverCommand::Snapshot { reply } => send_reply(reply, Ok(Box::new(self.snapshot()))),
+            DriverCommand::Close { reply } => send_reply(reply, self.close()),
         }
     }
 

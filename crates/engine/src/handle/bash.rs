@@ -2,7 +2,7 @@
 
 use tiller_core::message::BashExecutionMessage;
 
-use super::command::SessionCommand;
+use super::command::DriverCommand;
 use super::prompt::BashContext;
 use super::{AgentError, AgentSession};
 
@@ -15,7 +15,7 @@ impl AgentSession {
     /// [`AgentError::BashRunning`] when one is running already; the log's error when its start could not be stored.
     pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
         let line = line.into();
-        self.send(|reply| SessionCommand::Bash { line, context, reply }).await
+        self.send(|reply| DriverCommand::Bash { line, context, reply }).await
     }
 
     /// Works as [`AgentSession::bash`], but returns the command's record when it has ended in any way. During a run
@@ -29,7 +29,7 @@ impl AgentSession {
         context: BashContext,
     ) -> Result<BashExecutionMessage, AgentError> {
         let line = line.into();
-        self.send(|reply| SessionCommand::ExecuteBash { line, context, reply }).await
+        self.send(|reply| DriverCommand::ExecuteBash { line, context, reply }).await
     }
 
     /// Stops the user's shell command with its child processes; its output is stored. Does nothing if none is
@@ -38,6 +38,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn abort_bash(&self) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::AbortBash { reply }).await
+        self.send(|reply| DriverCommand::AbortBash { reply }).await
     }
 }

@@ -35,7 +35,7 @@ pub(crate) enum AttachCommand {
 }
 
 /// A command to the driver.
-pub(crate) enum SessionCommand {
+pub(crate) enum DriverCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueHandling, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },

@@ -3,7 +3,7 @@
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::unit::UnixMs;
 
-use super::command::SessionCommand;
+use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
 use crate::turn::AnnouncedRetry;
 
@@ -53,7 +53,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to compact, when a compaction is in progress, or when it failed.
     pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
-        self.send(|reply| SessionCommand::Compact { instructions, reply }).await
+        self.send(|reply| DriverCommand::Compact { instructions, reply }).await
     }
 
     /// Leaves the older part of the context out, without a summary and without a request.
@@ -63,7 +63,7 @@ impl AgentSession {
     /// # Errors
     /// When there is nothing to leave out, or a summary is in progress.
     pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
-        self.send(|reply| SessionCommand::Truncate { reply }).await
+        self.send(|reply| DriverCommand::Truncate { reply }).await
     }
 
     /// Stops the compaction in progress, or dismisses the question after a failed one.
@@ -71,7 +71,7 @@ impl AgentSession {
     /// # Errors
     /// When there is none.
     pub async fn abort_compaction(&self) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::AbortCompaction { reply }).await
+        self.send(|reply| DriverCommand::AbortCompaction { reply }).await
     }
 
     /// Answers [`CompactionFailed`](tiller_core::event::EventKind::CompactionFailed).
@@ -79,6 +79,6 @@ impl AgentSession {
     /// # Errors
     /// When the question is no longer pending.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::ResolveCompaction { choice, reply }).await
+        self.send(|reply| DriverCommand::ResolveCompaction { choice, reply }).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_provider::{Direction, Model, ModelFacts, Provider, ScopedModel};
 
-use super::command::SessionCommand;
+use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
 
 /// Result of cycling through the models.
@@ -78,7 +78,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn change_provider(&self, change: ProviderChange) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::ChangeProvider { change, reply }).await
+        self.send(|reply| DriverCommand::ChangeProvider { change, reply }).await
     }
 
     /// Sets the model from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
@@ -87,7 +87,7 @@ impl AgentSession {
     /// When no model matches, or its provider has no key; nothing changes then, and nothing is written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
-        self.send(|reply| SessionCommand::SetModel { words, reply }).await
+        self.send(|reply| DriverCommand::SetModel { words, reply }).await
     }
 
     /// Switches to the next or previous model of [`AgentSession::scoped_models`], from the last to the first; `None`
@@ -96,7 +96,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be stored.
     pub async fn cycle_model(&self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
-        self.send(|reply| SessionCommand::CycleModel { direction, reply }).await
+        self.send(|reply| DriverCommand::CycleModel { direction, reply }).await
     }
 
     /// Returns the models that are cycled through: those of the setting `models`, or all usable ones.
@@ -104,7 +104,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, AgentError> {
-        self.send(|reply| SessionCommand::ScopedModels { reply }).await
+        self.send(|reply| DriverCommand::ScopedModels { reply }).await
     }
 
     /// Sets the thinking level from the next turn on; returns the nearest level that the model supports. A model
@@ -113,7 +113,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be stored.
     pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
-        self.send(|reply| SessionCommand::SetThinking { level, reply }).await
+        self.send(|reply| DriverCommand::SetThinking { level, reply }).await
     }
 
     /// Switches to the next level that the model supports, from the highest to the lowest; `None` if it doesn't
@@ -122,7 +122,7 @@ impl AgentSession {
     /// # Errors
     /// When the choice could not be stored.
     pub async fn cycle_thinking(&self) -> Result<Option<ThinkingLevel>, AgentError> {
-        self.send(|reply| SessionCommand::CycleThinking { reply }).await
+        self.send(|reply| DriverCommand::CycleThinking { reply }).await
     }
 
     /// Returns the levels that the model supports, lowest first: only `off` if it doesn't think.
@@ -130,7 +130,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, AgentError> {
-        self.send(|reply| SessionCommand::ThinkingLevels { reply }).await
+        self.send(|reply| DriverCommand::ThinkingLevels { reply }).await
     }
 
     /// Returns the models that lack a key.
@@ -138,7 +138,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn locked_models(&self) -> Result<Vec<LockedModel>, AgentError> {
-        self.send(|reply| SessionCommand::LockedModels { reply }).await
+        self.send(|reply| DriverCommand::LockedModels { reply }).await
     }
 
     /// Returns the usable models.
@@ -146,6 +146,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn models(&self) -> Result<Vec<Model>, AgentError> {
-        self.send(|reply| SessionCommand::Models { reply }).await
+        self.send(|reply| DriverCommand::Models { reply }).await
     }
 }

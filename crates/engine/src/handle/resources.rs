@@ -1,6 +1,6 @@
 //! Methods for skills, templates and context files.
 
-use super::command::SessionCommand;
+use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
 use crate::resources::{Inventory, ReloadRequest, ResourcePaths, SlashCommand};
 
@@ -12,7 +12,7 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
         self.forwarder.reload().await;
-        self.send(|reply| SessionCommand::Resources { request: ReloadRequest::Reload, reply }).await
+        self.send(|reply| DriverCommand::Resources { request: ReloadRequest::Reload, reply }).await
     }
 
     /// Changes the search paths of skills, templates and context files.
@@ -24,7 +24,7 @@ impl AgentSession {
         change: impl FnOnce(&mut ResourcePaths) + Send + 'static,
     ) -> Result<Inventory, AgentError> {
         let request = ReloadRequest::Change(Box::new(change));
-        self.send(|reply| SessionCommand::Resources { request, reply }).await
+        self.send(|reply| DriverCommand::Resources { request, reply }).await
     }
 
     /// Expands a prompt that begins with `/skill:name` or `/template`; returns others unchanged. Commands of
@@ -34,7 +34,7 @@ impl AgentSession {
     /// [`AgentError::UnknownSkill`] when there is no such skill.
     pub async fn expand(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
-        self.send(|reply| SessionCommand::Expand { text, reply }).await
+        self.send(|reply| DriverCommand::Expand { text, reply }).await
     }
 
     /// Returns the slash commands that a prompt may begin with, without those of front ends.
@@ -42,6 +42,6 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn slash_commands(&self) -> Result<Vec<SlashCommand>, AgentError> {
-        self.send(|reply| SessionCommand::SlashCommands { reply }).await
+        self.send(|reply| DriverCommand::SlashCommands { reply }).await
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tiller_core::id::EntryId;
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
 
-use super::command::{ForkedSession, OtherSessionOp, SessionCommand, SessionSwitched, SwitchTarget};
+use super::command::{DriverCommand, ForkedSession, OtherSessionOp, SessionSwitched, SwitchTarget};
 use super::compaction::BranchSummary;
 use super::{AgentError, AgentSession};
 
@@ -16,7 +16,7 @@ impl AgentSession {
     /// When the name could not be stored.
     pub async fn rename(&self, name: impl Into<String>) -> Result<(), AgentError> {
         let name = name.into();
-        self.send(|reply| SessionCommand::Rename { name, reply }).await
+        self.send(|reply| DriverCommand::Rename { name, reply }).await
     }
 
     /// Sets or removes the label of an entry.
@@ -24,7 +24,7 @@ impl AgentSession {
     /// # Errors
     /// When there is no such entry, or the label could not be stored.
     pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Label { entry, label, reply }).await
+        self.send(|reply| DriverCommand::Label { entry, label, reply }).await
     }
 
     /// Hides an entry and its descendants in the tree, or shows them again.
@@ -33,7 +33,7 @@ impl AgentSession {
     /// When there is no such entry, when an entry on the path to the leaf is to be hidden, or when that could not be
     /// stored.
     pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Hide { entry, visibility, reply }).await
+        self.send(|reply| DriverCommand::Hide { entry, visibility, reply }).await
     }
 
     /// Switches to a new session.
@@ -103,7 +103,7 @@ impl AgentSession {
     }
 
     async fn change_session(&self, path: PathBuf, what: OtherSessionOp) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::ChangeSession { path, what, reply }).await
+        self.send(|reply| DriverCommand::ChangeSession { path, what, reply }).await
     }
 
     /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just
@@ -122,7 +122,7 @@ impl AgentSession {
     /// When there is no such entry, when nothing precedes it ([`AgentError::Empty`]), or when the log could not be
     /// written.
     pub async fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
-        self.send(|reply| SessionCommand::CreateFork { entry, reply }).await
+        self.send(|reply| DriverCommand::CreateFork { entry, reply }).await
     }
 
     /// Moves the leaf to an earlier entry of this session; for a user message to just before it, with its text for
@@ -140,7 +140,7 @@ impl AgentSession {
             BranchSummary::None => None,
             BranchSummary::Text(text) => Some(text),
             BranchSummary::Made { instructions } => {
-                return self.send(|reply| SessionCommand::LeaveBranch { entry, instructions, reply }).await;
+                return self.send(|reply| DriverCommand::LeaveBranch { entry, instructions, reply }).await;
             }
         };
         self.switch(SwitchTarget::Leaf { entry, summary }).await
@@ -151,7 +151,7 @@ impl AgentSession {
     /// # Errors
     /// When their folder can't be read.
     pub async fn sessions(&self, scope: SessionScope) -> Result<SessionList, AgentError> {
-        self.send(|reply| SessionCommand::Sessions { scope, reply }).await
+        self.send(|reply| DriverCommand::Sessions { scope, reply }).await
     }
 
     /// Returns the catalog for searching all sessions. It reads files, so use it on a blocking thread.
@@ -159,10 +159,10 @@ impl AgentSession {
     /// # Errors
     /// When it can't be stored, or the session is closed.
     pub async fn catalog(&self) -> Result<Catalog, AgentError> {
-        self.send(|reply| SessionCommand::Catalog { reply }).await
+        self.send(|reply| DriverCommand::Catalog { reply }).await
     }
 
     async fn switch(&self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {
-        self.send(|reply| SessionCommand::Switch { to, reply }).await
+        self.send(|reply| DriverCommand::Switch { to, reply }).await
     }
 }

@@ -7,7 +7,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Message, StopReason};
 use tiller_session::Totals;
 
-use super::command::{OptionChange, SessionCommand};
+use super::command::{DriverCommand, OptionChange};
 use super::snapshot::{ContextUse, SessionState};
 use super::{AgentError, AgentSession};
 use crate::compaction::Automatic;
@@ -85,7 +85,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
-        self.send(|reply| SessionCommand::Status { reply }).await
+        self.send(|reply| DriverCommand::Status { reply }).await
     }
 
     /// Waits until the session has settled, and returns the end of the last run; returns at once when idle.
@@ -94,7 +94,7 @@ impl AgentSession {
     /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed
     /// meanwhile.
     pub async fn settled(&self) -> Result<Settled, AgentError> {
-        self.send(|reply| SessionCommand::Settled { reply }).await
+        self.send(|reply| DriverCommand::Settled { reply }).await
     }
 
     /// Counts messages, tokens and cost of the whole session and of the current branch. Reads the whole log on a
@@ -103,7 +103,7 @@ impl AgentSession {
     /// # Errors
     /// When the log can't be read.
     pub async fn stats(&self) -> Result<Box<SessionStats>, AgentError> {
-        self.send(|reply| SessionCommand::Stats { reply }).await
+        self.send(|reply| DriverCommand::Stats { reply }).await
     }
 
     /// Estimates the parts of the context window that are in use, on a blocking thread.
@@ -111,7 +111,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn context_breakdown(&self) -> Result<Box<ContextBreakdown>, AgentError> {
-        self.send(|reply| SessionCommand::ContextBreakdown { reply }).await
+        self.send(|reply| DriverCommand::ContextBreakdown { reply }).await
     }
 
     /// Returns the messages of the current branch as the model would get them, and the failed answers and `!!`
@@ -120,7 +120,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn messages(&self) -> Result<Vec<Arc<Message>>, AgentError> {
-        self.send(|reply| SessionCommand::Messages { reply }).await
+        self.send(|reply| DriverCommand::Messages { reply }).await
     }
 
     /// Returns the text of the newest answer on the current branch that has any; skips failed answers.
@@ -179,6 +179,6 @@ impl AgentSession {
     }
 
     async fn configure(&self, change: OptionChange) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Configure { change, reply }).await
+        self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 }

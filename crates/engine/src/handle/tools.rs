@@ -4,7 +4,7 @@ use tiller_core::message::ToolSpec;
 use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tiller_tools::tool::ToolSource;
 
-use super::command::{OptionChange, PermissionCommand, SessionCommand};
+use super::command::{DriverCommand, OptionChange, PermissionCommand};
 use super::{AgentError, AgentSession};
 
 /// A tool of the session.
@@ -43,7 +43,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn tools(&self) -> Result<Vec<OfferedTool>, AgentError> {
-        self.send(|reply| SessionCommand::Tools { reply }).await
+        self.send(|reply| DriverCommand::Tools { reply }).await
     }
 
     /// Offers the tools with these names to the model, from the next request on and in later sessions of this
@@ -52,7 +52,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Gone`] when a name is unknown.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::OfferTools { names, reply }).await
+        self.send(|reply| DriverCommand::OfferTools { names, reply }).await
     }
 
     /// Returns the rules that the user added for this session, in order: commands, files, and folders that tools
@@ -61,7 +61,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn permissions(&self) -> Result<Vec<PermissionRule>, AgentError> {
-        self.send(|reply| SessionCommand::Permission(PermissionCommand::List { reply })).await
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::List { reply })).await
     }
 
     /// Revokes a rule of this session; the calls that it covered need approval again.
@@ -69,7 +69,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Gone`] when there is no such rule.
     pub async fn revoke_permission(&self, rule: PermissionRule) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
     /// Lets tools reach another folder until another session is opened; with the suffix `:ro` they may only read
@@ -81,7 +81,7 @@ impl AgentSession {
     /// [`AgentError::Folder`] when there is no such folder.
     pub async fn add_folder(&self, typed: impl Into<String>) -> Result<PermissionRule, AgentError> {
         let typed = typed.into();
-        self.send(|reply| SessionCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::AddFolder { typed, reply })).await
     }
 
     /// Sets the approval mode from the next call on until another session is opened, created or forked; ends the
@@ -90,7 +90,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn set_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Configure { change: OptionChange::Approval(mode), reply }).await
+        self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
     }
 
     /// Sets the approval mode as [`set_approval`](Self::set_approval) does, and for later sessions of this handle,
@@ -99,7 +99,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn configure_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
-        self.send(|reply| SessionCommand::Configure { change: OptionChange::ConfiguredApproval(mode), reply })
+        self.send(|reply| DriverCommand::Configure { change: OptionChange::ConfiguredApproval(mode), reply })
             .await
     }
 }

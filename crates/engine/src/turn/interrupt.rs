@@ -8,7 +8,7 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::effect::Effects;
 use super::retry::emit_not_compacted;
-use super::tool_calls::{ABORT, Interruption, STEER_NOW, ToolPhase};
+use super::tool_calls::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
 use super::{
     AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,
     TurnPrompt,
@@ -73,7 +73,7 @@ impl Turn {
     fn stop_turn(
         &mut self,
         so_far: PartialOutput,
-        stop: &Interruption,
+        stop: &TurnInterruption,
         out: &mut Effects,
     ) -> Option<Box<ToolPhase>> {
         match std::mem::take(&mut self.phase) {

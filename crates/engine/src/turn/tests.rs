@@ -808,7 +808,7 @@ fn retry_after_a_delay_ends_with_an_answer() {
     assert!(step(&mut turn, Input::RetryDue { turn: 2 }).is_empty(), "a late alarm is nothing");
     step(&mut turn, failed(2, retry()));
     step(&mut turn, Input::RetryDue { turn: 2 });
-    assert_eq!(turn.tries(), 2);
+    assert_eq!(turn.retries(), 2);
     assert_eq!(
         step(&mut turn, text(3, StopReason::Stop)),
         lines(&[
@@ -817,7 +817,7 @@ fn retry_after_a_delay_ends_with_an_answer() {
             &settled("Completed", 1)
         ])
     );
-    assert_eq!(turn.tries(), 0);
+    assert_eq!(turn.retries(), 0);
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 
 /// Texts for the calls of an interrupted turn.
 #[derive(Debug)]
-pub(super) struct Interruption {
+pub(super) struct TurnInterruption {
     /// Error of the partial answer in the log, and of the canceled retry for front ends.
     pub(super) why: &'static str,
     /// Result of a running call, for the model.
@@ -44,7 +44,7 @@ pub(super) struct Interruption {
 }
 
 /// The user aborts the run.
-pub(super) const ABORT: Interruption = Interruption {
+pub(super) const ABORT: TurnInterruption = TurnInterruption {
     why: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
     waiting: "not run: the user stopped the agent",
@@ -53,7 +53,7 @@ pub(super) const ABORT: Interruption = Interruption {
 };
 
 /// The user steers at once.
-pub(super) const STEER_NOW: Interruption = Interruption {
+pub(super) const STEER_NOW: TurnInterruption = TurnInterruption {
     why: "the user steered",
     running: "aborted: the user steered; it may have had effects",
     waiting: SKIPPED,
@@ -337,7 +337,7 @@ impl Turn {
     pub(super) fn stop_calls(
         &mut self,
         working: &mut ToolPhase,
-        stop: &Interruption,
+        stop: &TurnInterruption,
         mut remains: HashMap<CallId, ToolOutcome>,
         out: &mut Effects,
     ) {
