@@ -87,7 +87,7 @@ fn an_edited_skill_changes_completion_and_a_broken_one_stays_as_it_was() {
     terminal.wait_for("/skill:trim");
     clear(&mut terminal);
     fs::write(&path, "---\nname: [\n---\n").unwrap();
-    terminal.wait_for("the skill stays as it was");
+    terminal.wait_for("its previous version stays in use");
     terminal.send("/skill:ti");
     terminal.wait_for("Sweeps the floor.");
     fs::remove_file(&path).unwrap();

@@ -86,8 +86,8 @@ mod tests {
         let mut others = ExternalAppends::default();
         let said: Vec<AppendNotice> = (0..100).map(|_| others.warning(2)).collect();
         assert_eq!(said[0], AppendNotice::Plain);
-        assert_eq!(said[9], AppendNotice::Counted("it goes on so: 10 times by now, 20 entries".into()));
-        assert_eq!(said[99], AppendNotice::Counted("it goes on so: 100 times by now, 200 entries".into()));
+        assert_eq!(said[9], AppendNotice::Counted("10 times so far, 20 entries".into()));
+        assert_eq!(said[99], AppendNotice::Counted("100 times so far, 200 entries".into()));
         assert_eq!(said.iter().filter(|word| **word != AppendNotice::Silent).count(), 3);
     }
 }

@@ -251,7 +251,7 @@ mod tests {
             [json!(null), json!({}), json!({"verdict": "maybe"}), json!({"verdict": "deny"}), json!(true)]
         {
             let error = verdict(unclear.clone()).unwrap_err().to_string();
-            assert!(error.starts_with("its answer is no verdict"), "{unclear}: {error}");
+            assert!(error.starts_with("its reply is not a valid verdict"), "{unclear}: {error}");
         }
     }
 

@@ -110,7 +110,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
             "skill not used: it has no description, which says when to use it",
             "its name `other` differs from that of its file or folder, `b`",
             "the name `Pdf Tools` has other characters than a-z, 0-9 and -",
-            "it has no name and goes by `d`",
+            "it has no name; using `d`",
             "the description is longer than 1024 characters and is cut",
             "the name `f--g` has a hyphen that is not between letters or digits",
         ]
@@ -153,7 +153,7 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     fs::remove_file(deleted).unwrap();
     let found = load(&[place(folder.path())], &good.skills);
     assert_eq!(found.skills, good.skills[..1]);
-    assert!(told(&found)[0].ends_with("; the skill stays as it was"), "{:?}", told(&found));
+    assert!(told(&found)[0].ends_with("; its previous version stays in use"), "{:?}", told(&found));
     let first = found.problems[0].clone();
     assert_eq!(load(&[place(folder.path())], &good.skills).problems[0], first);
     fs::write(&broken, "---\nname: [\n---\nmore").unwrap();

@@ -84,7 +84,7 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
         ]
     );
     assert!(
-        told[4].ends_with("a line of `---` closes it") && told[5].starts_with("no templates from"),
+        told[4].ends_with("a line of `---` closes it") && told[5].starts_with("no templates loaded from"),
         "{told:?}"
     );
 }
@@ -100,5 +100,5 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     fs::remove_file(deleted).unwrap();
     let found = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &good.templates);
     assert_eq!(found.templates, good.templates[..1]);
-    assert!(told(&found)[0].ends_with("; the template stays as it was"), "{:?}", told(&found));
+    assert!(told(&found)[0].ends_with("; its previous version stays in use"), "{:?}", told(&found));
 }

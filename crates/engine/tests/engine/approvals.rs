@@ -338,7 +338,7 @@ async fn mode_change_that_denies_resolves_the_pending_request() {
     let request = stage.asked().await;
     stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
-    assert!(matches!(late, Err(AgentError::Gone("approval"))), "{late:?}");
+    assert!(matches!(late, Err(AgentError::Gone("pending approval request for that call"))), "{late:?}");
     stage.settled().await;
     assert!(stage.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", stage.results());
     assert!(!stage.folder.path().join("work/a").exists());

@@ -373,7 +373,7 @@ async fn compact_failed_summary_asks_the_user() {
             }
             CompactionChoice::GoOn => {
                 let (aborted, error) = ended.unwrap_err();
-                assert!(!aborted && error.unwrap().contains("window: scripted: no luck; go on"));
+                assert!(!aborted && error.unwrap().contains("window: scripted: no luck; use a model"));
             }
         }
         let expected =
@@ -433,7 +433,7 @@ async fn compact_summary_of_a_branch_left_is_dropped_but_costs() {
     }
     stage.model.summaries.add_permits(1);
     let (aborted, error) = stage.compaction_ended().await.unwrap_err();
-    assert!(!aborted && error.unwrap().contains("came too late"));
+    assert!(!aborted && error.unwrap().contains("was discarded"));
     assert!(stage.compactions().is_empty());
     let spent = stage.bodies().pop().unwrap();
     assert!(matches!(spent, EntryBody::Usage { ref kind, .. } if kind == "compaction"), "{spent:?}");
@@ -708,8 +708,8 @@ async fn message_longer_than_the_window_is_not_compacted() {
     let options = PromptOptions { length: Length::Any, ..PromptOptions::default() };
     stage.agent.prompt(beyond(), options).await.unwrap();
     let (_, error) = stage.compaction_ended().await.unwrap_err();
-    let expected = "the conversation is longer than the model's window: the newest message alone has about 300k tokens, \
-                    more than the model reads at once (200k); ";
+    let expected = "the conversation is longer than the model's window: the newest message has about 300k tokens, \
+                    more than the model's context window (200k); ";
     assert!(error.as_ref().unwrap().starts_with(expected), "{error:?}");
     assert_eq!(stage.settled().await, RunOutcome::Failed);
     assert_eq!(stage.requests().len(), 2, "no summary was asked for");

@@ -363,7 +363,7 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
     );
     assert!(
         why("mute")
-            .contains("could not be started: it was not ready within 500 ms; tool calls are asked about")
+            .contains("could not be started: it was not ready within 500 ms; tool calls need approval")
     );
     let unknown = "could not be started: unknown hook `tool_cal`; available: before_agent_start, ";
     assert!(why("typo").contains(unknown), "{notices:?}");
@@ -403,7 +403,7 @@ async fn process_that_floods_is_killed() {
         .stage(answers, PATIENCE, |parts| parts.options.audience = Approver::Absent)
         .await;
     stage.prompt("go").await;
-    assert!(stage.until(warning).await.contains("passed over a line"));
+    assert!(stage.until(warning).await.contains("ignored an invalid line"));
     let why = "was ended: 100 consecutive lines were invalid";
     assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload restarts it"));
     assert_eq!(stage.settled().await, RunOutcome::Completed);

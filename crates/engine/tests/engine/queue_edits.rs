@@ -42,7 +42,7 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
     assert_eq!(stage.settled().await, RunOutcome::Aborted);
     assert!(matches!(
         stage.agent.edit_queued(ids[0].clone(), QueueEdit::default()).await,
-        Err(AgentError::Gone("message"))
+        Err(AgentError::Gone("queued message with that id"))
     ));
 
     let mut later = Stage::on(stage.folder, Access::Writes, vec![], Some(copy));
@@ -54,7 +54,10 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
     assert_eq!(texts(&waiting(&later).await), [("three", true), ("uno", true)]);
     let sent = format!("{:?}", later.requests()[0].messages.last());
     assert!(sent.contains("two") && sent.contains("AA=="), "{sent}");
-    assert!(matches!(later.agent.release_queued(back[0].id.clone()).await, Err(AgentError::Gone("message"))));
+    assert!(matches!(
+        later.agent.release_queued(back[0].id.clone()).await,
+        Err(AgentError::Gone("queued message with that id"))
+    ));
     let cleared = later.agent.clear_queue(Some(QueueKind::FollowUp)).await.unwrap();
     assert_eq!(texts(&cleared), [("uno", true)]);
 }
@@ -69,7 +72,7 @@ async fn queue_full_rejects_and_keeps_its_messages() {
     }
     let refused = stage.agent.follow_up("one more").await.unwrap_err();
     assert!(matches!(refused, AgentError::QueueFull(queue::MAX_WAITING)), "{refused}");
-    assert!(refused.to_string().starts_with("1000 messages are waiting; "), "{refused}");
+    assert!(refused.to_string().starts_with("the queue is full (1000 messages)"), "{refused}");
     assert!(matches!(
         stage.agent.steer_now("now", PromptOptions::default()).await,
         Err(AgentError::QueueFull(_))

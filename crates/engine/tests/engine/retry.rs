@@ -97,7 +97,10 @@ async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
         _ => None,
     };
     stage.until(said).await;
-    assert!(matches!(stage.agent.deliver_steering_now().await, Err(AgentError::Gone("steering message"))));
+    assert!(matches!(
+        stage.agent.deliver_steering_now().await,
+        Err(AgentError::Gone("queued steering message"))
+    ));
     stage.agent.steer("wait").await.unwrap();
     stage.agent.deliver_steering_now().await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Completed);

@@ -220,7 +220,7 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
     let mut stage = reopened(stage, |_| {}).await;
     let notices = stage.agent.notices().join(" ");
     assert!(
-        notices.contains("`anthropic` is not usable") && notices.contains("going on with scripted"),
+        notices.contains("`anthropic` is not usable") && notices.contains("continuing with scripted"),
         "{notices}"
     );
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off));
@@ -236,7 +236,7 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    assert!(stage.until(warned).await.contains("going on with scripted"));
+    assert!(stage.until(warned).await.contains("continuing with scripted"));
     stage.prompt("second").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     let entries = stage.agent.reader().entries().unwrap().0;
