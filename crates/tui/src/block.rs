@@ -1,4 +1,4 @@
-//! The pieces of a transcript, and the lines each of them makes.
+//! The blocks of a transcript and their lines.
 
 mod branch_point;
 mod lines;
@@ -19,89 +19,88 @@ use super::layout::{Folds, RenderContext};
 use super::tool_call::{CallState, ToolCallBlock};
 use super::welcome::Banner;
 
-/// One piece of a transcript.
+/// One block of a transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) kind: BlockKind,
-    /// The entry it shows, once that is in the log.
+    /// Its entry, once that is in the log.
     pub(super) entry: Option<EntryId>,
     pub(super) fold: Fold,
     cache: Option<BlockCache>,
 }
 
-/// Whether a block is folded apart from all others.
+/// The fold state of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fold {
-    /// As all of its kind.
+    /// As the global setting for its kind says.
     #[default]
     AsAll,
     Open,
     Shut,
 }
 
-/// A place in what a block says that stays where it is when the block is laid out anew.
+/// A position in a block's text that stays valid when the block is laid out again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Lines that begin before it, those that only go on not counted.
-    begun: usize,
-    /// Characters between the beginning of its line and it, blanks not counted.
-    said: usize,
+    /// Logical lines before it.
+    lines_before: usize,
+    /// Characters between the beginning of its logical line and it, without whitespace.
+    chars: usize,
 }
 
-/// What a piece of a transcript is.
+/// The kind of a block with its content.
 #[derive(Clone, Debug)]
 pub(super) enum BlockKind {
-    /// What tiller says of itself before anything happened.
+    /// The welcome banner.
     Banner(Box<Banner>),
     User {
         text: String,
-        /// What was typed, where that isn't the text.
+        /// The typed text, where it differs from `text`.
         typed: Option<String>,
         note: String,
         at: UnixMs,
-        /// How it waited, if it did.
+        /// How the message was queued, if it was.
         receipt: Option<Box<DeliveryReceipt>>,
     },
-    /// Images that go with what stands above.
+    /// Images that belong to the block above.
     Images(Vec<Image>),
     Answer(String),
-    /// An answer that is still arriving.
+    /// An answer that is still streaming.
     Growing(Box<MarkdownStream>),
     Thinking(String),
-    /// A thought that is still arriving.
+    /// Thinking that is still streaming.
     Musing(Box<Thinking>),
     Call(Box<ToolCallBlock>),
     Shell(Shell),
-    /// A rule across the page that can be unfolded.
+    /// A horizontal rule with a title and foldable text.
     Rule {
         title: String,
         text: String,
     },
-    /// A rule across the page where other branches go on.
+    /// A horizontal rule where other branches continue.
     BranchPoint(BranchPoint),
     Notice {
         level: NoticeLevel,
         text: String,
         hint: Option<String>,
     },
-    /// Requests in a row that failed with the same error.
+    /// Consecutive requests that failed with the same error.
     Failure {
         text: String,
         times: usize,
         /// When the first of them was sent.
         sent: UnixMs,
     },
-    /// Requests in a row that failed before one that didn't.
+    /// Consecutive failed requests before one that succeeded.
     Recovered {
         reason: String,
-        /// Which try succeeded, from 1.
+        /// Number of the successful attempt, from 1.
         attempt: usize,
-        /// Time from the first request to that one.
+        /// Time from the first request to the successful one.
         waited_ms: u64,
     },
 }
 
-/// How bad news is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoticeLevel {
     Note,
@@ -113,7 +112,7 @@ pub(super) enum NoticeLevel {
 struct BlockCache {
     width: usize,
     folds: Folds,
-    /// How much code had been told apart, if some of its own wasn't yet.
+    /// The highlighter's generation, if some code was not yet highlighted.
     code: Option<u64>,
     pictures: Option<ImageLimits>,
     lines: Vec<Line>,
@@ -132,50 +131,50 @@ impl Block {
         Self::new(BlockKind::Notice { level, text: text.into(), hint })
     }
 
-    /// Takes in the block that follows it in the log, where that says the same again; false if it doesn't.
+    /// Merges the following block into this one if both are the same failure; returns whether it did.
     pub(super) fn absorb(&mut self, next: &Self) -> bool {
         let BlockKind::Failure { text, times: again, .. } = &next.kind else { return false };
         match &mut self.kind {
-            BlockKind::Failure { text: said, times, .. } if said == text => *times += again,
+            BlockKind::Failure { text: other, times, .. } if other == text => *times += again,
             _ => return false,
         }
         self.touch();
         true
     }
 
-    /// What changed in it must be laid out anew.
+    /// Drops the cached layout after a change.
     pub(super) fn touch(&mut self) {
         self.cache = None;
     }
 
-    /// Lays it out for `ctx`, unless it is already; says how many lines it has.
+    /// Lays the block out for `ctx`, unless that is cached; returns the number of lines.
     pub(super) fn measure(&mut self, ctx: &RenderContext) -> usize {
-        let folds = self.fold.of(ctx.folds);
+        let folds = self.fold.resolve(ctx.folds);
         let inner = RenderContext { folds, ..ctx.indented(self.inset()) };
         if let BlockKind::Growing(stream) = &mut self.kind {
             stream.set_page(inner.page());
             stream.settle();
             return stream.len();
         }
-        if let BlockKind::Musing(musing) = &mut self.kind {
+        if let BlockKind::Musing(thinking) = &mut self.kind {
             if inner.folds.thinking_open {
-                return musing.unfold(&inner);
+                return thinking.unfold(&inner);
             }
-            musing.fold();
+            thinking.fold();
         }
-        let is_good = |cache: &BlockCache| {
+        let is_valid = |cache: &BlockCache| {
             (cache.width, cache.folds) == (inner.width, inner.folds)
                 && cache.code.is_none_or(|code| code == inner.code_told)
                 && cache.pictures == inner.pictures
         };
-        let cache = self.cache.take().filter(is_good);
+        let cache = self.cache.take().filter(is_valid);
         let make = || {
-            let (lines, is_plain) = render::leaves_plain(|| self.lines(&inner));
-            let code = is_plain.then_some(inner.code_told);
+            let (lines, lacks_highlight) = render::leaves_plain(|| self.lines(&inner));
+            let code = lacks_highlight.then_some(inner.code_told);
             BlockCache { width: inner.width, folds: inner.folds, code, pictures: inner.pictures, lines }
         };
         let mut cache = cache.unwrap_or_else(make);
-        if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
+        if let (Some(head), Some(first)) = (self.animated_head(&inner), cache.lines.first_mut()) {
             *first = head;
         }
         let count = cache.lines.len();
@@ -183,84 +182,85 @@ impl Block {
         count
     }
 
-    /// A line of it, as it was measured last.
+    /// A line of the last layout.
     pub(super) fn line(&self, at: usize) -> Option<&Line> {
         match &self.kind {
             BlockKind::Growing(stream) => stream.line(at),
-            BlockKind::Musing(musing) if musing.lines().is_some() => musing.lines()?.get(at),
+            BlockKind::Musing(thinking) if thinking.lines().is_some() => thinking.lines()?.get(at),
             _ => self.cache.as_ref()?.lines.get(at),
         }
     }
 
-    /// Its lines, as they were measured last.
+    /// The lines of the last layout.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Line> {
         (0..).map_while(|at| self.line(at))
     }
 
-    /// What one of its lines stands for; `None` of one that isn't there.
+    /// The text position of a line; `None` if there is no such line.
     pub(super) fn mark(&self, line: usize) -> Option<Mark> {
         self.line(line)?;
         let mut mark = Mark::default();
         for (above, next) in self.drawn().zip(self.drawn().skip(1)).take(line) {
             match next.joint {
-                Wrap::Hard => mark = Mark { begun: mark.begun + 1, said: 0 },
-                Wrap::Soft { .. } => mark.said += said(above),
+                Wrap::Hard => mark = Mark { lines_before: mark.lines_before + 1, chars: 0 },
+                Wrap::Soft { .. } => mark.chars += visible_chars(above),
             }
         }
         Some(mark)
     }
 
-    /// The line that shows what a mark stands for, or the last one before it.
+    /// The line that shows a text position, or the last one before it.
     pub(super) fn line_of(&self, mark: Mark) -> usize {
-        let (mut begun, mut said_before, mut found) = (0, 0, 0);
+        let (mut lines_before, mut chars_before, mut found) = (0, 0, 0);
         for (at, line) in self.drawn().enumerate() {
             if at > 0 && line.joint == Wrap::Hard {
-                (begun, said_before) = (begun + 1, 0);
+                (lines_before, chars_before) = (lines_before + 1, 0);
             }
-            if begun > mark.begun || begun == mark.begun && said_before > mark.said {
+            if lines_before > mark.lines_before
+                || lines_before == mark.lines_before && chars_before > mark.chars
+            {
                 break;
             }
             found = at;
-            said_before += said(line);
+            chars_before += visible_chars(line);
         }
         found
     }
 
-    /// Whether it is a tool call.
     pub(super) fn is_call(&self) -> bool {
         matches!(self.kind, BlockKind::Call(_))
     }
 
-    /// Whether nothing was said in it yet.
+    /// Whether it is thinking without text yet.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(text) => text.is_empty(),
-            BlockKind::Musing(musing) => musing.text().is_empty(),
+            BlockKind::Musing(thinking) => thinking.text().is_empty(),
             _ => false,
         }
     }
 
-    /// What was said doesn't hold any more.
-    pub(super) fn overcome(&mut self, said: &str) {
+    /// Marks a notice with this text as outdated.
+    pub(super) fn overcome(&mut self, other: &str) {
         if let BlockKind::Notice { level, text, hint } = &mut self.kind
-            && text == said
+            && text == other
         {
-            (*level, *hint) = (NoticeLevel::Note, Some("no longer so".to_owned()));
+            (*level, *hint) = (NoticeLevel::Note, Some("outdated".to_owned()));
             self.touch();
         }
     }
 
-    /// Whether it warns of what a text says, too: what is told twice is shown once.
-    pub(super) fn is_warning_in(&self, said: &str) -> bool {
-        matches!(&self.kind, BlockKind::Notice { level: NoticeLevel::Warning, text, hint: None } if said.contains(text))
+    /// Whether it is a warning whose text is part of `text`; a duplicate is shown once.
+    pub(super) fn is_warning_in(&self, other: &str) -> bool {
+        matches!(&self.kind, BlockKind::Notice { level: NoticeLevel::Warning, text, hint: None } if other.contains(text))
     }
 
-    /// What is said in it, unfolded and as it is shown: for searching.
+    /// Its text, unfolded and sanitized, for searching.
     pub(super) fn texts(&self) -> Vec<String> {
         self.raw_texts().iter().map(|text| sanitize(text, ControlChars::Visible).into_owned()).collect()
     }
 
-    /// What is said in it, unfolded and as it may be copied.
+    /// Its text, unfolded, for the clipboard.
     pub(super) fn copied(&self) -> String {
         let texts = self.raw_texts();
         texts.iter().map(|text| render::copied(text)).collect::<Vec<_>>().join("\n").trim_end().to_owned()
@@ -272,12 +272,12 @@ impl Block {
             BlockKind::User { text, typed, .. } => typed.iter().chain([text]).cloned().collect(),
             BlockKind::Answer(text) | BlockKind::Thinking(text) => vec![text.clone()],
             BlockKind::Growing(stream) => vec![stream.text().to_owned()],
-            BlockKind::Musing(musing) => vec![musing.text().to_owned()],
+            BlockKind::Musing(thinking) => vec![thinking.text().to_owned()],
             BlockKind::Call(call) => call.texts(),
             BlockKind::Shell(shell) => vec![shell.command.clone(), shell.printed().text],
             BlockKind::Rule { title, text } => vec![title.clone(), text.clone()],
             BlockKind::BranchPoint(point) => {
-                std::iter::once(point.words()).chain(point.summary.clone()).collect()
+                std::iter::once(point.title()).chain(point.summary.clone()).collect()
             }
             BlockKind::Images(_) => Vec::new(),
             BlockKind::Notice { text, hint, .. } => std::iter::once(text).chain(hint).cloned().collect(),
@@ -286,12 +286,11 @@ impl Block {
         }
     }
 
-    /// Whether all of it is shown.
     pub(super) fn is_unfolded(&self, all: Folds) -> bool {
-        self.is_open(self.fold.of(all))
+        self.is_open(self.fold.resolve(all))
     }
 
-    /// Whether there may be more of it than is shown.
+    /// Whether it may have more text than is shown.
     pub(super) fn can_fold(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(_) | BlockKind::Musing(_) | BlockKind::Shell(_) => true,
@@ -309,12 +308,12 @@ impl Block {
         }
     }
 
-    /// Folds it, or unfolds it, apart from all others.
+    /// Folds or unfolds it, independent of the global setting.
     pub(super) fn toggle(&mut self, all: Folds) {
-        self.set_open(!self.is_open(self.fold.of(all)), all);
+        self.set_open(!self.is_open(self.fold.resolve(all)), all);
     }
 
-    /// Unfolds it, if it isn't.
+    /// Unfolds it.
     pub(super) fn open(&mut self, all: Folds) {
         self.set_open(true, all);
     }
@@ -334,7 +333,7 @@ impl Block {
         }
     }
 
-    /// Columns left free at its left.
+    /// Indentation of its lines, in columns.
     pub(super) fn inset(&self) -> usize {
         match &self.kind {
             BlockKind::User { .. } | BlockKind::Rule { .. } | BlockKind::BranchPoint(_) => 0,
@@ -342,9 +341,9 @@ impl Block {
         }
     }
 
-    /// Whether a line is left free between `above` and this.
+    /// Whether a blank line separates it from the block above.
     pub(super) fn stands_apart(&self, above: &Self) -> bool {
-        let spoke = matches!(
+        let is_model_output = matches!(
             above.kind,
             BlockKind::Answer(_)
                 | BlockKind::Growing(_)
@@ -352,19 +351,20 @@ impl Block {
                 | BlockKind::Musing(_)
                 | BlockKind::Call(_)
         );
-        !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
+        !(matches!(self.kind, BlockKind::Call(_)) && is_model_output
+            || matches!(self.kind, BlockKind::Images(_)))
     }
 
     /// Whether it has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         match &self.kind {
             BlockKind::Growing(stream) => stream.lags(),
-            BlockKind::Musing(musing) => musing.lags(),
+            BlockKind::Musing(thinking) => thinking.lags(),
             _ => false,
         }
     }
 
-    /// Whether its lines change by themselves.
+    /// Whether its lines change with time.
     pub(super) fn is_alive(&self) -> bool {
         match &self.kind {
             BlockKind::Call(call) => call.is_alive(),
@@ -373,8 +373,8 @@ impl Block {
         }
     }
 
-    /// The first line of what is going on, as time changes it. What stands under it is laid out when it changes only.
-    fn moving_head(&self, ctx: &RenderContext) -> Option<Line> {
+    /// The animated first line of a running block. The lines below it are laid out only when they change.
+    fn animated_head(&self, ctx: &RenderContext) -> Option<Line> {
         match &self.kind {
             BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
             BlockKind::Shell(shell) => match shell.state {
@@ -396,8 +396,8 @@ impl Block {
             }
             BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
-            BlockKind::Thinking(text) => thinking::thought(text, ctx),
-            BlockKind::Musing(musing) => thinking::thought(musing.text(), ctx),
+            BlockKind::Thinking(text) => thinking::thinking_lines(text, ctx),
+            BlockKind::Musing(thinking) => thinking::thinking_lines(thinking.text(), ctx),
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
@@ -415,13 +415,13 @@ impl Block {
     }
 }
 
-/// An image as its line, and the picture where it is painted.
+/// An image: its description line, and the image where the terminal can paint it.
 pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> Vec<Line> {
     render::render_image(mime_type, data, ctx.width, ctx.pictures)
 }
 
 impl Fold {
-    fn of(self, all: Folds) -> Folds {
+    fn resolve(self, all: Folds) -> Folds {
         match self {
             Self::AsAll => all,
             Self::Open => Folds { output_open: true, thinking_open: true },
@@ -430,8 +430,8 @@ impl Fold {
     }
 }
 
-/// Characters of a line's text, blanks not counted.
-fn said(line: &Line) -> usize {
+/// Number of characters in a line's content, without whitespace.
+fn visible_chars(line: &Line) -> usize {
     let text = line.content().iter().flat_map(|span| span.text.chars());
     text.filter(|c| !c.is_whitespace()).count()
 }

@@ -1,7 +1,7 @@
-//! What the text before the cursor may become: commands, what may follow them, files after `@`, paths.
+//! Completion of the text before the cursor: commands, their arguments, files after `@`, paths.
 //!
-//! What is offered follows from the text alone, so it is looked at anew after every input that changed it. Files are found and ranked
-//! elsewhere: until that is done, what was offered for the text before stays, and can't be taken.
+//! Candidates depend on the text alone, so they are updated after every input that changes it. Files are listed and
+//! ranked in the background; until then the previous candidates stay visible but can't be accepted.
 
 mod arguments;
 mod files;
@@ -23,213 +23,215 @@ use super::picker::{FuzzyQuery, MatchMode};
 pub(super) use arguments::ArgumentValues;
 pub(super) use files::{FileList, Ranked, Ranking, list_files};
 pub(super) use paths::{PathKind, PathListing, PathQuery, list};
-pub(super) use word::{CompletionKind, asked};
+pub(super) use word::{CompletionKind, completion_kind};
 
-/// How long what was found of the project's files counts, in milliseconds; then they are looked for again at the next `@`.
-const FRESH_MS: u64 = 15_000;
+/// Time in milliseconds before the project's files are listed again at the next `@`.
+const FILES_MAX_AGE_MS: u64 = 15_000;
 
-/// Something that the text may become.
+/// A completion candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// What it is called in the list.
+    /// Its name in the list.
     pub(super) name: String,
-    /// What may follow it, and what it is.
+    /// Its argument or meaning, shown after the name.
     pub(super) argument: String,
     pub(super) about: String,
-    /// What stands in the place of what was typed once it is taken.
+    /// The text inserted when it is accepted.
     pub(super) insert: String,
     pub(super) then: OnAccept,
 }
 
-/// What Enter does with an offer beside taking it.
+/// The effect of Enter on a candidate, besides inserting it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum OnAccept {
-    /// Nothing: one goes on typing.
+    /// None; the user goes on typing.
     #[default]
     GoOn,
-    /// It sends what is typed.
+    /// Sends the message.
     Send,
-    /// It goes to the session at this path; nothing is sent.
+    /// Opens the session at this path; nothing is sent.
     Open(PathBuf),
 }
 
-/// The project's files, as far as they are known.
+/// The project's files.
 #[derive(Debug, Default)]
 struct FileCandidates {
-    /// Those there were at a moment.
+    /// The files, with the time of their listing.
     known: Option<(Arc<FileList>, UnixMs)>,
-    /// Whether somebody looks for them already.
+    /// Whether a listing is in progress.
     is_walking: bool,
-    /// Whether the best one is to be taken as soon as it is known: Tab came before it.
+    /// Whether to accept the best candidate as soon as it arrives, because Tab was pressed early.
     is_awaited: bool,
 }
 
-/// What is offered, and which of it is chosen.
+/// The candidates and the selection.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
-    offers: Vec<Candidate>,
-    chosen: usize,
-    /// The first one on the screen when one was clicked on: they stay where they are under the mouse.
+    candidates: Vec<Candidate>,
+    selected: usize,
+    /// The first visible row at the last click; rows stay in place under the mouse.
     clicked: Option<usize>,
-    /// Whether it was gone to: then Enter takes it whatever it would do else.
-    is_held: bool,
-    /// What is asked for.
-    asked: CompletionKind,
-    /// The text before the cursor when it was looked at last.
+    /// Whether the user moved the selection; Enter then accepts it in any case.
+    is_user_selected: bool,
+    kind: CompletionKind,
+    /// The text before the cursor at the last update.
     seen: String,
     is_stale: bool,
     files: FileCandidates,
-    /// What may follow the command that is typed, if that had to be gathered.
+    /// Gathered arguments of the current command.
     gathered: Option<ArgumentSources>,
-    /// What may follow it, where that isn't one of some words.
+    /// A hint about the command's argument, if that is free text.
     hint: Option<Candidate>,
-    /// How words are looked for among what is offered.
-    way: MatchMode,
+    match_mode: MatchMode,
     range: Range,
 }
 
 impl Completion {
     pub(super) fn offers(&self) -> &[Candidate] {
-        &self.offers
+        &self.candidates
     }
 
-    /// The chosen offer's place.
     pub(super) fn chosen(&self) -> usize {
-        self.chosen
+        self.selected
     }
 
-    /// A word on what may follow a command that takes what somebody likes.
+    /// A hint about the argument of a command that takes free text.
     pub(super) fn hint(&self) -> Option<&Candidate> {
         self.hint.as_ref()
     }
 
-    /// Rows that would show all of it.
+    /// Number of rows to show everything.
     pub(super) fn rows(&self) -> usize {
-        self.offers.len() + usize::from(self.hint.is_some())
+        self.candidates.len() + usize::from(self.hint.is_some())
     }
 
-    /// What was typed of it, to be shown in what is offered. Of paths only the last part is.
+    /// The query for highlighting matches. For paths, only the last part.
     pub(super) fn query(&self) -> FuzzyQuery {
-        let typed = self.asked.typed();
+        let typed = self.kind.typed();
         let is_path =
-            matches!(self.asked, CompletionKind::Path(_) | CompletionKind::Place(_)) || self.asks_for_path();
+            matches!(self.kind, CompletionKind::Path(_) | CompletionKind::Place(_)) || self.asks_for_path();
         let part = if is_path { typed.rsplit('/').next().unwrap_or(typed) } else { typed };
-        FuzzyQuery::new(part, self.way)
+        FuzzyQuery::new(part, self.match_mode)
     }
 
     fn asks_for_path(&self) -> bool {
-        self.way == MatchMode::Paths && matches!(self.asked, CompletionKind::Argument { .. })
+        self.match_mode == MatchMode::Paths && matches!(self.kind, CompletionKind::Argument { .. })
     }
 
-    /// The directory is another one: its files are to be looked for.
+    /// Drops the listed files after the directory has changed.
     pub(super) fn forget_files(&mut self) {
         self.files.known = None;
     }
 
-    /// Nobody gathers what may follow the command: there was too much else to do. The next key asks again.
+    /// Notes that the job to gather arguments was rejected because of load; the next key tries again.
     pub(super) fn words_refused(&mut self) {
         self.gathered = None;
     }
 
-    /// Nobody looks for files: there was too much else to do. The next key asks again.
+    /// Notes that the job to list files was rejected because of load; the next key tries again.
     pub(super) fn walk_refused(&mut self) {
         self.files.is_walking = false;
     }
 
-    /// Moves the choice, from the last to the first.
+    /// Moves the selection, wrapping around.
     fn step(&mut self, rows: isize) {
-        let count = self.offers.len().cast_signed();
+        let count = self.candidates.len().cast_signed();
         if count > 0 {
-            self.chosen = (self.chosen.cast_signed() + rows).rem_euclid(count).cast_unsigned();
-            self.is_held = true;
+            self.selected = (self.selected.cast_signed() + rows).rem_euclid(count).cast_unsigned();
+            self.is_user_selected = true;
             self.clicked = None;
         }
     }
 
-    /// Moves the choice, stopping at the ends.
+    /// Moves the selection, stopping at the ends.
     pub(super) fn step_within(&mut self, rows: isize) {
-        let last = self.offers.len().saturating_sub(1).cast_signed();
-        let to = (self.chosen.cast_signed() + rows).clamp(0, last);
-        self.step(to - self.chosen.cast_signed());
+        let last = self.candidates.len().saturating_sub(1).cast_signed();
+        let to = (self.selected.cast_signed() + rows).clamp(0, last);
+        self.step(to - self.selected.cast_signed());
     }
 
-    /// The first offer of as many as are on the screen at once.
+    /// The first visible candidate, with `height` rows.
     pub(super) fn top(&self, height: usize) -> usize {
-        let least = (self.chosen + 1).saturating_sub(height);
-        self.clicked.map_or(least, |top| top.clamp(least, self.chosen))
+        let least = (self.selected + 1).saturating_sub(height);
+        self.clicked.map_or(least, |top| top.clamp(least, self.selected))
     }
 
-    /// Whether an offer stands on this line of so many at most.
+    /// Whether there is a candidate on this line of `height` lines.
     pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
-        line < height && self.top(height) + line < self.offers.len()
+        line < height && self.top(height) + line < self.candidates.len()
     }
 
-    /// Goes to the offer on this line of so many; says whether the user had chosen it already.
+    /// Selects the candidate on a line; returns whether the user had selected it before.
     pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        let (top, before, was_users) = (self.top(height), self.chosen, self.is_held);
-        self.chosen = (top + line).min(self.offers.len().saturating_sub(1));
-        (self.is_held, self.clicked) = (true, Some(top));
-        was_users && self.chosen == before
+        let (top, before, was_user_selected) = (self.top(height), self.selected, self.is_user_selected);
+        self.selected = (top + line).min(self.candidates.len().saturating_sub(1));
+        (self.is_user_selected, self.clicked) = (true, Some(top));
+        was_user_selected && self.selected == before
     }
 
-    fn offer(&mut self, offers: Vec<Candidate>) {
-        let held = self.offers.get(self.chosen).filter(|_| self.is_held).map(|offer| offer.name.clone());
-        self.offers = offers;
+    fn show(&mut self, candidates: Vec<Candidate>) {
+        let selected = self
+            .candidates
+            .get(self.selected)
+            .filter(|_| self.is_user_selected)
+            .map(|candidate| candidate.name.clone());
+        self.candidates = candidates;
         self.is_stale = false;
         (self.hint, self.clicked) = (None, None);
-        (self.way, self.range) = (MatchMode::Names, Range::Closed);
-        let at = held.and_then(|name| self.offers.iter().position(|offer| offer.name == name));
-        self.is_held = at.is_some();
-        self.chosen = at.unwrap_or(0);
+        (self.match_mode, self.range) = (MatchMode::Names, Range::Closed);
+        let at =
+            selected.and_then(|name| self.candidates.iter().position(|candidate| candidate.name == name));
+        self.is_user_selected = at.is_some();
+        self.selected = at.unwrap_or(0);
     }
 
-    /// Looks at the text anew, though it is the same: what can be offered is not.
+    /// Forces an update although the text is the same, because the candidates may differ.
     pub(super) fn forget(&mut self) {
         "\0".clone_into(&mut self.seen);
     }
 
-    /// Offers nothing until the text is another.
+    /// Hides the candidates until the text changes.
     fn dismiss(&mut self) {
-        self.asked = CompletionKind::Nothing;
+        self.kind = CompletionKind::Nothing;
         self.gathered = None;
-        self.offer(Vec::new());
+        self.show(Vec::new());
     }
 }
 
 impl App {
-    /// Looks at the text before the cursor, if it is another than before.
+    /// Updates the candidates if the text before the cursor has changed.
     pub(super) fn mind_completion(&mut self) -> Vec<Action> {
         let before = self.editor.line_before_cursor();
         if before == self.complete.seen {
             return Vec::new();
         }
-        // In a prompt of earlier times the arrows lead to others, until something is changed in it.
-        self.complete.asked = match self.editor.is_recalled() {
+        // In a recalled prompt the arrow keys browse the history until it is edited.
+        self.complete.kind = match self.editor.is_recalled() {
             true => CompletionKind::Nothing,
-            false => asked(before, self.editor.begins_command()),
+            false => completion_kind(before, self.editor.begins_command()),
         };
         before.clone_into(&mut self.complete.seen);
         self.complete.files.is_awaited = false;
-        let asked = self.complete.asked.clone();
-        if !matches!(asked, CompletionKind::Argument { .. }) {
-            // The next time it is gathered anew: it may be something else then.
+        let kind = self.complete.kind.clone();
+        if !matches!(kind, CompletionKind::Argument { .. }) {
+            // Gathered again next time, because it may have changed.
             self.complete.gathered = None;
         }
-        let offers = match asked {
+        let candidates = match kind {
             CompletionKind::Nothing | CompletionKind::Path(_) => Vec::new(),
-            CompletionKind::Command(typed) => slash_command::offers(&typed, &self.facts.commands),
-            CompletionKind::Argument { command, typed } => return self.mind_argument(&command, &typed),
-            CompletionKind::File(words) => return self.ask_for_files(words),
-            CompletionKind::Place(typed) => return self.ask_for_paths(PathKind::Name, &typed),
+            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.facts.commands),
+            CompletionKind::Argument { command, typed } => return self.update_argument(&command, &typed),
+            CompletionKind::File(query) => return self.request_files(query),
+            CompletionKind::Place(typed) => return self.request_paths(PathKind::Name, &typed),
         };
-        self.complete.offer(offers);
+        self.complete.show(candidates);
         Vec::new()
     }
 
-    fn ask_for_files(&mut self, words: String) -> Vec<Action> {
+    fn request_files(&mut self, query: String) -> Vec<Action> {
         let complete = &mut self.complete;
         let mut actions = Vec::new();
-        let is_fresh = |since: UnixMs| self.now.since_ms(since) < FRESH_MS;
+        let is_fresh = |since: UnixMs| self.now.since_ms(since) < FILES_MAX_AGE_MS;
         if !complete.files.is_walking
             && complete.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since))
         {
@@ -238,16 +240,19 @@ impl App {
         }
         complete.is_stale = true;
         if let Some((files, _)) = &complete.files.known {
-            actions.push(Action::InList(ListAction::RankFiles(Ranking { files: Arc::clone(files), words })));
+            actions.push(Action::InList(ListAction::RankFiles(Ranking {
+                files: Arc::clone(files),
+                words: query,
+            })));
         }
         actions
     }
 
-    /// Takes the project's files.
+    /// Stores the project's files.
     pub(super) fn know_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
         self.complete.files.is_walking = false;
         self.complete.files.known = Some((Arc::clone(&files), self.now));
-        match &self.complete.asked {
+        match &self.complete.kind {
             CompletionKind::File(words) => {
                 vec![Action::InList(ListAction::RankFiles(Ranking { files, words: words.clone() }))]
             }
@@ -255,39 +260,40 @@ impl App {
         }
     }
 
-    /// Takes files that fit, if these are the words still.
+    /// Shows ranked files, if the query is still the same.
     pub(super) fn files_ranked(&mut self, ranked: Ranked) -> Vec<Action> {
-        if !matches!(&self.complete.asked, CompletionKind::File(words) if *words == ranked.words) {
+        if !matches!(&self.complete.kind, CompletionKind::File(words) if *words == ranked.words) {
             return Vec::new();
         }
-        self.complete.offer(ranked.offers);
-        self.complete.way = MatchMode::Paths;
-        self.take_awaited()
+        self.complete.show(ranked.offers);
+        self.complete.match_mode = MatchMode::Paths;
+        self.accept_awaited()
     }
 
-    /// Takes the best offer, if Tab came before it.
-    fn take_awaited(&mut self) -> Vec<Action> {
+    /// Accepts the best candidate, if Tab was pressed before it arrived.
+    fn accept_awaited(&mut self) -> Vec<Action> {
         match std::mem::take(&mut self.complete.files.is_awaited) {
-            true => self.take_offer().map_or_else(Vec::new, |(_, actions)| actions),
+            true => self.insert_selected().map_or_else(Vec::new, |(_, actions)| actions),
             false => Vec::new(),
         }
     }
 
-    /// Takes what is in a directory: one name is put in, of several what they have in common, and they are offered.
+    /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
+    /// shown.
     pub(super) fn paths_listed(&mut self, listing: PathListing) -> Vec<Action> {
-        // Esc may have put it away meanwhile.
-        let is_wanted =
-            listing.purpose != PathKind::Name || matches!(self.complete.asked, CompletionKind::Place(_));
-        if self.editor.line_before_cursor() != listing.before || !is_wanted {
+        // Esc may have dismissed it.
+        let is_current =
+            listing.purpose != PathKind::Name || matches!(self.complete.kind, CompletionKind::Place(_));
+        if self.editor.line_before_cursor() != listing.before || !is_current {
             return Vec::new();
         }
         if listing.purpose != PathKind::Word {
-            self.complete.offer(listing.offers);
-            (self.complete.way, self.complete.range) = (MatchMode::Paths, Range::Open);
-            return self.take_awaited();
+            self.complete.show(listing.candidates);
+            (self.complete.match_mode, self.complete.range) = (MatchMode::Paths, Range::Open);
+            return self.accept_awaited();
         }
-        match listing.offers.as_slice() {
-            [] => self.flash("no path begins like that"),
+        match listing.candidates.as_slice() {
+            [] => self.flash("no matching path"),
             [only] => self.insert(&only.insert.clone(), listing.typed.chars().count()),
             several => {
                 let common = paths::common(several);
@@ -295,48 +301,49 @@ impl App {
                     self.insert(&common, listing.typed.chars().count());
                 }
                 self.editor.line_before_cursor().clone_into(&mut self.complete.seen);
-                self.complete.asked = CompletionKind::Path(common);
-                self.complete.offer(listing.offers);
+                self.complete.kind = CompletionKind::Path(common);
+                self.complete.show(listing.candidates);
             }
         }
         Vec::new()
     }
 
-    fn insert(&mut self, text: &str, instead_of: usize) {
-        self.editor.replace_before(instead_of, text);
+    fn insert(&mut self, text: &str, replaced: usize) {
+        self.editor.replace_before(replaced, text);
     }
 
-    /// Puts the chosen offer into the text; answers with what Enter does then, and with what is to be done for it. A picture is
-    /// attached: whoever reads it puts the sign for it into the text, or the name again if it is none.
-    fn take_offer(&mut self) -> Option<(OnAccept, Vec<Action>)> {
-        let offer = self.complete.offers.get(self.complete.chosen)?.clone();
-        let typed = self.complete.asked.length();
-        self.complete.is_held = false;
-        let is_file = matches!(self.complete.asked, CompletionKind::File(_) | CompletionKind::Place(_))
+    /// Inserts the selected candidate; returns its effect on Enter and the resulting actions. An image is attached:
+    /// the job that reads it inserts its placeholder, or the name again if it isn't an image.
+    fn insert_selected(&mut self) -> Option<(OnAccept, Vec<Action>)> {
+        let candidate = self.complete.candidates.get(self.complete.selected)?.clone();
+        let typed = self.complete.kind.length();
+        self.complete.is_user_selected = false;
+        let is_file = matches!(self.complete.kind, CompletionKind::File(_) | CompletionKind::Place(_))
             && self.takes_pictures();
-        let named = attach::named_in(&offer.insert, self.place.home.as_deref());
-        Some(match named.into_iter().next().filter(|_| is_file) {
-            Some(picture) => {
+        let images = attach::named_in(&candidate.insert, self.place.home.as_deref());
+        Some(match images.into_iter().next().filter(|_| is_file) {
+            Some(image) => {
                 self.insert("", typed);
-                (offer.then, vec![Action::Attach(picture, offer.insert)])
+                (candidate.then, vec![Action::Attach(image, candidate.insert)])
             }
             None => {
-                self.insert(&offer.insert, typed);
-                (offer.then, Vec::new())
+                self.insert(&candidate.insert, typed);
+                (candidate.then, Vec::new())
             }
         })
     }
 
-    /// Up, Down, Tab, Enter and Esc while something is offered, and Tab after what looks like a path. `None` for every other key.
+    /// Handles Up, Down, Tab, Enter and Esc while there are candidates, and Tab after a path; `None` for every other
+    /// key.
     pub(super) fn completion_key(&mut self, key: crossterm::event::KeyEvent) -> Option<Vec<Action>> {
         use crossterm::event::KeyCode::{Down, Enter, Esc, Tab, Up};
         if !key.modifiers.is_empty() {
             return None;
         }
-        let count = self.complete.offers.len();
+        let count = self.complete.candidates.len();
         match key.code {
             Tab if self.complete.is_stale
-                && matches!(self.complete.asked, CompletionKind::File(_) | CompletionKind::Place(_)) =>
+                && matches!(self.complete.kind, CompletionKind::File(_) | CompletionKind::Place(_)) =>
             {
                 self.complete.files.is_awaited = true;
             }
@@ -345,45 +352,49 @@ impl App {
             Down if count > 1 => self.complete.step(1),
             Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
             Tab if !self.complete.is_stale => {
-                return self.take_offer().map(|(_, actions)| actions);
+                return self.insert_selected().map(|(_, actions)| actions);
             }
-            Enter if count > 0 && !self.complete.is_stale => return self.enter_offer(),
+            Enter if count > 0 && !self.complete.is_stale => return self.enter_candidate(),
             _ => return None,
         }
         Some(Vec::new())
     }
 
-    /// Takes an offer; a whole command is sent then, as if nothing had been offered.
+    /// Accepts a candidate; for a complete command, returns `None` so that it is sent.
     ///
-    /// A command runs when it was gone to, or when what is typed names it; otherwise Enter fills it in as Tab does.
-    fn enter_offer(&mut self) -> Option<Vec<Action>> {
-        if let CompletionKind::Command(typed) = &self.complete.asked
-            && !self.complete.is_held
+    /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
+    fn enter_candidate(&mut self) -> Option<Vec<Action>> {
+        if let CompletionKind::Command(typed) = &self.complete.kind
+            && !self.complete.is_user_selected
         {
             let insert =
                 slash_command::certain_name(typed, &self.facts.commands).map(|name| format!("/{name} "));
-            let at = self.complete.offers.iter().position(|offer| Some(&offer.insert) == insert.as_ref());
-            let Some(at) = at else { return self.take_offer().map(|(_, actions)| actions) };
-            self.complete.chosen = at;
+            let at = self
+                .complete
+                .candidates
+                .iter()
+                .position(|candidate| Some(&candidate.insert) == insert.as_ref());
+            let Some(at) = at else { return self.insert_selected().map(|(_, actions)| actions) };
+            self.complete.selected = at;
         }
         let complete = &self.complete;
-        let offer = complete.offers.get(complete.chosen)?;
-        let is_meant = complete.is_held
-            || match &complete.asked {
+        let candidate = complete.candidates.get(complete.selected)?;
+        let is_complete = complete.is_user_selected
+            || match &complete.kind {
                 CompletionKind::Nothing | CompletionKind::Path(_) => false,
                 CompletionKind::Command(_) => true,
                 CompletionKind::Argument { typed, .. } => {
                     !typed.is_empty() && complete.range == Range::Closed
                 }
-                CompletionKind::File(words) => !is_whole_file(words, &offer.name),
-                CompletionKind::Place(path) => !is_whole(path, &offer.name),
+                CompletionKind::File(words) => !is_whole_file(words, &candidate.name),
+                CompletionKind::Place(path) => !is_whole(path, &candidate.name),
             };
-        if !is_meant {
+        if !is_complete {
             return None;
         }
-        match self.take_offer()? {
+        match self.insert_selected()? {
             (OnAccept::GoOn, actions) => Some(actions),
-            // What was completed is sent by whoever has Enter else.
+            // The caller sends it.
             (OnAccept::Send, _) => None,
             (OnAccept::Open(path), _) => {
                 self.editor.take();
@@ -392,13 +403,13 @@ impl App {
         }
     }
 
-    /// Takes the chosen offer as Enter does. What is sent then is sent by whoever has Enter else, as it is meant there: the words of a
-    /// message that waits, or of a no.
+    /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
+    /// the moment: a prompt, an edited queued message, or the reason of a denial.
     pub(super) fn take_chosen_offer(&mut self) -> Vec<Action> {
         if self.complete.is_stale {
             return Vec::new();
         }
-        match self.enter_offer() {
+        match self.enter_candidate() {
             Some(actions) => actions,
             None => self.send_typed(),
         }
@@ -419,12 +430,12 @@ impl App {
     }
 }
 
-/// Whether a path of the project needs nothing of what is offered: it is that, or the folder that holds it.
-fn is_whole_file(path: &str, offered: &str) -> bool {
-    path == offered || path.ends_with('/') && offered.starts_with(path)
+/// Whether a typed project path is complete: the candidate itself or a folder that contains it.
+fn is_whole_file(path: &str, candidate: &str) -> bool {
+    path == candidate || path.ends_with('/') && candidate.starts_with(path)
 }
 
-/// Whether a path needs nothing of a name in its directory: it ends with that name, or with the directory.
+/// Whether a typed path is complete: it ends with the candidate's name or with its directory.
 fn is_whole(path: &str, name: &str) -> bool {
     let typed = path.rsplit('/').next().unwrap_or_default();
     typed.is_empty() || typed == name.trim_end_matches('/')

@@ -1,4 +1,4 @@
-//! The pages that say what can be typed.
+//! The help pages: `/help` and `/hotkeys`.
 
 use tiller_engine::SlashCommand;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
@@ -7,34 +7,34 @@ use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
 use super::slash_command::TABLE;
 use super::tool_call::one_line;
 
-/// Keys that a newcomer needs, and what they do in as few words as that takes.
-const FIRST: [(&[K], &str); 15] = [
+/// The keys for newcomers, with short descriptions.
+const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Send], "send; while the agent works: steer it"),
-    (&[K::FollowUp], "send when the agent has finished"),
-    (&[K::Newline], "a new line; everywhere: \\ enter"),
-    (&[K::EditQueue], "messages that wait: edit, move, remove them"),
+    (&[K::FollowUp], "send after the agent has finished"),
+    (&[K::Newline], "insert a new line; in every terminal: \\ enter"),
+    (&[K::EditQueue], "edit, reorder or remove queued messages"),
     (
         &[K::Allow, K::AllowSession, K::Deny, K::DenyWithWord],
-        "a call asks: once, in this session, no, no and why",
+        "approval: allow once, for this session, deny, deny and say why",
     ),
-    (&[K::Stop], "stop the agent; twice, when nothing runs: go back in the tree"),
-    (&[K::Clear, K::Quit], "clear the editor; leave"),
-    (&[K::PickModel, K::NextThinking], "choose a model; think more"),
-    (&[K::NextApproval], "which calls ask: ask, auto, read-only"),
-    (&[K::UnfoldOutput, K::UnfoldThinking], "unfold output; thinking"),
+    (&[K::Stop], "stop the agent; twice when idle: open the tree"),
+    (&[K::Clear, K::Quit], "clear the editor; quit"),
+    (&[K::PickModel, K::NextThinking], "choose a model; next thinking level"),
+    (&[K::NextApproval], "approval mode: ask, auto, read-only"),
+    (&[K::UnfoldOutput, K::UnfoldThinking], "expand output; thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
-    (&[K::Search, K::ChooseOlder], "search in what was said; choose a block of it"),
-    (&[K::SearchHistory, K::EditElsewhere], "earlier prompts; write in your own editor"),
-    (&[K::PasteImage], "attach the picture on the clipboard"),
-    (&[K::Suspend], "back to the shell; `fg` comes back here"),
+    (&[K::Search, K::ChooseOlder], "search the transcript; select a block"),
+    (&[K::SearchHistory, K::EditElsewhere], "search earlier prompts; edit in $EDITOR"),
+    (&[K::PasteImage], "attach an image from the clipboard"),
+    (&[K::Suspend], "suspend; `fg` in the shell resumes"),
 ];
 
-/// What to type first, then the keys one needs, then commands.
+/// The page of `/help`: prompt syntax, the most important keys, commands.
 pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
     let mut lines = vec![
         heading("Type what you want done."),
-        row("!COMMAND", "run it in the shell; the model reads what it prints"),
-        row("!!COMMAND", "run it in the shell; the model never sees it"),
+        row("!COMMAND", "run it in the shell; the model sees the output"),
+        row("!!COMMAND", "run it in the shell; the model doesn't see it"),
         row("/", "a command, a template or a skill"),
         row("@", "a file of this project"),
         Line::default(),
@@ -44,9 +44,9 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
         let keys: Vec<String> = commands.iter().map(|command| keymap.key_of(*command)).collect();
         keys.join(" ")
     };
-    let keys = FIRST.iter().map(|(commands, about)| (named(commands), about));
+    let keys = ESSENTIAL_KEYS.iter().map(|(commands, about)| (named(commands), about));
     lines.extend(keys.filter(|(keys, _)| !keys.trim().is_empty()).map(|(keys, about)| row(&keys, about)));
-    lines.push(row("/hotkeys", "all of them"));
+    lines.push(row("/hotkeys", "all keys"));
     lines.extend([Line::default(), heading("Commands")]);
     for command in &TABLE {
         let also: Vec<String> = command.aliases.iter().map(|alias| format!("/{alias}")).collect();
@@ -64,17 +64,20 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
     lines
 }
 
-/// Every key by where it counts, those first that don't do what `keybindings.json` says.
+/// The page of `/hotkeys`: problems of `keybindings.json`, then every key by context.
 pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
     let problems = keymap.problems().iter();
     let mut lines: Vec<Line> =
         problems.map(|problem| Line::new(format!("! {}", one_line(problem)), Role::Warning)).collect();
     let find = keymap.key_of(K::FindInPage);
-    lines.push(Line::new(format!("On the right: the name in keybindings.json. {find} finds."), Role::Muted));
+    lines.push(Line::new(
+        format!("On the right: the name in keybindings.json. {find} searches."),
+        Role::Muted,
+    ));
     let mut context = None;
     for (binding, keys) in keymap.rows() {
         if context.replace(binding.context) != Some(binding.context) {
-            lines.extend([Line::default(), heading(place(binding.context))]);
+            lines.extend([Line::default(), heading(context_heading(binding.context))]);
         }
         lines.push(key_row(keymap, binding, &keys));
     }
@@ -91,27 +94,27 @@ fn key_row(keymap: &Keymap, binding: &KeyBinding, keys: &str) -> Line {
     line
 }
 
-/// Where keys of a context count.
-pub(super) const fn place(context: Context) -> &'static str {
+/// The heading of a context.
+pub(super) const fn context_heading(context: Context) -> &'static str {
     match context {
         Context::Main => "Anywhere",
-        Context::Editor => "In the text",
-        Context::Approval => "When a call asks",
-        Context::Queue => "Among the messages that wait",
+        Context::Editor => "In the editor",
+        Context::Approval => "When a call needs approval",
+        Context::Queue => "In the message queue",
         Context::Popup => "In lists and pages",
         Context::Page => "On a page",
-        Context::Sessions => "In the list of sessions",
-        Context::Models => "In the list of models",
-        Context::Settings => "In the settings",
-        Context::Permissions => "In the list of permissions",
+        Context::Sessions => "In the session list",
+        Context::Models => "In the model list",
+        Context::Settings => "In the settings list",
+        Context::Permissions => "In the permissions list",
         Context::Tree => "In the tree",
-        Context::Block => "When a block is chosen (editor empty)",
+        Context::Block => "When a block is selected (editor empty)",
         Context::Search => "While searching",
     }
 }
 
-fn heading(words: &str) -> Line {
-    Line::new(words, Style::from(Role::Accent).with(Emphasis::BOLD))
+fn heading(text: &str) -> Line {
+    Line::new(text, Style::from(Role::Accent).with(Emphasis::BOLD))
 }
 
 fn row(left: &str, right: &str) -> Line {
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_stands_first_and_what_is_changed_is_marked() {
+    fn hotkeys_problems_first_and_changes_marked() {
         let keymap = Keymap::read(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
         let lines = texts(&keys(&keymap));
         assert_eq!(lines[0], "! keybindings.json, line 1: q is needed to type with; quit stays ctrl+d");
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn help_names_keys_as_they_are_bound() {
+    fn help_uses_effective_bindings() {
         let keymap = Keymap::read(r#"{"follow_up": "f7", "paste_image": []}"#, "keybindings.json");
         let lines = texts(&page(&keymap, &[]));
         assert!(lines.contains(&"f7  send when the agent has finished".to_owned()), "{lines:?}");

@@ -1,7 +1,7 @@
-//! Which key does what: the table of everything that a key can do, with its name, its keys and where they count.
+//! The key bindings: one table with every command, its name, default keys, context and description.
 //!
-//! What a key does may depend on more than the place: `ctrl+d` quits only from an empty editor. Whoever carries a command out decides
-//! that; a key that means nothing at the moment goes on to whatever would have had it otherwise.
+//! Some commands have conditions beyond their context: `ctrl+d` quits only from an empty editor. The code that runs a
+//! command checks them; a key whose command doesn't apply at the moment falls through to the next context.
 
 mod bindings;
 mod chord;
@@ -14,38 +14,38 @@ pub(super) use chord::Chord;
 
 use super::editor::EditCommand;
 
-/// Where a key is pressed.
+/// Where a key binding applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Context {
     /// The transcript and the editor.
     Main,
-    /// The text that is being written; a key that means something in `Main` doesn't get here.
+    /// The text being written. Only keys without a meaning in `Main` get here.
     Editor,
-    /// A call that asks, the editor being empty.
+    /// A pending approval request, while the editor is empty.
     Approval,
-    /// The messages that wait.
+    /// The queued messages.
     Queue,
-    /// Whatever lies over the transcript.
+    /// Any overlay over the transcript.
     Popup,
-    /// A page to read, besides.
+    /// A page of text; `Popup` keys apply too.
     Page,
-    /// The tree, besides.
+    /// The session tree; `Popup` keys apply too.
     Tree,
-    /// A list of sessions, besides.
+    /// A session list; `Popup` keys apply too.
     Sessions,
-    /// The list of models, besides.
+    /// The model list; `Popup` keys apply too.
     Models,
-    /// The list of settings, besides.
+    /// The settings list; `Popup` keys apply too.
     Settings,
-    /// The list of what was allowed for the session, besides.
+    /// The list of the session's permissions; `Popup` keys apply too.
     Permissions,
-    /// A block of the transcript that was chosen, the editor being empty.
+    /// A selected block of the transcript, while the editor is empty.
     Block,
-    /// The line in which is typed what is searched for.
+    /// The search line of the transcript.
     Search,
 }
 
-/// Something that a key does.
+/// A command that keys are bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum KeyCommand {
     Send,
@@ -72,7 +72,7 @@ pub(super) enum KeyCommand {
     PasteImage,
     Suspend,
     Help,
-    /// Does something to the text.
+    /// An edit of the text or a cursor movement.
     Edit(EditCommand),
     Allow,
     AllowSession,
@@ -151,14 +151,13 @@ pub(super) enum KeyCommand {
     SearchBack,
 }
 
-/// One row of the table.
 #[derive(Debug)]
 pub(super) struct KeyBinding {
     pub(super) command: KeyCommand,
-    /// Its name in `keybindings.json`.
+    /// The name in `keybindings.json`.
     pub(super) name: &'static str,
     pub(super) context: Context,
-    /// Its keys unless they are set otherwise, each as [`Chord::parse`] reads it.
+    /// Default keys, in the syntax of [`Chord::parse`].
     pub(super) keys: &'static [&'static str],
     pub(super) about: &'static str,
 }
@@ -177,306 +176,326 @@ use Context::{
 };
 use KeyCommand as K;
 
-/// Everything that a key can do, in the order it is likely to be wanted.
+/// Every command, in the order of display.
 pub(super) const TABLE: &[KeyBinding] = &[
     row(
         K::Send,
         (Main, "send"),
         &["enter"],
-        "send; while the agent works: steer it at the next gap between its calls",
+        "send; while the agent works: steer it before its next tool call",
     ),
     row(
         K::SteerNow,
         (Main, "steer_now"),
         &["ctrl+enter"],
-        "stop what is in flight, keep what it said, go on with this (or enter again, empty, while a message steers)",
+        "send now: interrupt the agent, keep its partial answer (empty editor: deliver the queued steering message now)",
     ),
-    row(K::FollowUp, (Main, "follow_up"), &["alt+enter", "ctrl+q"], "send when the agent has finished"),
-    row(K::Newline, (Main, "newline"), &["shift+enter", "ctrl+j"], "a new line; so does \\ before enter"),
+    row(K::FollowUp, (Main, "follow_up"), &["alt+enter", "ctrl+q"], "send after the agent has finished"),
+    row(
+        K::Newline,
+        (Main, "newline"),
+        &["shift+enter", "ctrl+j"],
+        "insert a new line (or type \\\\ before enter)",
+    ),
     row(
         K::Stop,
         (Main, "stop"),
         &["esc"],
-        "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
+        "stop the agent and put queued messages back into the editor; twice when idle: open the tree",
     ),
-    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove the messages that wait"),
-    row(K::Clear, (Main, "clear"), &["ctrl+c"], "clear the editor; empty: stop the agent; twice: quit"),
-    row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (nothing runs, editor empty)"),
+    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove queued messages"),
+    row(
+        K::Clear,
+        (Main, "clear"),
+        &["ctrl+c"],
+        "clear the editor; editor empty: stop the agent; twice: quit",
+    ),
+    row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (agent idle, editor empty)"),
     row(K::PickModel, (Main, "pick_model"), &["ctrl+l"], "choose a model"),
     row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
     row(K::PreviousModel, (Main, "previous_model"), &["ctrl+shift+p"], "previous model"),
-    row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "think more"),
+    row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "next thinking level"),
     row(K::NextApproval, (Main, "next_approval"), &["alt+a"], "next approval mode: ask, auto, read-only"),
-    row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "unfold output and summaries"),
-    row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "unfold thinking"),
+    row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "expand or collapse output and summaries"),
+    row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "expand or collapse thinking"),
     row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),
     row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
-    row(K::Top, (Main, "top"), &["home"], "the beginning (editor empty)"),
+    row(K::Top, (Main, "top"), &["home"], "go to the beginning (editor empty)"),
     row(
         K::Bottom,
         (Main, "bottom"),
         &["end"],
-        "the end, and follow again (editor empty, or the cursor at its line's end)",
+        "go to the end and follow new output (editor empty, or cursor at the end of its line)",
     ),
-    row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "the beginning, whatever is typed"),
-    row(K::Newest, (Main, "newest"), &["ctrl+end"], "the end, whatever is typed"),
-    row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "to the prompt before"),
-    row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "to the prompt after"),
+    row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "go to the beginning, even with text in the editor"),
+    row(K::Newest, (Main, "newest"), &["ctrl+end"], "go to the end, even with text in the editor"),
+    row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "go to the previous prompt"),
+    row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "go to the next prompt"),
     row(
         K::ChooseOlder,
         (Main, "choose_older"),
         &["alt+k"],
-        "choose a block of the transcript; again: the one above",
+        "select a block of the transcript; again: the block above",
     ),
-    row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "the same, downwards"),
-    row(K::Search, (Main, "search"), &["ctrl+f"], "search in the transcript"),
+    row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "select a block; again: the block below"),
+    row(K::Search, (Main, "search"), &["ctrl+f"], "search the transcript"),
     row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
-    row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit in $EDITOR"),
-    row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach the picture on the clipboard"),
-    row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend"),
-    row(K::Help, (Main, "help"), &["?"], "help (editor empty)"),
-    row(
-        K::Edit(EditCommand::Left),
-        (Editor, "cursor_left"),
-        &["left", "ctrl+b"],
-        "one character to the left",
-    ),
-    row(K::Edit(EditCommand::Right), (Editor, "cursor_right"), &["right"], "one character to the right"),
+    row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit the prompt in $EDITOR"),
+    row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach an image from the clipboard"),
+    row(K::Suspend, (Main, "suspend tiller"), &["ctrl+z"], "suspend tiller"),
+    row(K::Help, (Main, "help"), &["?"], "show help (editor empty)"),
+    row(K::Edit(EditCommand::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "move one character left"),
+    row(K::Edit(EditCommand::Right), (Editor, "cursor_right"), &["right"], "move one character right"),
     row(
         K::Edit(EditCommand::Up),
         (Editor, "cursor_up"),
         &["up"],
-        "one row up; beyond the first: the prompt before",
+        "move one row up; on the first row: previous prompt of the history",
     ),
     row(
         K::Edit(EditCommand::Down),
         (Editor, "cursor_down"),
         &["down"],
-        "one row down; beyond the last: the prompt after",
+        "move one row down; on the last row: next prompt of the history",
     ),
     row(
         K::Edit(EditCommand::WordLeft),
         (Editor, "word_left"),
         &["alt+b", "alt+left", "ctrl+left"],
-        "to the beginning of the word",
+        "move to the beginning of the word",
     ),
     row(
         K::Edit(EditCommand::WordRight),
         (Editor, "word_right"),
         &["alt+f", "alt+right", "ctrl+right"],
-        "to the end of the word",
+        "move to the end of the word",
     ),
     row(
         K::Edit(EditCommand::LineStart),
         (Editor, "line_start"),
         &["ctrl+a", "home"],
-        "to the beginning of the line",
+        "move to the beginning of the line",
     ),
-    row(K::Edit(EditCommand::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
-    row(K::Edit(EditCommand::TextStart), (Editor, "text_start"), &["alt+<"], "to the beginning of the text"),
-    row(K::Edit(EditCommand::TextEnd), (Editor, "text_end"), &["alt+>"], "to the end of the text"),
+    row(
+        K::Edit(EditCommand::LineEnd),
+        (Editor, "line_end"),
+        &["ctrl+e", "end"],
+        "move to the end of the line",
+    ),
+    row(
+        K::Edit(EditCommand::TextStart),
+        (Editor, "text_start"),
+        &["alt+<"],
+        "move to the beginning of the text",
+    ),
+    row(K::Edit(EditCommand::TextEnd), (Editor, "text_end"), &["alt+>"], "move to the end of the text"),
     row(
         K::Edit(EditCommand::DeleteBack),
         (Editor, "delete_back"),
         &["backspace", "shift+backspace", "ctrl+h"],
-        "erase the character before",
+        "delete the character before the cursor",
     ),
     row(
         K::Edit(EditCommand::DeleteForward),
         (Editor, "delete_forward"),
         &["delete", "ctrl+d"],
-        "erase the character after",
+        "delete the character after the cursor",
     ),
     row(
         K::Edit(EditCommand::DeleteWordBack),
         (Editor, "delete_word_back"),
         &["ctrl+w", "alt+backspace", "ctrl+backspace"],
-        "cut the word before",
+        "cut the word before the cursor",
     ),
     row(
         K::Edit(EditCommand::DeleteWordForward),
         (Editor, "delete_word_forward"),
         &["alt+d", "alt+delete", "ctrl+delete"],
-        "cut the word after",
+        "cut the word after the cursor",
     ),
     row(
         K::Edit(EditCommand::DeleteToLineStart),
         (Editor, "delete_to_line_start"),
         &["ctrl+u"],
-        "cut up to the beginning of the line",
+        "cut to the beginning of the line",
     ),
     row(
         K::Edit(EditCommand::DeleteToLineEnd),
         (Editor, "delete_to_line_end"),
         &["ctrl+k"],
-        "cut up to the end of the line",
+        "cut to the end of the line",
     ),
-    row(K::Edit(EditCommand::Yank), (Editor, "yank"), &["ctrl+y"], "put in what was cut last"),
+    row(K::Edit(EditCommand::Yank), (Editor, "yank"), &["ctrl+y"], "paste the last cut text"),
     row(
         K::Edit(EditCommand::YankBefore),
         (Editor, "yank_before"),
         &["alt+y"],
-        "instead of it what was cut before",
+        "after yank: replace it by the text cut before that",
     ),
-    // Ctrl+_ comes as ctrl+7 from terminals without the keyboard protocol, and as what stands on its key from those with it.
+    // Ctrl+_ arrives as ctrl+7 from terminals without the keyboard protocol, and as the unmodified key's character
+    // with it.
     row(
         K::Edit(EditCommand::Undo),
         (Editor, "undo"),
         &["alt+u", "ctrl+_", "ctrl+-", "ctrl+shift+-", "ctrl+7"],
-        "take the last edit back",
+        "undo the last edit",
     ),
-    row(K::Edit(EditCommand::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "make it again"),
-    row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
-    row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
-    row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
-    row(
-        K::DenyWithWord,
-        (Approval, "deny_with_word"),
-        &["d", "tab"],
-        "don't let it run, and tell the model why",
-    ),
-    row(K::ShowWhole, (Approval, "show_whole"), &["v"], "the whole call that asks, on a page of its own"),
-    row(K::QuestionUp, (Approval, "question_up"), &["shift+up"], "back in the call that asks"),
-    row(K::QuestionDown, (Approval, "question_down"), &["shift+down"], "on in the call that asks"),
-    row(K::NextAnswer, (Approval, "next_answer"), &["right"], "choose an answer"),
-    row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "choose the answer before"),
-    row(K::TakeAnswer, (Approval, "take_answer"), &["enter"], "give the answer that is chosen"),
-    row(K::NoAnswer, (Approval, "no_answer"), &["esc"], "choose none of them"),
-    row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "the waiting message above"),
-    row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "the waiting message below"),
+    row(K::Edit(EditCommand::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "redo the last undone edit"),
+    row(K::Allow, (Approval, "allow"), &["y"], "allow the call once"),
+    row(K::AllowSession, (Approval, "allow_session"), &["a"], "allow it and similar calls for this session"),
+    row(K::Deny, (Approval, "deny"), &["n"], "deny the call"),
+    row(K::DenyWithWord, (Approval, "deny_with_word"), &["d", "tab"], "deny the call and tell the model why"),
+    row(K::ShowWhole, (Approval, "show_whole"), &["v"], "show the whole call on a page"),
+    row(K::QuestionUp, (Approval, "question_up"), &["shift+up"], "scroll the call up"),
+    row(K::QuestionDown, (Approval, "question_down"), &["shift+down"], "scroll the call down"),
+    row(K::NextAnswer, (Approval, "next_answer"), &["right"], "select the next answer"),
+    row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "select the previous answer"),
+    row(K::TakeAnswer, (Approval, "take_answer"), &["enter"], "give the selected answer"),
+    row(K::NoAnswer, (Approval, "no_answer"), &["esc"], "clear the selection"),
+    row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "select the message above"),
+    row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "select the message below"),
     row(
         K::QueueEdit,
         (Queue, "queue_edit"),
         &["enter", "e"],
-        "edit it; enter puts it back, esc leaves it as it was",
+        "edit the message; enter puts it back, esc discards the change",
     ),
-    row(K::QueueEarlier, (Queue, "queue_earlier"), &["shift+up", "alt+up"], "deliver it earlier"),
-    row(K::QueueLater, (Queue, "queue_later"), &["shift+down", "alt+down"], "deliver it later"),
-    row(K::QueueTurn, (Queue, "queue_turn"), &["p"], "let it steer, or wait until the agent has finished"),
-    row(K::QueueRelease, (Queue, "queue_release"), &["r"], "let a held one go in"),
-    row(K::QueueRemove, (Queue, "queue_remove"), &["d", "backspace", "delete"], "take it out"),
-    row(K::QueueUndo, (Queue, "queue_undo"), &["u"], "bring back what was taken out"),
-    row(K::QueueClear, (Queue, "queue_clear"), &["D"], "take all of them out"),
-    row(K::QueueBack, (Queue, "queue_back"), &["esc", "ctrl+c"], "back to the editor"),
-    row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "one up"),
-    row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "one down"),
-    row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "a page up"),
-    row(K::PopupPageDown, (Popup, "list_page_down"), &["pgdn"], "a page down"),
-    row(K::First, (Popup, "first"), &["home"], "the first"),
-    row(K::Last, (Popup, "last"), &["end"], "the last"),
-    row(K::Accept, (Popup, "accept"), &["enter"], "take it"),
-    row(K::Back, (Popup, "back"), &["esc"], "one level back"),
-    row(K::Close, (Popup, "close"), &["ctrl+c"], "back to the transcript"),
-    row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
-    row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "take back the last word of it"),
-    row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
-    row(K::LeavePage, (Page, "leave_page"), &["q", "?", "enter"], "leave the page"),
-    row(K::FindInPage, (Page, "find_in_page"), &["/"], "show only what contains the words that follow"),
-    row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "name a session of the list"),
-    row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move it to the trash"),
-    row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "bring back what went to the trash last"),
-    row(K::Threads, (Sessions, "threads"), &["ctrl+t"], "forks beneath what they come from, or newest first"),
+    row(K::QueueEarlier, (Queue, "queue_earlier"), &["shift+up", "alt+up"], "deliver the message earlier"),
+    row(K::QueueLater, (Queue, "queue_later"), &["shift+down", "alt+down"], "deliver the message later"),
+    row(K::QueueTurn, (Queue, "queue_turn"), &["p"], "switch between steering and follow-up"),
+    row(K::QueueRelease, (Queue, "queue_release"), &["r"], "release a held message"),
+    row(K::QueueRemove, (Queue, "queue_remove"), &["d", "backspace", "delete"], "remove the message"),
+    row(K::QueueUndo, (Queue, "queue_undo"), &["u"], "undo the last removal"),
+    row(K::QueueClear, (Queue, "queue_clear"), &["D"], "remove all queued messages"),
+    row(K::QueueBack, (Queue, "queue_back"), &["esc", "ctrl+c"], "return to the editor"),
+    row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "move up"),
+    row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "move down"),
+    row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "one page up"),
+    row(K::PopupPageDown, (Popup, "list_page_down"), &["pgdn"], "one page down"),
+    row(K::First, (Popup, "first"), &["home"], "go to the first row"),
+    row(K::Last, (Popup, "last"), &["end"], "go to the last row"),
+    row(K::Accept, (Popup, "accept"), &["enter"], "accept the selected row"),
+    row(K::Back, (Popup, "back"), &["esc"], "go back one level"),
+    row(K::Close, (Popup, "close"), &["ctrl+c"], "return to the transcript"),
+    row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "clear the filter"),
+    row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "delete the last word of the filter"),
+    row(K::Switch, (Popup, "switch"), &["tab"], "switch between this directory's sessions and all sessions"),
+    row(K::LeavePage, (Page, "leave_page"), &["q", "?", "enter"], "close the page"),
+    row(K::FindInPage, (Page, "find_in_page"), &["/"], "show only lines that contain the typed text"),
+    row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "rename the session"),
+    row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move the session to the trash"),
+    row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "restore the session trashed last"),
+    row(
+        K::Threads,
+        (Sessions, "threads"),
+        &["ctrl+t"],
+        "group forks under their parent, or sort newest first",
+    ),
     row(
         K::ThinkToo,
         (Models, "model_and_thinking"),
         &["shift+tab"],
-        "take the model, then how much it thinks",
+        "choose the model, then its thinking level",
     ),
     row(
         K::ResetSetting,
         (Settings, "reset_setting"),
         &["ctrl+x", "delete"],
-        "take a setting out of your file",
+        "remove the setting from your settings file",
     ),
-    row(K::Revoke, (Permissions, "revoke"), &["delete"], "take back what was allowed, as enter does"),
+    row(K::Revoke, (Permissions, "revoke"), &["delete"], "revoke the permission (like enter)"),
     row(
         K::NextFilter,
         (Tree, "tree_filter"),
         &["tab"],
-        "the tree: what was said, the user only, labelled, all",
+        "the tree: next filter: messages, user messages, labelled, all",
     ),
-    row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "the tree: edit the label of an entry"),
+    row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "the tree: edit the entry's label"),
     row(
         K::Fold,
         (Tree, "fold"),
         &["left"],
-        "the tree: fold what follows; folded: to where the branch begins",
+        "the tree: collapse what follows; collapsed: go to the start of the branch",
     ),
-    row(K::Unfold, (Tree, "unfold"), &["right"], "the tree: unfold what follows"),
+    row(K::Unfold, (Tree, "unfold"), &["right"], "the tree: expand what follows"),
     row(
         K::FoldOthers,
         (Tree, "fold_others"),
         &["ctrl+f"],
-        "the tree: fold all other branches, or unfold all",
+        "the tree: collapse all other branches, or expand all",
     ),
     row(
         K::ForkPoint,
         (Tree, "fork_point"),
         &["alt+left", "shift+left"],
-        "the tree: to where the branch begins",
+        "the tree: go to the start of the branch",
     ),
     row(
         K::PreviousBranch,
         (Tree, "previous_branch"),
         &["alt+up", "shift+up"],
-        "the tree: to the branch above",
+        "the tree: go to the branch above",
     ),
-    row(K::NextBranch, (Tree, "next_branch"), &["alt+down", "shift+down"], "the tree: to the branch below"),
-    row(K::Leaf, (Tree, "leaf"), &["alt+right", "shift+right"], "the tree: back to where one is"),
-    row(K::ForkHere, (Tree, "fork_here"), &["alt+enter"], "the tree: go on from there in a new session"),
+    row(
+        K::NextBranch,
+        (Tree, "next_branch"),
+        &["alt+down", "shift+down"],
+        "the tree: go to the branch below",
+    ),
+    row(K::Leaf, (Tree, "leaf"), &["alt+right", "shift+right"], "the tree: go to the current entry"),
+    row(K::ForkHere, (Tree, "fork_here"), &["alt+enter"], "the tree: fork a new session here"),
     row(K::TogglePreview, (Tree, "preview"), &["ctrl+o"], "the tree: show or hide the preview"),
     row(K::PreviewDown, (Tree, "preview_down"), &["ctrl+e", "alt+pgdn"], "the tree: scroll the preview down"),
     row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "the tree: scroll the preview up"),
-    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide a branch, or bring it back"),
-    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show what is hidden too"),
+    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide or restore a branch"),
+    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show or hide hidden branches"),
     row(
         K::BlockOlder,
         (Block, "block_above"),
         &["up", "k"],
-        "choose the block above (a block is chosen, editor empty)",
+        "select the block above (block selected, editor empty)",
     ),
-    row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "choose the block below"),
-    row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "fold the chosen block, or unfold it"),
-    row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the chosen block"),
-    row(K::BlockBack, (Block, "leave_block"), &["esc"], "choose none"),
-    row(K::SearchOlder, (Search, "search_older"), &["enter", "up"], "the place before (while searching)"),
-    row(K::SearchNewer, (Search, "search_newer"), &["shift+enter", "down"], "the place after"),
-    row(K::SearchStay, (Search, "search_stay"), &["tab", "ctrl+f"], "stay there"),
-    row(K::SearchClear, (Search, "search_clear"), &["ctrl+u"], "search for something else"),
-    row(K::SearchBack, (Search, "search_back"), &["esc", "ctrl+c"], "back to where one was"),
+    row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "select the block below"),
+    row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "expand or collapse the selected block"),
+    row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the selected block"),
+    row(K::BlockBack, (Block, "leave_block"), &["esc"], "clear the selection"),
+    row(K::SearchOlder, (Search, "search_older"), &["enter", "up"], "previous match (while searching)"),
+    row(K::SearchNewer, (Search, "search_newer"), &["shift+enter", "down"], "next match"),
+    row(K::SearchStay, (Search, "search_stay"), &["tab", "ctrl+f"], "close the search at this match"),
+    row(K::SearchClear, (Search, "search_clear"), &["ctrl+u"], "clear the search text"),
+    row(K::SearchBack, (Search, "search_back"), &["esc", "ctrl+c"], "cancel and scroll back"),
 ];
 
-/// Keys as they are bound.
+/// The effective key bindings.
 #[derive(Clone, Debug)]
 pub(super) struct Keymap {
     bound: HashMap<(Context, Chord), KeyCommand>,
-    /// The keys of each row of the table.
+    /// Keys for each row of the table.
     keys: Vec<Vec<Chord>>,
-    /// What of `keybindings.json` doesn't hold, and what does instead; a sentence each.
+    /// Rejected lines of `keybindings.json`, one sentence each with the binding used instead.
     problems: Vec<String>,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::of(defaults(), Vec::new())
+        Self::new(defaults(), Vec::new())
     }
 }
 
-/// The table's own keys.
 fn defaults() -> Vec<Vec<Chord>> {
     let parse = |key: &&str| Chord::parse(key).expect("the table's keys are keys: a test reads them all");
     TABLE.iter().map(|row| row.keys.iter().map(parse).collect()).collect()
 }
 
 impl Keymap {
-    /// The table's keys with those that `keybindings.json` sets instead; `file` is what problems call it.
+    /// Parses `keybindings.json` over the defaults; `file` is its name in problem messages.
     pub(super) fn read(text: &str, file: &str) -> Self {
-        let (keys, problems) = bindings::read(text, file);
-        Self::of(keys, problems)
+        let (keys, problems) = bindings::parse(text, file);
+        Self::new(keys, problems)
     }
 
-    /// Binds these keys to the rows of the table, in its order.
-    fn of(keys: Vec<Vec<Chord>>, problems: Vec<String>) -> Self {
+    /// Binds `keys` to the rows of the table, in its order.
+    fn new(keys: Vec<Vec<Chord>>, problems: Vec<String>) -> Self {
         let bound = TABLE.iter().zip(&keys);
         let bound = bound
             .flat_map(|(row, keys)| keys.iter().map(|chord| ((row.context, *chord), row.command)))
@@ -484,41 +503,42 @@ impl Keymap {
         Self { bound, keys, problems }
     }
 
-    /// What of `keybindings.json` doesn't hold, and what does instead.
+    /// Rejected lines of `keybindings.json`, one sentence each with the binding used instead.
     pub(super) fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Whether a row has other keys than the table gives it.
+    /// Whether a row has other keys than its defaults.
     pub(super) fn is_changed(&self, row: &KeyBinding) -> bool {
         let at = TABLE.iter().position(|other| other.name == row.name);
         at.is_some_and(|at| self.keys[at].iter().map(ToString::to_string).ne(row.keys.iter().copied()))
     }
 
-    /// What a key does in a place.
+    /// The command bound to a key in a context.
     pub(super) fn command(&self, context: Context, key: KeyEvent) -> Option<KeyCommand> {
         self.bound.get(&(context, Chord::of(key))).copied()
     }
 
-    /// The first key of a command, to be named on the screen; empty when it has none.
+    /// The first key of a command, for display; empty if it has none.
     pub(super) fn key_of(&self, command: KeyCommand) -> String {
         let at = TABLE.iter().position(|row| row.command == command);
         at.and_then(|at| self.keys[at].first()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// A text with the keys of rows in the place of their names: `{send} sends` becomes `enter sends`. A row without a key is named itself.
+    /// Replaces command names in braces by their keys: `{send} sends` becomes `enter sends`. A command without a key
+    /// keeps its name.
     pub(super) fn name_keys(&self, text: &str) -> String {
         TABLE.iter().fold(text.to_owned(), |text, row| {
-            let sign = format!("{{{}}}", row.name);
-            if !text.contains(&sign) {
+            let placeholder = format!("{{{}}}", row.name);
+            if !text.contains(&placeholder) {
                 return text;
             }
             let key = Some(self.key_of(row.command)).filter(|key| !key.is_empty());
-            text.replace(&sign, key.as_deref().unwrap_or(row.name))
+            text.replace(&placeholder, key.as_deref().unwrap_or(row.name))
         })
     }
 
-    /// Every row with its keys as text: `alt+enter, ctrl+q`.
+    /// Every row with its keys joined by commas: `alt+enter, ctrl+q`.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static KeyBinding, String)> {
         TABLE.iter().zip(&self.keys).map(|(row, keys)| {
             let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
@@ -540,8 +560,12 @@ mod tests {
         let mut context = None;
         for row in TABLE {
             if context.replace(row.context) != Some(row.context) {
-                writeln!(out, "\n### {}\n\n| keys | name | what |\n|---|---|---|", help::place(row.context))
-                    .unwrap();
+                writeln!(
+                    out,
+                    "\n### {}\n\n| keys | name | what |\n|---|---|---|",
+                    help::context_heading(row.context)
+                )
+                .unwrap();
             }
             let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
             writeln!(out, "| {} | `{}` | {} |", keys.join(" "), row.name, row.about).unwrap();
@@ -550,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_keys_says_what_the_table_says() {
+    fn key_docs_match_the_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/keys-and-terminals.md");
         let page = std::fs::read_to_string(path).unwrap();
         let (_, rest) = page.split_once("<!-- keys -->\n").unwrap();
@@ -559,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_named_as_they_are_bound() {
+    fn name_keys_uses_effective_bindings() {
         let keymap = Keymap::read(r#"{"send": "ctrl+x", "help": []}"#, "keybindings.json");
         assert_eq!(
             keymap.name_keys("{send} sends · {help} shows {keys}"),
@@ -568,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_the_editor_is_taken_from_it_for_good() {
+    fn table_main_leaves_editor_keys_alone() {
         // These go on to the editor when they mean nothing to the screen: its own text is empty, or something runs.
         let shared = ["home", "end", "ctrl+d"];
         for row in TABLE.iter().filter(|row| row.context == Editor) {
@@ -580,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_one_row_and_no_key_two_commands_in_a_place() {
+    fn table_commands_and_keys_are_unique() {
         let keymap = Keymap::default();
         let keys: usize = TABLE.iter().map(|row| row.keys.len()).sum();
         assert_eq!(keymap.bound.len(), keys);

@@ -1,4 +1,5 @@
-//! What pickers offer of the session at hand: the tree, messages to fork before, what waits; and its facts.
+//! The data for dialogs and pages about the current session: summaries when leaving a branch, prompts, session
+//! information.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,23 +18,23 @@ use super::path_display::shortened;
 use super::picker::{PickerChoice, PickerItem};
 use super::tool_call::one_line;
 
-/// Characters of a label that are looked at, for drawing and for narrowing.
+/// Characters of a label that are drawn and searched.
 pub(super) const LONGEST: usize = 300;
 
-/// Columns of what a fact is called.
-const FACT: usize = 15;
+/// Columns of a name on the page of `/session`.
+const NAME_WIDTH: usize = 15;
 
-/// Lines of a prompt that its preview shows.
-const SHOWN: usize = 40;
+/// Lines of a prompt in its preview.
+const PREVIEW_LINES: usize = 40;
 
-/// The question whether an entry and what follows it are to be hidden.
+/// The question whether to hide an entry and what follows it.
 pub(super) fn hiding(reader: &Reader, entry: EntryId) -> TaskResult {
     let (tree, leaf) = (reader.tree(), reader.leaf());
     let path = leaf.and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     if path.contains(&entry) {
         return TaskResult::Failed {
-            what: "the branch in use can't be hidden".to_owned(),
-            hint: Some("go to another one first: /tree".to_owned()),
+            what: "the current branch can't be hidden".to_owned(),
+            hint: Some("go to another branch first: /tree".to_owned()),
             text: None,
         };
     }
@@ -41,7 +42,7 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> TaskResult {
     TaskResult::List(ListResult::AskToHide { entry, count })
 }
 
-/// Where choosing this entry leads, and what is to be told there of what is left behind; goes at once when nothing is.
+/// The question about a summary of the branch that is left by going to `entry`; `None` if it leaves nothing.
 pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
     let to = reader.landing(entry).ok()?.entry;
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
@@ -49,79 +50,74 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
     Some(TaskResult::Ask(left_behind(entry)))
 }
 
-/// What is to be told of what is left behind by going on from an entry.
+/// The dialog about the summary of a branch that is left.
 pub(super) fn left_behind(entry: &EntryId) -> Dialog {
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
-        PickerItem::new(
-            "say nothing of it to the model",
-            PickerChoice::Leave(entry.clone(), BranchSummary::None),
-        ),
-        PickerItem::new("tell the model in a summary", PickerChoice::Leave(entry.clone(), made)),
-        PickerItem::new(
-            "tell it in a summary, and I say what matters",
-            PickerChoice::Instruct(entry.clone()),
-        ),
+        PickerItem::new("without a summary", PickerChoice::Leave(entry.clone(), BranchSummary::None)),
+        PickerItem::new("with a summary for the model", PickerChoice::Leave(entry.clone(), made)),
+        PickerItem::new("with a summary, and I say what matters", PickerChoice::Instruct(entry.clone())),
         PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    Dialog { title: "what happened since is left behind".to_owned(), items }
+    Dialog { title: "leave this branch".to_owned(), items }
 }
 
-/// What was said last on the path to the leaf, by the user or the model.
+/// The last message of the user or the model on the path to the leaf.
 pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
     path.into_iter().rev().find(|id| {
         reader.entry(id).is_ok_and(|entry| {
             matches!(
-                entry.body.as_message().map(|said| &**said),
+                entry.body.as_message().map(|message| &**message),
                 Some(Message::User(_) | Message::Assistant(_))
             )
         })
     })
 }
 
-/// What the user typed for a message.
+/// The text of a message as the user typed it.
 pub(super) fn typed(user: &UserMessage) -> String {
     user.as_typed()
 }
 
-/// A text on one line, with one space wherever there was more.
+/// A text on one line with whitespace collapsed.
 pub(super) fn spaced(text: &str) -> String {
     one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Prompts of earlier times, newest first, each once.
+/// Earlier prompts, newest first, without duplicates.
 pub(super) fn prompts(history: &[String]) -> Vec<PickerItem> {
     let mut seen = HashSet::new();
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
     let item = |text: &String| {
         let label = spaced(&text.chars().take(LONGEST).collect::<String>());
-        let whole = text.lines().take(SHOWN).map(|line| line.chars().take(LONGEST).collect::<String>());
+        let whole =
+            text.lines().take(PREVIEW_LINES).map(|line| line.chars().take(LONGEST).collect::<String>());
         let whole = whole.map(|line| Line::new(one_line(&line), Role::Text)).collect();
         PickerItem::new(label, PickerChoice::Prompt(text.clone())).with_detail(whole)
     };
     newest.map(item).collect()
 }
 
-/// What a session's facts are told with that it doesn't know itself.
+/// Data about a session that its state doesn't hold.
 pub(super) struct ListContext {
-    /// The user's home.
     pub(super) home: Option<PathBuf>,
-    /// Folders beside the one that is worked in, and what may be done there.
+    /// Additional folders with their access.
     pub(super) folders: Vec<String>,
-    /// The context files that the model reads.
+    /// The context files in the model's prompt.
     pub(super) files: Vec<PathBuf>,
     /// Columns of a row.
     pub(super) width: usize,
 }
 
-/// What there is to know about a session.
+/// The rows of `/session`.
 pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) -> Vec<Line> {
     let usage = &state.usage;
-    let path = |path: &PathBuf| shortened(path, about.home.as_deref(), about.width.saturating_sub(FACT));
+    let path =
+        |path: &PathBuf| shortened(path, about.home.as_deref(), about.width.saturating_sub(NAME_WIDTH));
     let context = format!("{} of {} tokens", state.context.used, state.context.window);
     let tokens = format!(
-        "↑{} ↓{} · from cache {} · to cache {}",
+        "↑{} ↓{} · cache read {} · cache write {}",
         usage.input, usage.output, usage.cache_read, usage.cache_write
     );
     let branches = reader.tree().branch_count();
@@ -130,14 +126,14 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
     let unreadable = reader.findings().len();
     let resume = match state.path {
         Some(_) => format!("tiller --session {}", state.session.short()),
-        None => "nothing is kept of it, so it can't be opened again".to_owned(),
+        None => "not possible: the session is in memory only".to_owned(),
     };
     let rows = [
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
         ("folder", path(&state.cwd)),
-        ("also reached", about.folders.join(" · ")),
+        ("more folders", about.folders.join(" · ")),
         ("model", state.model.shown()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),
@@ -149,12 +145,12 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("resume with", resume),
     ];
     let row = |(name, value): (&str, String)| {
-        Line::from(vec![Span::new(format!("{name:<FACT$}"), Role::Muted), Span::new(value, Role::Text)])
+        Line::from(vec![Span::new(format!("{name:<NAME_WIDTH$}"), Role::Muted), Span::new(value, Role::Text)])
     };
     rows.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect()
 }
 
-/// The contents of the context window: a row for each part, with its share as a bar.
+/// The page of `/context`: a row for each part of the window, with its share as a bar.
 pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: usize) -> Vec<Line> {
     /// Columns of a part's name, of its size and share, and of the longest bar.
     const PART: usize = 34;
@@ -167,7 +163,7 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
         let label = cut_to(&one_line(label), part.saturating_sub(2));
         let blanks = " ".repeat(part.saturating_sub(Span::new(label.as_str(), role).width()));
         let share = tokens.0.saturating_mul(1_000) / window;
-        // Rounded, so that next to nothing has no bar.
+        // Rounded, so that very small parts have no bar.
         let cells = (tokens.0.saturating_mul(bar as u64) + window / 2) / window;
         let filled = usize::try_from(cells).unwrap_or(bar).min(bar);
         let numbers = format!("{:>7} {:>3}.{}%  ", tokens.to_string(), share / 10, share % 10);

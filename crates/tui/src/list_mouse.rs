@@ -1,8 +1,8 @@
-//! What the mouse does in lists, one rule for all of them: a click on a row chooses it, a click on the chosen row takes it as Enter does,
-//! and the wheel goes to the rows beside it. The row that a list begins with, or that fits best what was typed, nobody has chosen yet.
+//! Mouse rules for all lists: a click on a row selects it, a click on the selected row accepts it as Enter does, and
+//! the wheel moves the selection. A list's initial selection doesn't count as selected by the user.
 //!
-//! So a stray click takes nothing, and neither does the second of a double one: what has just been taken may have been replaced by
-//! something else in the same place.
+//! So a stray click accepts nothing, and neither does the second click of a double click: the accepted row may have
+//! been replaced by something else in the same place.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
@@ -15,7 +15,7 @@ use super::transcript::Direction;
 use super::view::{self, HitRow, ScrollTarget};
 
 impl App {
-    /// A click on a row of a list; `None` where there is none.
+    /// Handles a click on a row of a list; `None` if there is none.
     pub(super) fn click_row(&mut self, place: Position) -> Option<Vec<Action>> {
         let row = HitRow::at(self, place)?;
         if self.moving.mouse.took.is_some_and(|took| !took.is_noticed(self.now)) {
@@ -26,13 +26,13 @@ impl App {
         }
         self.moving.mouse.took = Some(ShownSince::at(self.now));
         Some(match row {
-            HitRow::Popup { .. } => self.take_row(),
+            HitRow::Popup { .. } => self.accept_row(),
             HitRow::Offer(_) => self.take_chosen_offer(),
             HitRow::Waiting(_) => self.edit_waiting(),
         })
     }
 
-    /// Goes to a row; says whether the user had gone there already.
+    /// Selects a row; returns whether the user had selected it before.
     fn choose_row_at(&mut self, row: HitRow) -> bool {
         match (row, self.popups.last_mut()) {
             (HitRow::Popup { line, height }, Some(Overlay::Pick(picker))) => picker.click(line, height),
@@ -43,8 +43,8 @@ impl App {
         }
     }
 
-    /// Takes the chosen row of the list on top.
-    fn take_row(&mut self) -> Vec<Action> {
+    /// Accepts the selected row of the top list.
+    fn accept_row(&mut self) -> Vec<Action> {
         match self.popups.last() {
             Some(Overlay::Pick(_)) => self.accept_clicked(),
             Some(Overlay::Tree(_)) => self.accept_in_tree(),
@@ -52,7 +52,7 @@ impl App {
         }
     }
 
-    /// The wheel was turned there: lists go to the next row, the rest scrolls.
+    /// Handles the wheel: lists move their selection, everything else scrolls.
     pub(super) fn wheel(&mut self, place: Position, toward: Direction) -> Vec<Action> {
         let (code, by) = match toward {
             Direction::Older => (KeyCode::Up, -1),

@@ -1,4 +1,4 @@
-//! From entries of the log to blocks of the transcript.
+//! Converts log entries into blocks of the transcript.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,17 +19,16 @@ use super::block::{Block, BlockKind, BranchPoint, BranchSide, NoticeLevel, Shell
 use super::recovery::{Recovery, find_recovery};
 use super::tool_call::{CallState, ToolCallBlock};
 
-/// A stretch of the log as blocks.
+/// Builds the blocks of a section of the log.
 #[derive(Debug, Default)]
 pub(super) struct BlockBuilder {
     pub(super) blocks: Vec<Block>,
-    /// Results whose calls stand before the stretch, oldest first.
+    /// Results whose calls precede the section, oldest first.
     orphans: Vec<Arc<Message>>,
     calls: HashMap<CallId, usize>,
-    clock: CallTiming,
-    /// Who spoke last.
-    spoke: Option<LastSpeaker>,
-    /// When the request of the last answer was sent, if that answer didn't fail.
+    timing: CallTiming,
+    last_speaker: Option<LastSpeaker>,
+    /// When the request of the last answer was sent, unless the answer failed.
     succeeded: Option<UnixMs>,
     points: Arc<BranchPoints>,
 }
@@ -40,47 +39,49 @@ enum LastSpeaker {
     Model,
 }
 
-/// When calls began, as far as a log tells: one after the other, but for those that only read, which may run side by side.
+/// Start times of calls, derived from the log: calls run one after the other, except for reading calls, which may run
+/// in parallel.
 #[derive(Debug, Default)]
 struct CallTiming {
-    /// When the answer was there, or the last call that ran alone was over.
-    free: UnixMs,
-    /// When the last of those side by side was over.
-    group: UnixMs,
-    /// When the user let a call run.
+    /// When the answer arrived or the last exclusive call ended.
+    exclusive_until: UnixMs,
+    /// When the last call of the parallel group ended.
+    group_until: UnixMs,
+    /// When the user approved a call.
     allowed: HashMap<CallId, UnixMs>,
-    /// The user's own commands that have no record yet, and when they began: one after the other, but of those that ran beside an
-    /// answer the records come together.
+    /// The user's shell commands without a record yet, with their start times. Records of commands that ran during an
+    /// answer follow the answer together.
     commands: Vec<(String, UnixMs)>,
 }
 
 impl CallTiming {
-    /// How long a command took: from the last time it was begun before it was over.
+    /// Duration of a command, from its last start before the record.
     fn took_ms(&mut self, record: &BashExecutionMessage) -> Option<u64> {
-        let is_it =
+        let matches =
             |(command, since): &(String, UnixMs)| *command == record.command && *since <= record.timestamp;
-        let at = self.commands.iter().rposition(is_it)?;
+        let at = self.commands.iter().rposition(matches)?;
         let (_, since) = self.commands.remove(at);
         took_ms(record, since)
     }
 
     fn answered(&mut self, at: UnixMs) {
-        (self.free, self.group) = (at, at);
+        (self.exclusive_until, self.group_until) = (at, at);
     }
 
-    /// When a call began whose result was there at `ended`.
-    fn began(&mut self, call: &ToolCallBlock, ended: UnixMs) -> UnixMs {
-        let began = if call.reads() { self.free } else { self.free.max(self.group) };
-        self.group = self.group.max(ended);
+    /// Start time of a call whose result arrived at `ended`.
+    fn started_at(&mut self, call: &ToolCallBlock, ended: UnixMs) -> UnixMs {
+        let started =
+            if call.reads() { self.exclusive_until } else { self.exclusive_until.max(self.group_until) };
+        self.group_until = self.group_until.max(ended);
         if !call.reads() {
-            self.free = ended;
+            self.exclusive_until = ended;
         }
-        self.allowed.get(&call.id).map_or(began, |allowed| began.max(*allowed))
+        self.allowed.get(&call.id).map_or(started, |allowed| started.max(*allowed))
     }
 }
 
 impl BlockBuilder {
-    /// Entries of a path, oldest first, as blocks.
+    /// Builds the blocks of a path's entries, oldest first.
     pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         Self::branching(entries, &Arc::default())
     }
@@ -90,25 +91,25 @@ impl BlockBuilder {
         entries: impl IntoIterator<Item = &'a Entry>,
         points: &Arc<BranchPoints>,
     ) -> Self {
-        let mut stretch = Self { points: Arc::clone(points), ..Self::default() };
+        let mut builder = Self { points: Arc::clone(points), ..Self::default() };
         for entry in entries {
-            stretch.take(entry);
+            builder.take(entry);
         }
-        stretch
+        builder
     }
 
-    /// Takes of the entries that follow the results of calls in this stretch.
+    /// Adds the results of this section's calls from the entries that follow it.
     pub(super) fn take_results(&mut self, entries: &[Entry]) {
         for entry in entries {
             match entry.body.as_message().map(|message| &**message) {
                 Some(Message::ToolResult(result)) => _ = self.finish(entry, result),
                 Some(_) => {}
-                None => self.note_decision(entry),
+                None => self.record_decision(entry),
             }
         }
     }
 
-    /// Results whose calls stand before the stretch.
+    /// Results whose calls precede the section.
     pub(super) fn results(&self) -> impl Iterator<Item = &ToolResultMessage> {
         self.orphans.iter().filter_map(|message| match &**message {
             Message::ToolResult(result) => Some(result),
@@ -116,65 +117,64 @@ impl BlockBuilder {
         })
     }
 
-    /// Whether the model spoke last.
+    /// Whether the model's message is the last.
     pub(super) fn answers(&self) -> bool {
-        matches!(self.spoke, Some(LastSpeaker::Model))
+        matches!(self.last_speaker, Some(LastSpeaker::Model))
     }
 
-    /// When the request of the last answer was sent, if that answer didn't fail.
+    /// When the request of the last answer was sent, unless the answer failed.
     pub(super) fn succeeded(&self) -> Option<UnixMs> {
         self.succeeded
     }
 
-    /// Whether the user spoke last.
+    /// Whether the user's message is the last.
     pub(super) fn asks(&self) -> bool {
         self.unanswered().is_some()
     }
 
-    /// The prompt that nothing follows.
+    /// The last prompt, if no answer follows.
     pub(super) fn unanswered(&self) -> Option<EntryId> {
-        match &self.spoke {
+        match &self.last_speaker {
             Some(LastSpeaker::User(entry)) => Some(entry.clone()),
             Some(LastSpeaker::Model) | None => None,
         }
     }
 
-    fn note_decision(&mut self, entry: &Entry) {
+    fn record_decision(&mut self, entry: &Entry) {
         let EntryBody::Custom { custom_type, .. } = &entry.body else { return };
         if !matches!(custom_type.as_str(), "tiller.bash" | "tiller.approval") {
             return;
         }
         match entry.body.as_own() {
-            Some(TillerEntry::Bash { command, .. }) => self.clock.commands.push((command, entry.timestamp)),
+            Some(TillerEntry::Bash { command, .. }) => self.timing.commands.push((command, entry.timestamp)),
             Some(TillerEntry::Approval { tool_call_id, .. }) => {
-                self.clock.allowed.insert(tool_call_id, entry.timestamp);
+                self.timing.allowed.insert(tool_call_id, entry.timestamp);
             }
             _ => {}
         }
     }
 
-    /// Gives the call of a result that stands in this stretch its result.
+    /// Sets the result of a call in this section; returns whether there is one.
     fn finish(&mut self, entry: &Entry, result: &ToolResultMessage) -> bool {
         let Some(at) = self.calls.remove(&result.tool_call_id) else { return false };
         if let BlockKind::Call(call) = &mut self.blocks[at].kind {
-            let since = self.clock.began(call, entry.timestamp);
+            let since = self.timing.started_at(call, entry.timestamp);
             call.state = CallState::Runs { since, partial: ToolOutcome::default() };
         }
         finish_call(&mut self.blocks[at], result, Some(entry.timestamp));
-        let cut_off = told_of_cut(result);
+        let cut_off = cut_off_call(result);
         if let Some(fate) = cut_off {
-            cut(&mut self.blocks[at], fate);
+            set_cut_off(&mut self.blocks[at], fate);
         }
         true
     }
 
-    /// Takes the next entry.
     pub(super) fn take(&mut self, entry: &Entry) {
         let is_summary = matches!(entry.body, EntryBody::BranchSummary { .. });
         if let Some(others) = self.points.before(&entry.id).filter(|_| !is_summary) {
             self.push_point(entry, BranchSide::Before, others, None);
         }
-        self.take_body(entry);
+        self.push_body(entry);
         if let Some(others) = self.points.after(&entry.id) {
             self.push_point(entry, BranchSide::After, others, None);
         }
@@ -185,9 +185,9 @@ impl BlockBuilder {
         self.push(entry, BlockKind::BranchPoint(point));
     }
 
-    fn take_body(&mut self, entry: &Entry) {
+    fn push_body(&mut self, entry: &Entry) {
         match &entry.body {
-            EntryBody::Message(said) => self.take_message(entry, said),
+            EntryBody::Message(message) => self.push_message(entry, message),
             EntryBody::Compaction(compaction) => self.push(entry, compaction_rule(compaction)),
             EntryBody::BranchSummary { summary, .. } => {
                 let others = self.points.before(&entry.id).unwrap_or(0);
@@ -206,7 +206,7 @@ impl BlockBuilder {
                     },
                 );
             }
-            EntryBody::Custom { .. } => self.note_decision(entry),
+            EntryBody::Custom { .. } => self.record_decision(entry),
             EntryBody::ModelChange { .. }
             | EntryBody::ThinkingLevelChange { .. }
             | EntryBody::ContextEdit { .. }
@@ -218,13 +218,13 @@ impl BlockBuilder {
         }
     }
 
-    fn take_message(&mut self, entry: &Entry, said: &MessageEntry) {
-        match &*said.message {
+    fn push_message(&mut self, entry: &Entry, message: &MessageEntry) {
+        match &*message.message {
             Message::User(user) => {
-                // Logs of earlier versions have no receipts of follow-ups.
-                let is_told = said.tiller_queue_id.is_none() || said.tiller_receipt.is_some();
-                let note = if is_told { String::new() } else { "queued".to_owned() };
-                let receipt = said.tiller_receipt.clone().map(Box::new);
+                // Logs of earlier versions have no receipts for follow-ups.
+                let has_receipt = message.tiller_queue_id.is_none() || message.tiller_receipt.is_some();
+                let note = if has_receipt { String::new() } else { "queued".to_owned() };
+                let receipt = message.tiller_receipt.clone().map(Box::new);
                 let text = user.content.joined_text();
                 let typed = user.short();
                 self.push(entry, BlockKind::User { text, typed, note, at: entry.timestamp, receipt });
@@ -232,27 +232,27 @@ impl BlockBuilder {
                 if !images.is_empty() {
                     self.push(entry, BlockKind::Images(images));
                 }
-                self.spoke = Some(LastSpeaker::User(entry.id.clone()));
+                self.last_speaker = Some(LastSpeaker::User(entry.id.clone()));
             }
             Message::Assistant(answer) => {
-                self.take_answer(entry, answer);
-                self.spoke = Some(LastSpeaker::Model);
+                self.push_answer(entry, answer);
+                self.last_speaker = Some(LastSpeaker::Model);
             }
             Message::ToolResult(result) => {
                 if !self.finish(entry, result) {
-                    self.orphans.push(Arc::clone(&said.message));
+                    self.orphans.push(Arc::clone(&message.message));
                 }
             }
             Message::BashExecution(record) => {
-                let took_ms = self.clock.took_ms(record);
+                let took_ms = self.timing.took_ms(record);
                 self.push(entry, BlockKind::Shell(shell_record(record, took_ms)));
             }
             Message::System(_) => {}
         }
     }
 
-    fn take_answer(&mut self, entry: &Entry, answer: &AssistantMessage) {
-        self.clock.answered(entry.timestamp);
+    fn push_answer(&mut self, entry: &Entry, answer: &AssistantMessage) {
+        self.timing.answered(entry.timestamp);
         let is_success = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
         self.succeeded = is_success.then_some(answer.timestamp);
         if is_success {
@@ -287,7 +287,7 @@ impl BlockBuilder {
         }
     }
 
-    /// An answer follows: the requests before it that failed are one line now.
+    /// Merges the failed requests before a successful answer into one line.
     fn recover(&mut self, sent: UnixMs) {
         let Some(Recovery { at, block, gone }) = find_recovery(&self.blocks, sent) else { return };
         self.blocks[at] = block;
@@ -303,7 +303,7 @@ impl BlockBuilder {
     }
 }
 
-/// What is to be said of an answer that didn't end well.
+/// The block for an answer that ended early.
 fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     let notice = |level, text: &str, hint: Option<&str>| {
         Some(BlockKind::Notice { level, text: text.to_owned(), hint: hint.map(str::to_owned) })
@@ -312,8 +312,8 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
         StopReason::Stop | StopReason::ToolUse => None,
         StopReason::Length => notice(
             NoticeLevel::Warning,
-            "the answer was cut off at the output limit",
-            Some("raise max_tokens, or say \"go on\""),
+            "the answer reached the output limit",
+            Some("raise max_tokens, or type \"go on\""),
         ),
         StopReason::Error => {
             let text = answer.error_message.as_deref().unwrap_or("the provider failed").to_owned();
@@ -323,7 +323,7 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
     }
 }
 
-/// Gives a call its result. What it took is known when its beginning was seen.
+/// Sets the result of a call. The duration is known if its start was seen.
 pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: Option<UnixMs>) {
     if let BlockKind::Call(call) = &mut block.kind {
         let took_ms = match (&call.state, ended) {
@@ -337,31 +337,30 @@ pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: 
     block.touch();
 }
 
-/// What the result of a call that was cut off says of it; `None` of any other.
-fn told_of_cut(result: &ToolResultMessage) -> Option<CutOffCall> {
-    let told = joined_text(&result.content);
+/// How a call was cut off, according to its result; `None` for any other result.
+fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
+    let text = joined_text(&result.content);
     let fates = [CutOffCall::MayHaveRun, CutOffCall::Unbegun];
-    fates.into_iter().find(|fate| result.is_error && told == fate.said())
+    fates.into_iter().find(|fate| result.is_error && text == fate.said())
 }
 
-/// Calls that have no result by now won't get one.
+/// Marks calls without a result as cut off.
 pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
     let mut calls: Vec<&mut Block> = blocks.filter(|block| block.is_call()).collect();
     for answer in calls.chunk_by_mut(|one, other| one.entry == other.entry) {
         let Some(entry) = answer[0].entry.clone() else { continue };
-        let told = answer.iter().filter_map(|block| match &block.kind {
+        let calls = answer.iter().filter_map(|block| match &block.kind {
             BlockKind::Call(call) => Some((call.name.as_str(), !call.is_open())),
             _ => None,
         });
-        let fates = context::cut_off(&entry, told);
+        let fates = context::cut_off(&entry, calls);
         for (block, fate) in answer.iter_mut().zip(fates) {
-            fate.into_iter().for_each(|fate| cut(block, fate));
+            fate.into_iter().for_each(|fate| set_cut_off(block, fate));
         }
     }
 }
 
-/// Cuts a call off.
-fn cut(block: &mut Block, fate: CutOffCall) {
+fn set_cut_off(block: &mut Block, fate: CutOffCall) {
     let BlockKind::Call(call) = &mut block.kind else { return };
     call.state = match fate {
         CutOffCall::MayHaveRun => CallState::Lost,
@@ -370,7 +369,7 @@ fn cut(block: &mut Block, fate: CutOffCall) {
     block.touch();
 }
 
-/// The block of a command of the user's own that is over.
+/// The block of a finished shell command of the user.
 pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) -> Shell {
     let (note, failed) = match (record.cancelled, record.exit_code) {
         (true, _) => ("stopped".to_owned(), true),
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_whose_records_come_together_took_as_long_as_each_did() {
+    fn call_timing_late_records_keep_durations() {
         // The first one never had a record.
         let log = [
             begins(100, "make"),

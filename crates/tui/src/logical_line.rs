@@ -1,6 +1,6 @@
-//! What the lines of a block say: lines that were only broken to fit are one passage, and what stands beside them is no part of it.
+//! Logical lines: the lines of a block before they were wrapped, without margins.
 //!
-//! Selecting, copying and searching work on passages; [`Cell`]s lead from the text back to where it is drawn.
+//! Selection, copying and search work on them; [`LineCell`]s map the text back to screen positions.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::block::Block;
 
-/// Lines of a passage that are looked at before and after the one in question: what is longer than that is no prose.
+/// Limit of wrapped lines in each direction; longer paragraphs are not prose.
 const LONGEST: usize = 200;
 
-/// One grapheme, and where it is drawn: the line of its block, and the columns in it.
+/// One grapheme and its position: the line of its block and the columns in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineCell {
-    /// Where in the passage's text it begins.
+    /// Byte offset in the logical line's text.
     pub(super) byte: usize,
     pub(super) line: usize,
     pub(super) columns: Range<usize>,
 }
 
-/// Lines that were one before they were broken.
+/// An unwrapped line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LogicalLine {
     pub(super) text: String,
@@ -29,37 +29,38 @@ pub(super) struct LogicalLine {
     pub(super) lines: Range<usize>,
 }
 
-/// Columns of a line that hold what it says.
-pub(super) fn said_columns(line: &Line) -> Range<usize> {
+/// Columns of a line's content, without its margins.
+pub(super) fn content_columns(line: &Line) -> Range<usize> {
     let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
-    let said = line.content();
+    let content = line.content();
     let from = width(&line.spans[..line.margins.before.min(line.spans.len())]);
-    from..from + width(said)
+    from..from + width(content)
 }
 
 impl LogicalLine {
-    /// The passage in which a line of a block stands, as it was measured last.
+    /// The logical line around a line of a block, as laid out last.
     pub(super) fn around(block: &Block, line: usize) -> Self {
-        let goes_on = |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Wrap::Soft { .. }));
-        let least = line.saturating_sub(LONGEST);
-        let first = (least..=line).rev().find(|at| !goes_on(*at)).unwrap_or(least);
-        let end = (line + 1..line + LONGEST).find(|at| !goes_on(*at)).unwrap_or(line + LONGEST);
-        let mut passage = Self { lines: first..end, ..Self::default() };
+        let is_continuation =
+            |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Wrap::Soft { .. }));
+        let lowest = line.saturating_sub(LONGEST);
+        let first = (lowest..=line).rev().find(|at| !is_continuation(*at)).unwrap_or(lowest);
+        let end = (line + 1..line + LONGEST).find(|at| !is_continuation(*at)).unwrap_or(line + LONGEST);
+        let mut logical = Self { lines: first..end, ..Self::default() };
         for at in first..end {
             if let Some(line) = block.line(at) {
-                passage.take(at, line, at > first);
+                logical.push_line(at, line, at > first);
             }
         }
-        passage
+        logical
     }
 
-    fn take(&mut self, at: usize, line: &Line, joined: bool) {
+    fn push_line(&mut self, at: usize, line: &Line, joined: bool) {
         if let Wrap::Soft { spaces } = line.joint
             && joined
         {
             self.text.extend(std::iter::repeat_n(' ', spaces));
         }
-        let mut column = said_columns(line).start;
+        let mut column = content_columns(line).start;
         for grapheme in line.content().iter().flat_map(|span| span.text.graphemes(true)) {
             let end = column + render::columns(grapheme);
             self.cells.push(LineCell { byte: self.text.len(), line: at, columns: column..end });
@@ -68,7 +69,7 @@ impl LogicalLine {
         }
     }
 
-    /// Where a stretch of the text is drawn: a line, and the columns in it, for each line it lies on.
+    /// The screen positions of a byte range: for each line it covers, the columns.
     pub(super) fn places(&self, bytes: &Range<usize>) -> Vec<(usize, Range<usize>)> {
         let mut places: Vec<(usize, Range<usize>)> = Vec::new();
         let first = self.cells.partition_point(|cell| cell.byte < bytes.start);
@@ -81,11 +82,12 @@ impl LogicalLine {
         places
     }
 
-    /// The word around a place, as a range of cells: letters, digits and the signs of names and paths; of other signs a run.
+    /// The word around a position as a range of cells: letters, digits and the characters of names and paths; other
+    /// characters form runs of their own.
     pub(super) fn word_at(&self, line: usize, column: usize) -> Option<Range<usize>> {
         let at = self.cells.iter().position(|cell| cell.line == line && cell.columns.contains(&column))?;
-        let kind = |cell: usize| CellKind::of(self.grapheme(cell));
-        // Spaces that are not drawn stand between two cells all the same.
+        let kind = |cell: usize| CellKind::from_grapheme(self.grapheme(cell));
+        // Spaces dropped at a line break separate two cells.
         let joined = |before: usize| {
             self.cells[before].byte + self.grapheme(before).len() == self.cells[before + 1].byte
         };
@@ -105,20 +107,20 @@ impl LogicalLine {
     }
 }
 
-/// What belongs to a word with what.
+/// Character classes for word selection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CellKind {
     Word,
     Blank,
-    Sign,
+    Symbol,
 }
 
 impl CellKind {
-    fn of(grapheme: &str) -> Self {
+    fn from_grapheme(grapheme: &str) -> Self {
         match grapheme.chars().next() {
             Some(c) if c.is_alphanumeric() || "_-./~:@#%+?=&".contains(c) => Self::Word,
             Some(c) if c.is_whitespace() => Self::Blank,
-            _ => Self::Sign,
+            _ => Self::Symbol,
         }
     }
 }
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_broken_are_one_passage_without_what_stands_beside_them() {
+    fn logical_line_joins_wrapped_lines_without_margins() {
         let block = block("> one two three\n\nfour", 12);
         let passage = LogicalLine::around(&block, 1);
         assert_eq!((passage.text.as_str(), passage.lines.clone()), ("one two three", 0..2));
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_whole_over_a_break_and_a_path_is_a_word() {
+    fn logical_line_word_spans_breaks_and_paths() {
         let block = block("see src/tui/select.rs (now)", 12);
         let word = |line, column| {
             let passage = LogicalLine::around(&block, line);

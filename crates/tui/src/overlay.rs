@@ -1,4 +1,4 @@
-//! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
+//! The overlays over the transcript: a stack of pickers, pages and the tree.
 
 use tiller_core::id::CallId;
 
@@ -7,7 +7,6 @@ use super::pager::Pager;
 use super::picker::{Picker, PickerChoice, PickerItem};
 use super::tree::TreeView;
 
-/// Something over the transcript.
 #[derive(Debug)]
 pub(super) enum Overlay {
     Pick(Box<Picker>),
@@ -15,7 +14,7 @@ pub(super) enum Overlay {
     Tree(Box<TreeView>),
 }
 
-/// The lists among them, the lowest first.
+/// The pickers of the stack, the lowest first.
 pub(super) fn pickers(popups: &mut [Overlay]) -> impl DoubleEndedIterator<Item = &mut Picker> {
     popups.iter_mut().filter_map(Overlay::as_picker)
 }
@@ -28,7 +27,7 @@ impl Overlay {
         }
     }
 
-    /// Nobody goes elsewhere from it any more; what was typed since somebody was about to.
+    /// Cancels a pending navigation; returns the text typed since it began.
     pub(super) fn stay(&mut self) -> Option<String> {
         match self {
             Self::Pick(picker) => picker.stay(),
@@ -37,7 +36,7 @@ impl Overlay {
         }
     }
 
-    /// The call that asks and that it shows.
+    /// The pending call that it shows.
     pub(super) fn call(&self) -> Option<&CallId> {
         match self {
             Self::Read(page) => page.call(),
@@ -45,18 +44,17 @@ impl Overlay {
         }
     }
 
-    /// Whether it asks what to do after a summary could not be made.
+    /// Whether it is the dialog after a failed summary.
     pub(super) fn is_of_failure(&self) -> bool {
         let asks = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
         matches!(self, Self::Pick(picker) if picker.chosen().is_some_and(asks))
     }
 
-    /// Whether it offers these.
+    /// Whether it is this list.
     pub(super) fn lists(&self, list: ListKind) -> bool {
         matches!(self, Self::Pick(picker) if picker.list == Some(list))
     }
 
-    /// Whether it offers themes.
     pub(super) fn is_of_themes(&self) -> bool {
         self.lists(ListKind::Themes)
     }

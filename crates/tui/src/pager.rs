@@ -1,4 +1,4 @@
-//! A page to read: its lines laid out for the screen, how much of it has been there, and what it is narrowed to. Pure.
+//! A page of text: its layout for the screen, which rows were shown, and its filter. Pure.
 
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
@@ -8,41 +8,40 @@ use super::dialog::ShownSince;
 use super::layout::right_aligned;
 use super::seen_rows::SeenRows;
 
-/// Most columns of what stands on the left: what is longer is wrapped.
+/// Maximum width of the left column; longer text is wrapped.
 const MOST_LEFT: usize = 31;
 
-/// Columns between what stands on the left and what is said of it.
+/// Columns between the left column and its description.
 const GAP: usize = 2;
 
-/// How lines of several parts are laid out.
+/// Layout of lines that consist of several spans.
 #[derive(Clone, Copy, Debug, Default)]
 enum Columns {
-    /// One part behind the other.
+    /// Spans follow one another.
     #[default]
     None,
-    /// Beneath those of other lines, the first of them so wide.
-    Of { left: usize },
+    /// A table; `left` is the width of the first column.
+    Table { left: usize },
 }
 
-/// A text to read.
+/// A page of text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pager {
     pub(super) title: String,
     lines: Vec<Line>,
-    /// Whether its lines have columns: what it is, what is to be said of it, its name.
+    /// With columns, a line's spans are the item, its description and its name.
     columns: Columns,
-    /// The call that it shows, if that asks.
-    of: Option<CallId>,
-    /// When it came, if that was later than the key that asked for it.
+    /// The pending call that it shows.
+    pending_call: Option<CallId>,
+    /// When the page appeared, if later than the key that opened it.
     appeared: Option<ShownSince>,
-    /// What its lines are to contain, while somebody looks for something.
+    /// Only lines that contain this text are shown.
     find: Option<String>,
-    /// The lines as they are on the screen, for a width.
+    /// The lines laid out for `width`.
     rows: Vec<Line>,
     width: usize,
     height: usize,
     top: usize,
-    /// Which rows have been on the screen.
     seen: SeenRows,
 }
 
@@ -51,50 +50,50 @@ impl Pager {
         Self { title: title.to_owned(), lines, ..Self::default() }
     }
 
-    /// Columns of its rows on a screen of so many.
+    /// The width of its rows on a screen of `screen` columns.
     pub(super) fn columns(screen: u16) -> usize {
         usize::from(screen.saturating_sub(3)).max(1)
     }
 
-    /// The same with lines of columns, the first of them as wide as what stands in it, where there is room for that.
+    /// Lays out lines as a table whose first column is as wide as its content, up to `MOST_LEFT`.
     pub(super) fn in_columns(self) -> Self {
         let wide = |line: &Line| match line.spans.as_slice() {
-            [what, _, ..] => named(what).width(),
+            [what, _, ..] => item_of(what).width(),
             _ => 0,
         };
         let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MOST_LEFT);
-        Self { columns: Columns::Of { left }, ..self }
+        Self { columns: Columns::Table { left }, ..self }
     }
 
-    /// The same, showing a call that asks, and of which this was seen already.
+    /// Shows a pending call, of which `seen` was shown before.
     pub(super) fn of_call(self, call: CallId, seen: SeenRows) -> Self {
-        Self { of: Some(call), seen, ..self }
+        Self { pending_call: Some(call), seen, ..self }
     }
 
-    /// Shows the call as it is laid out now, of which this was seen.
+    /// Shows the call as it is now, of which `seen` was shown before.
     pub(super) fn renew(&mut self, lines: Vec<Line>, seen: SeenRows) {
         (self.lines, self.seen, self.width) = (lines, seen, 0);
     }
 
-    /// The same, come by now.
+    /// Sets when the page appeared, to guard against keys pressed before.
     pub(super) fn appearing(self, appeared: ShownSince) -> Self {
         Self { appeared: Some(appeared), ..self }
     }
 
-    /// Whether whoever presses a key by now can mean it.
+    /// Whether the page was visible long enough for a key to be meant for it.
     pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
         self.appeared.is_none_or(|appeared| appeared.is_noticed(now))
     }
 
-    /// The call that it shows, if that asks.
+    /// The pending call that it shows.
     pub(super) fn call(&self) -> Option<&CallId> {
-        self.of.as_ref()
+        self.pending_call.as_ref()
     }
 
-    /// Lays it out for a screen of so many columns and rows, unless it is already.
+    /// Lays it out for a screen of `width` columns and `height` rows, unless that is done.
     pub(super) fn lay_out(&mut self, width: usize, height: usize) {
         if self.width != width {
-            // What was seen at another width was seen.
+            // A page that was read at another width stays read.
             let was_seen = self.seen.is_any() && self.is_seen();
             let is_first = std::mem::replace(&mut self.width, width) == 0;
             self.lay_out_anew();
@@ -111,7 +110,7 @@ impl Pager {
         }
     }
 
-    /// Notes that it is drawn as it is laid out now.
+    /// Notes that the current rows were drawn.
     pub(super) fn is_drawn(&mut self) {
         if self.find.is_none() {
             self.seen.note(self.top..self.top + self.height);
@@ -119,9 +118,9 @@ impl Pager {
     }
 
     fn lay_out_anew(&mut self) {
-        let wanted = self.find.as_deref().map(str::to_lowercase);
+        let filter = self.find.as_deref().map(str::to_lowercase);
         let fits =
-            |line: &&Line| wanted.as_ref().is_none_or(|words| line.text().to_lowercase().contains(words));
+            |line: &&Line| filter.as_ref().is_none_or(|text| line.text().to_lowercase().contains(text));
         let shown = self.lines.iter().filter(fits);
         self.rows = shown.flat_map(|line| laid_out(line, self.columns, self.width)).collect();
     }
@@ -132,33 +131,32 @@ impl Pager {
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    /// Whether all of it has been on the screen.
+    /// Whether every row was on the screen.
     pub(super) fn is_seen(&self) -> bool {
         self.find.is_none() && self.seen.count() == self.rows.len() && self.seen.is_all()
     }
 
-    /// Which of its rows have been on the screen.
+    /// The rows that were on the screen.
     pub(super) fn seen(&self) -> &SeenRows {
         &self.seen
     }
 
-    /// The rows that are on the screen.
+    /// The rows on the screen.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Line> {
         self.rows.iter().skip(self.top).take(self.height)
     }
 
-    /// How much of it is above the lower end of the screen, in percent; `None` when all of it is on the screen.
+    /// The share of the page up to the lower end of the screen, in percent; `None` if all of it fits.
     pub(super) fn percent(&self) -> Option<usize> {
         let all = self.rows.len();
         (all > self.height).then(|| (self.top + self.height).min(all) * 100 / all.max(1))
     }
 
-    /// What is looked for.
     pub(super) fn find(&self) -> Option<&str> {
         self.find.as_deref()
     }
 
-    /// Looks for something else, or with `None` for nothing; from the top, which is where one reads on.
+    /// Filters lines by another text, or with `None` by none, and scrolls to the top.
     pub(super) fn look_for(&mut self, find: Option<String>) {
         (self.find, self.top) = (find, 0);
         self.lay_out_anew();
@@ -167,20 +165,20 @@ impl Pager {
 
 fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
     match (columns, line.spans.as_slice()) {
-        // What is said needs more room than what it is said of.
-        (Columns::Of { left }, [what, about, name @ ..]) if width >= 24 => {
-            side_by_side((&named(what), left.min(width / 3)), (about, name.first()), width.min(MEASURE))
+        // The description needs more room than the item.
+        (Columns::Table { left }, [what, about, name @ ..]) if width >= 24 => {
+            side_by_side((&item_of(what), left.min(width / 3)), (about, name.first()), width.min(MEASURE))
         }
-        _ => hung(line, width),
+        _ => hanging_indent(line, width),
     }
 }
 
-/// What stands on the left, without the blanks behind it.
-fn named(what: &Span) -> Span {
+/// The item without trailing blanks.
+fn item_of(what: &Span) -> Span {
     Span { text: what.text.trim_end().to_owned(), ..what.clone() }
 }
 
-/// Columns side by side, each wrapped in its own; the name at the right end of the last line, or on one below where it has no room.
+/// The columns side by side, each wrapped; the name right-aligned on the last line, or below where it doesn't fit.
 fn side_by_side(
     (what, left): (&Span, usize),
     (about, name): (&Span, Option<&Span>),
@@ -206,14 +204,14 @@ fn side_by_side(
     (0..rows).map(line).collect()
 }
 
-/// A line of two columns, its second one wrapped beneath itself where there is room for that.
-fn hung(line: &Line, width: usize) -> Vec<Line> {
+/// A line of two columns, the second wrapped with a hanging indent where there is room.
+fn hanging_indent(line: &Line, width: usize) -> Vec<Line> {
     let column = match line.spans.as_slice() {
         [first, _] if first.width() * 2 <= width => first.width(),
         _ => 2,
     };
     let rest = vec![Span::new(" ".repeat(column.min(width / 2)), Role::Text)];
-    // Without columns, two spaces stand between them.
+    // Without columns, two spaces separate the name.
     let mut spans = line.spans.clone();
     if let [_, _, name] = spans.as_mut_slice() {
         name.text.insert_str(0, "  ");
@@ -235,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stay_columns_however_long_one_of_them_is() {
+    fn pager_long_column_keeps_alignment() {
         let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
         page.lay_out(36, 10);
         assert_eq!(
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_where_its_rows_do_and_was_seen_when_all_of_them_were_on_the_screen() {
+    fn pager_seen_after_every_row_was_drawn() {
         let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
         let mut page = Pager::new("long", (0..10).map(line).collect());
         drawn(&mut page);
@@ -288,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_for_is_all_that_is_shown() {
+    fn pager_filter_hides_other_lines() {
         let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
         page.lay_out(40, 10);
         page.look_for(Some("FOLD".into()));
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_scrolled_by_the_rows_that_are_seen_and_from_its_end_back_at_once() {
+    fn pager_scroll_stops_at_the_ends() {
         let mut page = Pager::new("a page", (0..30).map(|n| Line::new(format!("{n}"), Role::Text)).collect());
         page.lay_out(20, 10);
         page.step(isize::MAX / 2);
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_single_line_that_is_longer_than_the_screen_the_end_can_be_read() {
+    fn pager_long_line_scrolls_to_its_end() {
         let words: Vec<String> = (0..100).map(|n| format!("word{n:02}")).collect();
         let mut page = Pager::new("a page", vec![Line::new(words.join(" "), Role::Text)]);
         page.lay_out(10, 10);

@@ -1,7 +1,8 @@
-//! Looking for words in the transcript: what was typed, where it was found, and which of those places is shown.
+//! Search in the transcript: the search bar, its hits, and the hit on the screen.
 //!
-//! The newest part of the path is in memory and looked through at once, and so is what is arriving; the rest is read elsewhere, newest first, and what is found
-//! comes in as it is found. A place is known by its part and its number among the blocks that the log makes.
+//! The newest part of the path and the arriving answer are in memory and searched at once. Older parts are read and
+//! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
+//! block's number among the part's log blocks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,77 +12,76 @@ use tiller_session::BranchPoints;
 use super::app::{Action, App, BackgroundJob};
 use super::block::Block;
 use super::search_term::SearchTerm;
-use super::transcript::{BlockPos, Direction, JumpTarget, Transcript, UnseenBelow};
+use super::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
 
-/// What is looked for, and where.
+/// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lookup {
-    /// Newer ones have higher numbers.
+    /// Increases with every search; results of earlier ones are dropped.
     pub(super) number: u64,
     pub(super) words: SearchTerm,
-    /// The parts of the path, in the order they are to be looked through.
-    pub(super) parts: Vec<UnseenBelow>,
-    /// The path's branch points.
+    /// The parts of the path, in search order.
+    pub(super) parts: Vec<PathSection>,
     pub(super) points: Arc<BranchPoints>,
 }
 
-/// What was found in a part: numbers of blocks with how often it is there.
+/// The hits of one part: block numbers with their number of occurrences.
 #[derive(Debug)]
 pub(super) struct SearchHits {
     pub(super) number: u64,
     pub(super) part: usize,
     pub(super) hits: Vec<(usize, usize)>,
-    /// Nothing more will come.
+    /// No more results follow.
     pub(super) is_last: bool,
 }
 
-/// A block that the words are in: its part, and its number among those of the log.
+/// A block with hits: its part, and its number among the part's log blocks.
 type HitPosition = (usize, usize);
 
-/// A search that is going on.
+/// A running search.
 #[derive(Debug)]
 pub(super) struct SearchBar {
     typed: String,
     number: u64,
     hits: BTreeMap<HitPosition, usize>,
-    /// Whether some parts are still to be looked through.
-    looking: bool,
-    /// The place that is shown, or gone to: its block, and which of the occurrences there.
+    /// Whether parts remain to be searched.
+    is_running: bool,
+    /// The current hit: its block, and the occurrence in it.
     current: Option<(HitPosition, usize)>,
-    /// Where on the screen it is: a block, its line, the first column.
+    /// Screen position of the current hit: block, line, first column.
     shown: Option<(BlockPos, usize, usize)>,
-    /// A block that was unfolded to show it.
+    /// A block unfolded to show a hit.
     opened: Option<BlockPos>,
-    /// Where one was.
+    /// The view before the search.
     origin: SearchOrigin,
     tail: SearchTail,
 }
 
-/// What is looked through in memory.
+/// The in-memory end of the path.
 #[derive(Clone, Copy, Debug, Default)]
 struct SearchTail {
-    /// The first part.
+    /// Its first part.
     from: usize,
-    /// How many blocks had been added when it was, and how much had arrived of the answer; `None` before.
+    /// Number of added blocks and length of the arriving answer at the last search; `None` before the first.
     seen: Option<(usize, usize)>,
 }
 
-/// Where one was before the search.
+/// The view before the search.
 #[derive(Clone, Copy, Debug)]
 struct SearchOrigin {
     goal: Option<JumpTarget>,
-    /// The last block on the screen: the first hit is the nearest one above.
+    /// The last block on the screen; the search starts above it.
     bottom: BlockPos,
 }
 
 impl SearchBar {
-    fn at(transcript: &Transcript, number: u64) -> Self {
+    fn new(transcript: &Transcript, number: u64) -> Self {
         let origin = SearchOrigin { goal: transcript.place(), bottom: transcript.bottom() };
         Self {
             typed: String::new(),
             number,
             hits: BTreeMap::new(),
-            looking: false,
+            is_running: false,
             current: None,
             shown: None,
             opened: None,
@@ -90,24 +90,22 @@ impl SearchBar {
         }
     }
 
-    /// What was typed.
     pub(super) fn typed(&self) -> &str {
         &self.typed
     }
 
-    /// What is looked for.
     pub(super) fn words(&self) -> SearchTerm {
         SearchTerm::new(&self.typed)
     }
 
-    /// Which of how many places is shown, and whether more may be found.
+    /// The current hit's number, the number of hits, and whether more may follow.
     pub(super) fn count(&self) -> (usize, usize, bool) {
         let before = |hit: HitPosition| self.hits.range(..hit).map(|(_, count)| count).sum::<usize>();
         let nth = self.current.map_or(0, |(hit, nth)| before(hit) + nth + 1);
-        (nth, self.hits.values().sum(), self.looking)
+        (nth, self.hits.values().sum(), self.is_running)
     }
 
-    /// Whether this is the place that is shown.
+    /// Whether this position is the current hit.
     pub(super) fn is_current(&self, place: (BlockPos, usize, usize)) -> bool {
         self.shown == Some(place)
     }
@@ -116,35 +114,37 @@ impl SearchBar {
         self.hits.extend(hits.iter().map(|(index, count)| ((part, first + index), *count)));
     }
 
-    /// Puts what was found from one block on to the end of its part in the place of what was known.
+    /// Replaces the hits of a part from one block on.
     fn replace(&mut self, first: HitPosition, hits: &[(usize, usize)]) {
-        let gone: Vec<HitPosition> = self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
-        gone.iter().for_each(|hit| _ = self.hits.remove(hit));
+        let outdated: Vec<HitPosition> =
+            self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
+        outdated.iter().for_each(|hit| _ = self.hits.remove(hit));
         self.add(first, hits);
     }
 
-    /// Looks through what is in memory, unless nothing has changed there.
-    fn look_through_tail(&mut self, transcript: &Transcript) {
+    /// Searches what is in memory, unless it is unchanged.
+    fn search_tail(&mut self, transcript: &Transcript) {
         let now = Some((transcript.added(), transcript.arrived()));
         if self.tail.seen == now || self.typed.is_empty() {
             return;
         }
-        let has_only_grown = self.tail.seen.map(|(added, _)| added) == now.map(|(added, _)| added);
+        let only_answer_grew = self.tail.seen.map(|(added, _)| added) == now.map(|(added, _)| added);
         self.tail.seen = now;
-        let words = self.words();
-        if has_only_grown {
+        let term = self.words();
+        if only_answer_grew {
             let (first, blocks) = transcript.arriving();
-            self.replace(first, &hits(blocks, &words));
+            self.replace(first, &hits(blocks, &term));
         } else {
             for (part, blocks) in transcript.tail(self.tail.from) {
-                self.replace((part, 0), &hits(blocks, &words));
+                self.replace((part, 0), &hits(blocks, &term));
             }
         }
-        self.keep_place(transcript);
+        self.update_current(transcript);
     }
 
-    /// The place that is shown may be gone with an answer that broke off, or its block have another number.
-    fn keep_place(&mut self, transcript: &Transcript) {
+    /// Corrects the current hit after the hits have changed: its answer may have been aborted, or its block
+    /// renumbered.
+    fn update_current(&mut self, transcript: &Transcript) {
         let Some((hit, _)) = self.current else { return };
         if !self.hits.contains_key(&hit) {
             let before = self.hits.range(..hit).next_back();
@@ -155,7 +155,7 @@ impl SearchBar {
         }
     }
 
-    /// The place to begin with: the nearest above what was on the screen, or when there is none the first below.
+    /// Chooses the first current hit: the nearest above the bottom of the screen, else the first below.
     fn choose(&mut self, transcript: &Transcript) -> bool {
         if self.current.is_some() {
             return false;
@@ -165,12 +165,12 @@ impl SearchBar {
         };
         let nearest =
             self.hits.iter().rev().find(|(hit, _)| above(hit)).map(|(hit, count)| (*hit, count - 1));
-        let below = || self.hits.keys().next().filter(|_| !self.looking).map(|hit| (*hit, 0));
+        let below = || self.hits.keys().next().filter(|_| !self.is_running).map(|hit| (*hit, 0));
         self.current = nearest.or_else(below);
         self.current.is_some()
     }
 
-    /// Goes to the next place in a direction; after the last comes the first.
+    /// Moves to the next hit in a direction, wrapping around.
     fn step(&mut self, toward: Direction) -> bool {
         let Some((hit, nth)) = self.current else { return false };
         let count = self.hits.get(&hit).copied().unwrap_or(1);
@@ -187,41 +187,41 @@ impl SearchBar {
     }
 }
 
-/// In which of the log's blocks words are, and how often.
+/// Numbers of the blocks that contain the term, with the number of occurrences.
 pub(super) fn hits<'a>(
     blocks: impl IntoIterator<Item = &'a Block>,
-    words: &SearchTerm,
+    term: &SearchTerm,
 ) -> Vec<(usize, usize)> {
-    let counted = blocks.into_iter().map(|block| block.texts().iter().map(|text| words.count(text)).sum());
+    let counted = blocks.into_iter().map(|block| block.texts().iter().map(|text| term.count(text)).sum());
     counted.enumerate().filter(|(_, count)| *count > 0).collect()
 }
 
 impl App {
-    /// Begins a search, or ends one and stays where it led.
+    /// Starts a search.
     pub(super) fn begin_search(&mut self) -> Vec<Action> {
         self.moving.searches += 1;
-        self.moving.search = Some(SearchBar::at(&self.transcript, self.moving.searches));
+        self.moving.search = Some(SearchBar::new(&self.transcript, self.moving.searches));
         self.transcript.set_focus(None);
         Vec::new()
     }
 
-    /// Takes what was typed or erased.
+    /// Edits the search text.
     pub(super) fn search_for(&mut self, change: impl FnOnce(&mut String)) -> Vec<Action> {
         let Some(search) = &mut self.moving.search else { return Vec::new() };
         change(&mut search.typed);
         self.search_anew()
     }
 
-    /// Looks for what is typed from the beginning: it is something else, or the transcript is.
+    /// Restarts the search after the search text or the transcript has changed.
     pub(super) fn search_anew(&mut self) -> Vec<Action> {
-        self.shut_opened();
+        self.fold_opened();
         let Some(search) = &mut self.moving.search else { return Vec::new() };
         self.moving.searches += 1;
         search.number = self.moving.searches;
         search.hits.clear();
         (search.current, search.shown) = (None, None);
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
-        search.looking = !parts.is_empty();
+        search.is_running = !parts.is_empty();
         search.tail = SearchTail { from: self.transcript.newest_part(), seen: None };
         let points = Arc::clone(self.transcript.points());
         let lookup = Lookup { number: search.number, words: search.words(), parts, points };
@@ -229,18 +229,18 @@ impl App {
         vec![Action::Beside(BackgroundJob::Search(lookup))]
     }
 
-    /// Takes what was found in a part.
+    /// Adds the hits of a part.
     pub(super) fn found(&mut self, found: &SearchHits) {
         let Some(search) = self.moving.search.as_mut().filter(|search| search.number == found.number) else {
             return;
         };
         search.add((found.part, 0), &found.hits);
-        search.looking &= !found.is_last;
+        search.is_running &= !found.is_last;
     }
 
-    /// Ends the search where one was before it.
+    /// Ends the search and restores the view before it.
     pub(super) fn leave_search(&mut self) -> Vec<Action> {
-        self.shut_opened();
+        self.fold_opened();
         match self.moving.search.take().and_then(|search| search.origin.goal) {
             Some(goal) => self.transcript.go(goal),
             None => self.transcript.follow(),
@@ -248,7 +248,7 @@ impl App {
         self.end_lookup()
     }
 
-    /// Ends the search where it led; its block has the keys.
+    /// Ends the search at its current hit, whose block gets the focus.
     pub(super) fn stay_at_hit(&mut self) -> Vec<Action> {
         let search = self.moving.search.take();
         self.transcript.set_focus(search.and_then(|search| search.shown).map(|(at, ..)| at));
@@ -274,10 +274,10 @@ impl App {
         self.follow_search();
     }
 
-    /// Brings the search up to date: what is new in memory, the first place, and on the screen the one that is gone to.
+    /// Updates the search: searches new blocks in memory, chooses the first hit, scrolls to the current one.
     pub(super) fn follow_search(&mut self) {
         let Some(search) = &mut self.moving.search else { return };
-        search.look_through_tail(&self.transcript);
+        search.search_tail(&self.transcript);
         search.choose(&self.transcript);
         let Some((hit, nth)) = search.current.filter(|_| search.shown.is_none()) else { return };
         if !self.transcript.is_read(hit.0) {
@@ -291,25 +291,25 @@ impl App {
     fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition) {
         let (ctx, height) = (self.ctx(), usize::from(super::view::ScreenAreas::of(self).transcript.height));
         let Some(search) = &mut self.moving.search else { return };
-        let words = search.words();
+        let term = search.words();
         let counted = search.hits.get(&hit).copied().unwrap_or(0);
         let opened = search.opened.filter(|opened| *opened != at);
         if let Some(opened) = opened {
             self.transcript.shut(opened);
             search.opened = None;
         }
-        let mut places = self.transcript.places_of(at, &words, &ctx);
+        let mut places = self.transcript.places_of(at, &term, &ctx);
         if places.len() < counted && self.transcript.open(at, &ctx) {
             search.opened = Some(at);
-            places = self.transcript.places_of(at, &words, &ctx);
+            places = self.transcript.places_of(at, &term, &ctx);
         }
         let (line, column) = places.get(nth).or(places.last()).copied().unwrap_or_default();
         search.shown = Some((at, line, column));
         self.transcript.show(at, line, height, &ctx);
     }
 
-    /// Folds again what was only unfolded to show a place.
-    fn shut_opened(&mut self) {
+    /// Folds the block that was unfolded to show a hit.
+    fn fold_opened(&mut self) {
         if let Some(at) = self.moving.search.as_mut().and_then(|search| search.opened.take()) {
             self.transcript.shut(at);
         }

@@ -1,54 +1,52 @@
-//! Words to be looked for in texts: as they stand, letter case counting only when some of them is large.
+//! Smart-case search terms: letter case counts only if the term has an uppercase letter.
 
 use std::ops::Range;
 
-/// What is looked for.
+/// A search term.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SearchTerm {
     text: String,
     case: CaseMode,
 }
 
-/// Whether letter case counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CaseMode {
     #[default]
-    Ignored,
-    Counts,
+    Insensitive,
+    Sensitive,
 }
 
 impl SearchTerm {
-    /// Words as they were typed.
+    /// A term as typed.
     pub(super) fn new(typed: &str) -> Self {
         match typed.chars().any(char::is_uppercase) {
-            true => Self { text: typed.to_owned(), case: CaseMode::Counts },
-            false => Self { text: typed.to_owned(), case: CaseMode::Ignored },
+            true => Self { text: typed.to_owned(), case: CaseMode::Sensitive },
+            false => Self { text: typed.to_owned(), case: CaseMode::Insensitive },
         }
     }
 
-    /// Whether there is nothing to look for.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// How often they are in a text.
+    /// Number of occurrences in a text.
     pub(super) fn count(&self, text: &str) -> usize {
         self.find(text).len()
     }
 
-    /// Where they are in a text, in bytes; none overlaps another.
+    /// Byte ranges of the occurrences, not overlapping.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
         if self.is_empty() {
             return Vec::new();
         }
         match self.case {
-            CaseMode::Counts => ranges(text, &self.text),
-            CaseMode::Ignored if text.is_ascii() => ranges(&text.to_ascii_lowercase(), &self.text),
-            CaseMode::Ignored => self.find_folded(text),
+            CaseMode::Sensitive => ranges(text, &self.text),
+            CaseMode::Insensitive if text.is_ascii() => ranges(&text.to_ascii_lowercase(), &self.text),
+            CaseMode::Insensitive => self.find_folded(text),
         }
     }
 
-    /// As a letter and its small one may differ in length, each character is folded to one.
+    /// Case folding may change the length of a letter, so each character is folded to one.
     fn find_folded(&self, text: &str) -> Vec<Range<usize>> {
         let fold = |c: char| c.to_lowercase().next().unwrap_or(c);
         let folded: String = text.chars().map(fold).collect();
@@ -58,8 +56,8 @@ impl SearchTerm {
         }
         let mut at =
             folded.char_indices().map(|(at, _)| at).zip(text.char_indices().map(|(at, _)| at)).peekable();
-        let mut original = |wanted: usize| {
-            while at.peek().is_some_and(|(folded, _)| *folded < wanted) {
+        let mut original = |offset: usize| {
+            while at.peek().is_some_and(|(folded, _)| *folded < offset) {
                 at.next();
             }
             at.peek().map_or(text.len(), |(_, original)| *original)
@@ -68,8 +66,8 @@ impl SearchTerm {
     }
 }
 
-fn ranges(text: &str, words: &str) -> Vec<Range<usize>> {
-    text.match_indices(words).map(|(at, found)| at..at + found.len()).collect()
+fn ranges(text: &str, term: &str) -> Vec<Range<usize>> {
+    text.match_indices(term).map(|(at, found)| at..at + found.len()).collect()
 }
 
 #[cfg(test)]
@@ -81,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn letter_case_counts_when_a_large_letter_is_typed() {
+    fn search_term_uppercase_makes_it_case_sensitive() {
         assert_eq!(found("lexer", "Lexer lexer LEXER"), ["Lexer", "lexer", "LEXER"]);
         assert_eq!(found("Lexer", "Lexer lexer LEXER"), ["Lexer"]);
         assert!(found("", "abc").is_empty());
     }
 
     #[test]
-    fn letters_that_change_their_length_lead_to_the_right_place() {
+    fn search_term_folded_length_keeps_offsets() {
         assert_eq!(found("straße", "Die STRAßE und İ und straße"), ["STRAßE", "straße"]);
         assert_eq!(found("ünd", "İ ÜND Ünd"), ["ÜND", "Ünd"]);
     }

@@ -1,51 +1,51 @@
-//! Which rows of a text have been on the screen, in whatever order. Pure.
+//! The rows of a text that have been on the screen, in any order. Pure.
 
 use std::ops::Range;
 
-/// Rows, and which of them have been on the screen.
+/// One flag for each row: whether it was on the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SeenRows(Vec<bool>);
 
 impl SeenRows {
-    /// So many rows of which nobody has seen one.
+    /// `rows` rows, none of them seen.
     pub(super) fn none_of(rows: usize) -> Self {
         Self(vec![false; rows])
     }
 
-    /// So many rows that were all seen.
+    /// `rows` rows, all of them seen.
     pub(super) fn all_of(rows: usize) -> Self {
         Self(vec![true; rows])
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub(super) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// These rows are on the screen; those beyond the end are none.
+    /// Marks rows as seen; a range beyond the end is clipped.
     pub(super) fn note(&mut self, rows: Range<usize>) {
         let end = rows.end.min(self.0.len());
         self.0[rows.start.min(end)..end].fill(true);
     }
 
-    /// Takes in what was seen of the same rows elsewhere.
+    /// Merges the seen rows of the same text from another view.
     pub(super) fn take_in(&mut self, other: &Self) {
         if self.count() == other.count() {
-            self.0.iter_mut().zip(&other.0).for_each(|(here, there)| *here |= there);
+            self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
         }
     }
 
-    /// Whether one of the rows has been on the screen.
+    /// Whether any row was seen.
     pub(super) fn is_any(&self) -> bool {
         self.0.contains(&true)
     }
 
-    /// Whether all of them have.
+    /// Whether all rows were seen.
     pub(super) fn is_all(&self) -> bool {
         !self.0.contains(&false)
     }
 
-    /// The first rows without a seen one between them that have not.
+    /// The first run of unseen rows.
     pub(super) fn first_gap(&self) -> Option<Range<usize>> {
         let start = self.0.iter().position(|seen| !seen)?;
         let count = self.0[start..].iter().position(|seen| *seen);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_count_in_any_order_and_what_is_missing_is_told() {
+    fn seen_rows_any_order_reports_first_gap() {
         let mut seen = SeenRows::none_of(10);
         assert!(!seen.is_any() && seen.first_gap() == Some(0..10));
         seen.note(7..40);

@@ -1,6 +1,6 @@
-//! Looking through sessions while the user types: on a thread of its own, the newest question first.
+//! Session search while the user types: runs on its own thread and answers the newest request.
 //!
-//! What is known is shown at once; logs that are not are read in between, and what they add is shown as it comes.
+//! Indexed sessions appear at once; unindexed logs are read in between, and their results follow.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -13,34 +13,32 @@ use super::app::{ListResult, SessionsResult, TaskResult};
 use super::executor::now;
 use super::picker::{ThemeItem, hits, named, sessions};
 
-/// Sessions that are shown before everything else is looked at: more than a screen.
+/// Sessions in the first answer: more than a screen.
 const FIRST: usize = 60;
 
-/// Most sessions in which words are found.
+/// Maximum number of sessions in a text search.
 const MOST_HITS: usize = 50;
 
-/// Most sessions that are offered for a part of their id: more, and the part is too short to mean one.
+/// Maximum number of sessions for a part of an id; with more, the part is too short.
 const MOST_NAMED: usize = 10;
 
-/// Time between two words on how far the reading is.
-const TELL: Duration = Duration::from_millis(250);
+/// Interval between progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Time between two lists while logs are being read.
-const RENEW: Duration = Duration::from_secs(2);
+/// Interval between updated lists while logs are indexed.
+const LIST_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SearchRequest {
-    /// Which look it belongs to: what is found is told with it.
+    /// The picker that asked; results carry it.
     pub(super) look: ThemeItem,
     pub(super) scope: SessionScope,
-    /// What was typed so far.
     pub(super) words: String,
 }
 
-/// Why the looking is over.
+/// The reason why the thread ends.
 enum SearchStop {
-    /// Nobody asks, or nobody is told.
+    /// The picker or the receiver of results is gone.
     Gone,
     Failed(SessionError),
 }
@@ -53,113 +51,123 @@ impl From<SessionError> for SearchStop {
 
 struct SearchThread {
     catalog: Catalog,
-    ask: SearchRequest,
+    request: SearchRequest,
     backlog: IndexQueue,
-    told: Instant,
+    reported: Instant,
     renewed: Instant,
     reports: mpsc::Sender<TaskResult>,
-    /// The session that is open here.
-    here: SessionId,
+    /// The open session.
+    current: SessionId,
 }
 
-/// Answers questions until nobody asks any more; `here` is marked among what is found.
+/// Answers requests until the sender is gone; `current` is marked in the results.
 pub(super) fn browse(
     catalog: Catalog,
-    here: SessionId,
-    asks: &Receiver<SearchRequest>,
+    current: SessionId,
+    requests: &Receiver<SearchRequest>,
     reports: mpsc::Sender<TaskResult>,
 ) {
-    let Ok(ask) = asks.recv() else { return };
-    let (told, renewed) = (Instant::now(), Instant::now());
-    let mut browser =
-        SearchThread { catalog, ask, backlog: IndexQueue::default(), told, renewed, reports, here };
-    if let Err(SearchStop::Failed(error)) = browser.answer(asks) {
+    let Ok(request) = requests.recv() else { return };
+    let (reported, renewed) = (Instant::now(), Instant::now());
+    let mut browser = SearchThread {
+        catalog,
+        request,
+        backlog: IndexQueue::default(),
+        reported,
+        renewed,
+        reports,
+        current,
+    };
+    if let Err(SearchStop::Failed(error)) = browser.answer(requests) {
         let (what, hint) = (error.to_string(), error.hint().map(str::to_owned));
-        // Whoever would read it may be gone.
+        // The receiver may be gone.
         let _ = browser.reports.blocking_send(TaskResult::Failed { what, hint, text: None });
     }
 }
 
 impl SearchThread {
-    fn answer(&mut self, asks: &Receiver<SearchRequest>) -> Result<(), SearchStop> {
+    fn answer(&mut self, requests: &Receiver<SearchRequest>) -> Result<(), SearchStop> {
         self.begin()?;
         loop {
             let next = if self.backlog.is_empty() {
-                asks.recv().map_err(|_| TryRecvError::Disconnected)
+                requests.recv().map_err(|_| TryRecvError::Disconnected)
             } else {
-                asks.try_recv()
+                requests.try_recv()
             };
             match next {
-                // Only the newest question still wants an answer.
-                Ok(ask) => self.take(asks.try_iter().last().unwrap_or(ask))?,
+                // Only the newest request counts.
+                Ok(request) => self.accept(requests.try_iter().last().unwrap_or(request))?,
                 Err(TryRecvError::Empty) => self.read()?,
                 Err(TryRecvError::Disconnected) => return Ok(()),
             }
         }
     }
 
-    fn take(&mut self, ask: SearchRequest) -> Result<(), SearchStop> {
-        let is_elsewhere = ask.scope != self.ask.scope;
-        self.ask = ask;
-        if is_elsewhere { self.begin() } else { self.search() }
+    fn accept(&mut self, request: SearchRequest) -> Result<(), SearchStop> {
+        let scope_changed = request.scope != self.request.scope;
+        self.request = request;
+        if scope_changed { self.begin() } else { self.search() }
     }
 
-    /// Shows the newest sessions, then all that are known, and what was said in them.
+    /// Sends the newest sessions, then all indexed ones, then search results.
     fn begin(&mut self) -> Result<(), SearchStop> {
         let first = PageRequest { offset: 0, limit: Some(FIRST) };
-        let listing = self.catalog.page(self.ask.scope, first)?;
-        self.tell_sessions(&listing.sessions)?;
+        let listing = self.catalog.page(self.request.scope, first)?;
+        self.send_sessions(&listing.sessions)?;
         if listing.more {
             self.renew()?;
         }
-        self.backlog = self.catalog.backlog(self.ask.scope)?;
-        self.tell_progress()?;
+        self.backlog = self.catalog.backlog(self.request.scope)?;
+        self.send_progress()?;
         self.search()
     }
 
-    /// Reads some of the logs that aren't known yet.
+    /// Indexes some of the pending logs.
     fn read(&mut self) -> Result<(), SearchStop> {
         self.catalog.work(&mut self.backlog)?;
-        if self.backlog.is_empty() || self.renewed.elapsed() >= RENEW {
+        if self.backlog.is_empty() || self.renewed.elapsed() >= LIST_INTERVAL {
             self.renew()?;
             self.search()?;
         }
-        if self.backlog.is_empty() || self.told.elapsed() >= TELL {
-            self.tell_progress()?;
+        if self.backlog.is_empty() || self.reported.elapsed() >= PROGRESS_INTERVAL {
+            self.send_progress()?;
         }
         Ok(())
     }
 
     fn renew(&mut self) -> Result<(), SearchStop> {
-        let known = self.catalog.known(self.ask.scope)?;
+        let known = self.catalog.known(self.request.scope)?;
         self.renewed = Instant::now();
-        self.tell_sessions(&known)
+        self.send_sessions(&known)
     }
 
     fn search(&mut self) -> Result<(), SearchStop> {
-        let words = self.ask.words.clone();
-        // An id means its session wherever that is.
+        let words = self.request.words.clone();
+        // An id matches in every directory.
         let by_id = self.catalog.sessions_named(words.trim(), MOST_NAMED)?;
-        let mut found = self.catalog.sessions_saying(&words, self.ask.scope, MOST_HITS)?;
+        let mut found = self.catalog.sessions_saying(&words, self.request.scope, MOST_HITS)?;
         found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
         let items = named(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
-        self.tell(SessionsResult::Hits { words, items })
+        self.send(SessionsResult::Hits { words, items })
     }
 
-    fn tell_sessions(&self, list: &[SessionSummary]) -> Result<(), SearchStop> {
-        self.tell(SessionsResult::Sessions(sessions(list, self.ask.scope, now()).marking(&self.here)))
+    fn send_sessions(&self, list: &[SessionSummary]) -> Result<(), SearchStop> {
+        self.send(SessionsResult::Sessions(sessions(list, self.request.scope, now()).marking(&self.current)))
     }
 
-    fn tell_progress(&mut self) -> Result<(), SearchStop> {
+    fn send_progress(&mut self) -> Result<(), SearchStop> {
         let progress = self.backlog.progress();
-        self.told = Instant::now();
+        self.reported = Instant::now();
         let left = (!self.backlog.is_empty()).then_some((progress.done, progress.files));
-        self.tell(SessionsResult::Indexing(left))
+        self.send(SessionsResult::Indexing(left))
     }
 
-    fn tell(&self, what: SessionsResult) -> Result<(), SearchStop> {
-        let report =
-            TaskResult::List(ListResult::Browsed { look: self.ask.look, scope: self.ask.scope, what });
+    fn send(&self, what: SessionsResult) -> Result<(), SearchStop> {
+        let report = TaskResult::List(ListResult::Browsed {
+            look: self.request.look,
+            scope: self.request.scope,
+            what,
+        });
         self.reports.blocking_send(report).map_err(|_| SearchStop::Gone)
     }
 }

@@ -1,6 +1,7 @@
-//! Slash commands: the table, what a line means, and what a half-typed one may become.
+//! Slash commands: the table, the parsing of lines, and completion of command names.
 //!
-//! Beside the table there are the agent's: templates, skills, commands of extensions. What they become is the agent's business.
+//! Besides the table there are the agent's commands: templates, skills and commands of extensions. The engine runs
+//! those.
 
 mod run;
 
@@ -13,7 +14,7 @@ use tiller_engine::{ApprovalMode, SlashCommand};
 use super::completion::{Candidate, OnAccept};
 use super::picker::{FuzzyQuery, MatchMode};
 
-/// A slash command; the table says what each does.
+/// A built-in slash command; the table describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BuiltInCommand {
     New,
@@ -49,25 +50,24 @@ pub(super) enum BuiltInCommand {
     Quit,
 }
 
-/// One row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandSpec {
-    pub(super) verb: BuiltInCommand,
+    pub(super) action: BuiltInCommand,
     pub(super) name: &'static str,
-    /// What may follow the name.
+    /// Placeholder of the argument; empty if the command takes none.
     pub(super) argument: &'static str,
     pub(super) about: &'static str,
-    /// What else it goes by: names that hands know from other programs.
+    /// Further names, most of them known from other programs.
     pub(super) aliases: &'static [&'static str],
 }
 
 const fn row(
-    verb: BuiltInCommand,
+    action: BuiltInCommand,
     name: &'static str,
     argument: &'static str,
     about: &'static str,
 ) -> CommandSpec {
-    CommandSpec { verb, name, argument, about, aliases: &[] }
+    CommandSpec { action, name, argument, about, aliases: &[] }
 }
 
 impl CommandSpec {
@@ -76,141 +76,125 @@ impl CommandSpec {
     }
 }
 
-/// Every slash command, in the order they are shown.
+/// Every built-in command, in display order.
 pub(super) const TABLE: [CommandSpec; 31] = [
-    row(BuiltInCommand::New, "new", "", "begin a fresh session").also(&["clear"]),
-    row(
-        BuiltInCommand::Resume,
-        "resume",
-        "[WORDS]",
-        "go to another session: by its name, or what was said in it",
-    )
-    .also(&["continue", "sessions"]),
-    row(BuiltInCommand::Tree, "tree", "", "the session as a tree: go back to any point of it")
+    row(BuiltInCommand::New, "new", "", "start a new session").also(&["clear"]),
+    row(BuiltInCommand::Resume, "resume", "[QUERY]", "resume another session, found by its name or text")
+        .also(&["continue", "sessions"]),
+    row(BuiltInCommand::Tree, "tree", "", "show the session as a tree; go back to any point")
         .also(&["rewind"]),
-    row(BuiltInCommand::Fork, "fork", "", "a new session from an earlier message of this one"),
-    row(BuiltInCommand::Clone, "clone", "", "go on in a copy of this session"),
+    row(BuiltInCommand::Fork, "fork", "", "fork a new session from an earlier message"),
+    row(BuiltInCommand::Clone, "clone", "", "continue in a copy of this session"),
     row(BuiltInCommand::Name, "name", "NAME", "name this session").also(&["rename"]),
     row(
         BuiltInCommand::Label,
         "label",
         "[NAME]",
-        "label the newest message for the tree; without NAME take its label away",
+        "label the newest message in the tree; without NAME, remove its label",
     ),
     row(
         BuiltInCommand::Compact,
         "compact",
-        "[WORDS]",
-        "sum up the older part of the conversation; WORDS say what matters in it",
+        "[FOCUS]",
+        "summarize the older part of the conversation; FOCUS says what matters",
     )
     .also(&["summarize"]),
     row(
         BuiltInCommand::Truncate,
         "truncate",
         "",
-        "leave the older part of the conversation out, without a summary",
+        "drop the older part of the conversation without a summary",
     ),
-    row(BuiltInCommand::Model, "model", "[NAME[:LEVEL]]", "choose who answers").also(&["models"]),
+    row(BuiltInCommand::Model, "model", "[NAME[:LEVEL]]", "choose the model").also(&["models"]),
     row(
         BuiltInCommand::Thinking,
         "thinking",
         "[LEVEL]",
-        "how much the model thinks: off, minimal, low, medium, high, xhigh",
+        "choose the thinking level: off, minimal, low, medium, high, xhigh",
     )
     .also(&["effort"]),
-    row(BuiltInCommand::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only")
+    row(BuiltInCommand::Approval, "approval", "[MODE]", "choose the approval mode: ask, auto, read-only")
         .also(&["approvals"]),
-    row(
-        BuiltInCommand::Permissions,
-        "permissions",
-        "",
-        "what you allowed in this session: see it, take it back",
-    ),
+    row(BuiltInCommand::Permissions, "permissions", "", "show or revoke what you allowed for this session"),
     row(
         BuiltInCommand::AddDir,
         "add-dir",
         "PATH[:ro]",
-        "let tools reach another folder in this session; :ro to read only",
+        "give tools access to another folder for this session; :ro for read-only",
     ),
-    row(BuiltInCommand::Trust, "trust", "", "be asked again whether this project's own files take effect"),
-    row(
-        BuiltInCommand::Tools,
-        "tools",
-        "[NAME]",
-        "the tools that the model is offered; NAME is offered, or not any more",
-    ),
-    row(BuiltInCommand::Settings, "settings", "[NAME [VALUE]]", "every setting: see it, change it")
-        .also(&["config"]),
+    row(BuiltInCommand::Trust, "trust", "", "decide again whether this project's own files take effect"),
+    row(BuiltInCommand::Tools, "tools", "[NAME]", "show the model's tools; NAME switches a tool on or off"),
+    row(BuiltInCommand::Settings, "settings", "[NAME [VALUE]]", "show or change settings").also(&["config"]),
     row(BuiltInCommand::Copy, "copy", "[N]", "copy the last answer, or the Nth from the end"),
-    row(BuiltInCommand::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
-    row(BuiltInCommand::Session, "session", "", "facts about this session").also(&["status", "cost"]),
-    row(BuiltInCommand::Context, "context", "", "the parts of the context window that are in use"),
+    row(BuiltInCommand::FollowUp, "followup", "TEXT", "send TEXT after the agent has finished"),
+    row(BuiltInCommand::Session, "session", "", "show information about this session")
+        .also(&["status", "cost"]),
+    row(BuiltInCommand::Context, "context", "", "show the use of the context window"),
     row(
         BuiltInCommand::Export,
         "export",
         "[FILE]",
-        "write this session to a page, or to FILE.md or FILE.jsonl",
+        "export this session as an HTML page, or to FILE.md or FILE.jsonl",
     ),
-    row(BuiltInCommand::Import, "import", "[PATH]", "make sessions of those of Claude Code, Codex or pi"),
-    row(BuiltInCommand::Theme, "theme", "[NAME]", "choose how the screen looks"),
-    row(BuiltInCommand::Reload, "reload", "", "read settings, skills, templates and context files anew"),
-    row(BuiltInCommand::Logs, "logs", "", "the end of tiller's own log, and where reports on faults are"),
-    row(BuiltInCommand::Login, "login", "[PROVIDER]", "give tiller the key of a provider of models")
-        .also(&["connect"]),
-    row(BuiltInCommand::Logout, "logout", "[PROVIDER]", "take a key away again"),
-    row(BuiltInCommand::Help, "help", "", "what can be typed here"),
-    row(BuiltInCommand::Hotkeys, "hotkeys", "", "every key").also(&["keys", "keybindings"]),
-    row(BuiltInCommand::Quit, "quit", "", "leave; the session is kept").also(&["exit", "q"]),
+    row(BuiltInCommand::Import, "import", "[PATH]", "import sessions of Claude Code, Codex or pi"),
+    row(BuiltInCommand::Theme, "theme", "[NAME]", "choose the color theme"),
+    row(BuiltInCommand::Reload, "reload", "", "reload settings, skills, templates and context files"),
+    row(BuiltInCommand::Logs, "logs", "", "show the end of tiller's log, and where crash reports are"),
+    row(BuiltInCommand::Login, "login", "[PROVIDER]", "store a provider's API key").also(&["connect"]),
+    row(BuiltInCommand::Logout, "logout", "[PROVIDER]", "remove a provider's API key"),
+    row(BuiltInCommand::Help, "help", "", "show help: commands and the most important keys"),
+    row(BuiltInCommand::Hotkeys, "hotkeys", "", "show every key").also(&["keys", "keybindings"]),
+    row(BuiltInCommand::Quit, "quit", "", "quit; the session is saved").also(&["exit", "q"]),
 ];
 
-/// What a line that begins with `/` means.
+/// The parsed form of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ParsedLine<'a> {
-    /// A command with what follows its name.
+    /// A built-in command with its argument.
     Known(&'static CommandSpec, &'a str),
-    /// The agent knows what to do with this line, in which the command has its whole name.
+    /// A command of the agent; the line with the command's full name.
     Agent(Cow<'a, str>),
-    /// No command goes by that name; perhaps this one was meant.
+    /// An unknown command, with the most similar name.
     Unknown { name: &'a str, nearest: Option<String> },
-    /// Not a command: a path, a comment, a regular expression.
+    /// A prompt: not a command, but for example a path, a comment or a regular expression.
     Text,
 }
 
-/// The command of this name, or of this alias.
-pub(super) fn named(name: &str) -> Option<&'static CommandSpec> {
+/// The built-in command with this name or alias.
+pub(super) fn find_command(name: &str) -> Option<&'static CommandSpec> {
     let by_alias = || TABLE.iter().find(|command| command.aliases.contains(&name));
     TABLE.iter().find(|command| command.name == name).or_else(by_alias)
 }
 
-/// A command of the table or of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandTarget<'a> {
-    Own(&'static CommandSpec),
+    BuiltIn(&'static CommandSpec),
     Agent(&'a str),
 }
 
 impl<'a> CommandTarget<'a> {
     fn name(self) -> &'a str {
         match self {
-            Self::Own(command) => command.name,
+            Self::BuiltIn(command) => command.name,
             Self::Agent(name) => name,
         }
     }
 }
 
-/// Returns the command that a typed name runs: the one of exactly this name or alias, or the only one with a name or alias that
-/// begins so. A skill goes by its own name too. A name counts before those of the agent, and an alias behind them.
-fn resolve<'a>(typed: &str, agents: &'a [SlashCommand]) -> Option<CommandTarget<'a>> {
-    let names = TABLE.iter().map(|command| (command.name, CommandTarget::Own(command)));
-    let agents_names = agents.iter().map(|command| (&*command.name, CommandTarget::Agent(&command.name)));
-    let aliases = TABLE
-        .iter()
-        .flat_map(|command| command.aliases.iter().map(move |alias| (*alias, CommandTarget::Own(command))));
-    let skills = agents.iter().filter_map(|command| {
+/// Returns the command that a typed name runs: the one with exactly this name or alias, or the only one with a name or
+/// alias that begins with it. Skills also match by their own name. Exact matches prefer built-in names, then the
+/// agent's names, then aliases.
+fn resolve<'a>(typed: &str, agent_commands: &'a [SlashCommand]) -> Option<CommandTarget<'a>> {
+    let names = TABLE.iter().map(|command| (command.name, CommandTarget::BuiltIn(command)));
+    let agent_names =
+        agent_commands.iter().map(|command| (&*command.name, CommandTarget::Agent(&command.name)));
+    let aliases = TABLE.iter().flat_map(|command| {
+        command.aliases.iter().map(move |alias| (*alias, CommandTarget::BuiltIn(command)))
+    });
+    let skills = agent_commands.iter().filter_map(|command| {
         Some((command.name.strip_prefix("skill:")?, CommandTarget::Agent(&command.name)))
     });
-    let all: Vec<(&str, CommandTarget<'a>)> =
-        names.chain(agents_names).chain(aliases).chain(skills).collect();
+    let all: Vec<(&str, CommandTarget<'a>)> = names.chain(agent_names).chain(aliases).chain(skills).collect();
     if let Some((_, target)) = all.iter().find(|(name, _)| *name == typed) {
         return Some(*target);
     }
@@ -220,16 +204,16 @@ fn resolve<'a>(typed: &str, agents: &'a [SlashCommand]) -> Option<CommandTarget<
 }
 
 /// Returns the name of the command that Enter runs when this much of a name is typed, if that is certain.
-pub(super) fn certain_name(typed: &str, agents: &[SlashCommand]) -> Option<String> {
-    resolve(typed, agents).map(|target| target.name().to_owned())
+pub(super) fn certain_name(typed: &str, agent_commands: &[SlashCommand]) -> Option<String> {
+    resolve(typed, agent_commands).map(|target| target.name().to_owned())
 }
 
-/// Reads a line. `agents` are the commands that the agent has.
-pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> ParsedLine<'a> {
+/// Parses a line. `agent_commands` are the agent's commands.
+pub(super) fn parse<'a>(line: &'a str, agent_commands: &[SlashCommand]) -> ParsedLine<'a> {
     let Some(rest) = line.strip_prefix('/') else { return ParsedLine::Text };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match resolve(name, agents) {
-        Some(CommandTarget::Own(command)) => return ParsedLine::Known(command, argument.trim()),
+    match resolve(name, agent_commands) {
+        Some(CommandTarget::BuiltIn(command)) => return ParsedLine::Known(command, argument.trim()),
         Some(CommandTarget::Agent(whole)) if whole == name => return ParsedLine::Agent(line.into()),
         Some(CommandTarget::Agent(whole)) => {
             return ParsedLine::Agent(format!("/{whole}{}", &rest[name.len()..]).into());
@@ -240,40 +224,40 @@ pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> ParsedLine<'a
         return ParsedLine::Text;
     }
     let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
-    let names = names.chain(agents.iter().map(|command| command.name.as_str()));
+    let names = names.chain(agent_commands.iter().map(|command| command.name.as_str()));
     ParsedLine::Unknown { name, nearest: suggest::nearest(name, names).map(str::to_owned) }
 }
 
-/// The commands that begin as what was typed after the slash, then those that are meant less plainly. A skill is found by its own
-/// name too.
-pub(super) fn offers(typed: &str, agents: &[SlashCommand]) -> Vec<Candidate> {
-    let own = TABLE.iter().map(|command| (command.name, command.argument, command.about));
-    let others = agents.iter().map(|command| {
+/// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
+/// name.
+pub(super) fn candidates(typed: &str, agent_commands: &[SlashCommand]) -> Vec<Candidate> {
+    let built_in = TABLE.iter().map(|command| (command.name, command.argument, command.about));
+    let others = agent_commands.iter().map(|command| {
         (&*command.name, command.argument_hint.as_deref().unwrap_or_default(), &*command.description)
     });
-    let all: Vec<(&str, &str, &str)> = own.chain(others).collect();
+    let all: Vec<(&str, &str, &str)> = built_in.chain(others).collect();
     let begins = |name: &str| {
         let skill = name.strip_prefix("skill:").filter(|_| !typed.is_empty());
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
     let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, ..)| (name, ""));
-    let offer = |at: usize| {
+    let build = |at: usize| {
         let (name, argument, about) = all[at];
-        offer_of(name, argument, about)
+        candidate(name, argument, about)
     };
-    let plain = (0..all.len()).filter(|at| begins(all[*at].0)).map(offer);
-    let others = ranked.into_iter().filter(|at| !begins(all[*at].0)).map(offer);
-    let mut offers: Vec<Candidate> = plain.chain(aliases(typed, agents)).collect();
-    for other in others {
-        // A command that is offered by an alias is offered once.
-        if offers.iter().all(|offer| offer.insert != other.insert) {
-            offers.push(other);
+    let prefixed = (0..all.len()).filter(|at| begins(all[*at].0)).map(build);
+    let fuzzy = ranked.into_iter().filter(|at| !begins(all[*at].0)).map(build);
+    let mut candidates: Vec<Candidate> = prefixed.chain(aliases(typed, agent_commands)).collect();
+    for other in fuzzy {
+        // Skip commands already offered by an alias.
+        if candidates.iter().all(|offer| offer.insert != other.insert) {
+            candidates.push(other);
         }
     }
-    offers
+    candidates
 }
 
-fn offer_of(name: &str, argument: &str, about: &str) -> Candidate {
+fn candidate(name: &str, argument: &str, about: &str) -> Candidate {
     let wants_more = !argument.is_empty() && !argument.starts_with('[');
     Candidate {
         name: format!("/{name}"),
@@ -284,31 +268,40 @@ fn offer_of(name: &str, argument: &str, about: &str) -> Candidate {
     }
 }
 
-/// Aliases that begin as what was typed, unless their command does so itself: each offers its command.
-fn aliases<'a>(typed: &'a str, agents: &'a [SlashCommand]) -> impl Iterator<Item = Candidate> + 'a {
+/// Candidates from aliases that begin with the typed text, unless the command's own name does.
+fn aliases<'a>(typed: &'a str, agent_commands: &'a [SlashCommand]) -> impl Iterator<Item = Candidate> + 'a {
     let meant = move |command: &CommandSpec| !typed.is_empty() && !command.name.starts_with(typed);
-    let fits =
-        move |alias: &&str| alias.starts_with(typed) && agents.iter().all(|command| command.name != **alias);
+    let fits = move |alias: &&str| {
+        alias.starts_with(typed) && agent_commands.iter().all(|command| command.name != **alias)
+    };
     TABLE.iter().filter(move |command| meant(command)).filter_map(move |command| {
         let alias = command.aliases.iter().find(|alias| fits(alias))?;
-        let offer = offer_of(command.name, command.argument, command.about);
+        let offer = candidate(command.name, command.argument, command.about);
         Some(Candidate { name: format!("/{alias}"), argument: format!("= /{}", command.name), ..offer })
     })
 }
 
-/// What `/approval` may be followed by.
-pub(super) fn mode(argument: &str) -> Result<ApprovalMode, String> {
+/// Parses the argument of `/approval`.
+///
+/// # Errors
+///
+/// A message that lists the modes.
+pub(super) fn parse_mode(argument: &str) -> Result<ApprovalMode, String> {
     ApprovalMode::parse(argument).ok_or_else(|| {
         let names: Vec<&str> = ApprovalMode::ALL.iter().map(|mode| mode.name()).collect();
-        format!("approval is one of {}", names.join(", "))
+        format!("unknown approval mode; choose one of {}", names.join(", "))
     })
 }
 
-/// What `/thinking` may be followed by.
-pub(super) fn level(argument: &str) -> Result<ThinkingLevel, String> {
+/// Parses the argument of `/thinking`.
+///
+/// # Errors
+///
+/// A message that lists the levels.
+pub(super) fn parse_level(argument: &str) -> Result<ThinkingLevel, String> {
     ThinkingLevel::parse(argument).ok_or_else(|| {
         let names: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.name()).collect();
-        format!("thinking is one of {}", names.join(", "))
+        format!("unknown thinking level; choose one of {}", names.join(", "))
     })
 }
 
@@ -318,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    fn agents() -> Vec<SlashCommand> {
+    fn agent_commands() -> Vec<SlashCommand> {
         let command = |name: &str, hint: Option<&str>, source| SlashCommand {
             name: name.into(),
             description: "does it".into(),
@@ -333,14 +326,14 @@ mod tests {
     }
 
     fn known(line: &str) -> Option<(BuiltInCommand, &str)> {
-        match parse(line, &agents()) {
-            ParsedLine::Known(command, argument) => Some((command.verb, argument)),
+        match parse(line, &agent_commands()) {
+            ParsedLine::Known(command, argument) => Some((command.action, argument)),
             _ => None,
         }
     }
 
     #[test]
-    fn names_of_other_programs_mean_what_they_mean_there() {
+    fn aliases_name_the_same_commands_as_elsewhere() {
         for (alias, verb) in [
             ("/clear", BuiltInCommand::New),
             ("/continue", BuiltInCommand::Resume),
@@ -355,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_no_alias_and_no_two_commands_have_one_alias() {
+    fn table_names_and_aliases_are_unique() {
         let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
         let mut names: Vec<&str> = names.collect();
         let count = names.len();
@@ -365,18 +358,18 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_gives_way_to_a_template_of_its_name() {
-        let clear = SlashCommand { name: "clear".into(), ..agents().remove(0) };
+    fn parse_template_name_beats_alias() {
+        let clear = SlashCommand { name: "clear".into(), ..agent_commands().remove(0) };
         assert_eq!(parse("/clear", std::slice::from_ref(&clear)), ParsedLine::Agent("/clear".into()));
-        let offered = offers("clear", &[clear]);
+        let offered = candidates("clear", &[clear]);
         assert_eq!(offered.iter().filter(|offer| offer.name == "/clear").count(), 1);
         assert_eq!(offered[0].insert, "/clear ");
     }
 
     #[test]
-    fn an_alias_is_offered_as_what_it_is_behind_the_names_that_begin_so() {
+    fn candidates_aliases_follow_names() {
         let shown = |typed| {
-            let offers = offers(typed, &[]).into_iter();
+            let offers = candidates(typed, &[]).into_iter();
             offers
                 .map(|offer| format!("{} {} → {}", offer.name, offer.argument, offer.insert))
                 .collect::<Vec<_>>()
@@ -392,33 +385,33 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_command_with_its_argument() {
+    fn parse_line_has_command_and_argument() {
         assert_eq!(known("/name  my session "), Some((BuiltInCommand::Name, "my session")));
         assert_eq!(known("/tree"), Some((BuiltInCommand::Tree, "")));
     }
 
     #[test]
-    fn templates_and_skills_are_the_agents() {
-        let agents = agents();
-        assert_eq!(parse("/review src\nnow", &agents), ParsedLine::Agent("/review src\nnow".into()));
-        assert_eq!(parse("/skill:commit", &agents), ParsedLine::Agent("/skill:commit".into()));
+    fn parse_template_or_skill_is_for_the_agent() {
+        let agent_commands = agent_commands();
+        assert_eq!(parse("/review src\nnow", &agent_commands), ParsedLine::Agent("/review src\nnow".into()));
+        assert_eq!(parse("/skill:commit", &agent_commands), ParsedLine::Agent("/skill:commit".into()));
         let unknown = |name, nearest: Option<&str>| {
             let nearest = nearest.map(str::to_owned);
             ParsedLine::Unknown { name, nearest }
         };
-        assert_eq!(parse("/skill:comit x", &agents), unknown("skill:comit", Some("skill:commit")));
-        assert_eq!(parse("/reviw", &agents), unknown("reviw", Some("review")));
+        assert_eq!(parse("/skill:comit x", &agent_commands), unknown("skill:comit", Some("skill:commit")));
+        assert_eq!(parse("/reviw", &agent_commands), unknown("reviw", Some("review")));
     }
 
     #[test]
-    fn a_path_is_no_command() {
+    fn parse_path_is_text() {
         assert_eq!(parse("/usr/bin is on the path", &[]), ParsedLine::Text);
         assert_eq!(parse("// a comment", &[]), ParsedLine::Text);
         assert_eq!(parse("/", &[]), ParsedLine::Text);
     }
 
     #[test]
-    fn an_unknown_command_suggests_the_nearest() {
+    fn parse_unknown_command_suggests_nearest() {
         assert_eq!(
             parse("/modle", &[]),
             ParsedLine::Unknown { name: "modle", nearest: Some("model".into()) }
@@ -431,17 +424,17 @@ mod tests {
 
     #[test]
     fn parse_unique_prefix_is_its_command() {
-        let agents = agents();
+        let agent_commands = agent_commands();
         assert_eq!(known("/follow and then"), Some((BuiltInCommand::FollowUp, "and then")));
         assert_eq!(known("/exi"), Some((BuiltInCommand::Quit, "")));
-        assert_eq!(parse("/rev src", &agents), ParsedLine::Agent("/review src".into()));
-        assert_eq!(parse("/commit now", &agents), ParsedLine::Agent("/skill:commit now".into()));
+        assert_eq!(parse("/rev src", &agent_commands), ParsedLine::Agent("/review src".into()));
+        assert_eq!(parse("/commit now", &agent_commands), ParsedLine::Agent("/skill:commit now".into()));
         assert_eq!(known("/mo"), Some((BuiltInCommand::Model, "")), "the name and the alias are one command");
     }
 
     #[test]
     fn certain_name_is_exact_or_a_unique_prefix() {
-        let agents = agents();
+        let agent_commands = agent_commands();
         let cases = [
             ("model", Some("model")),
             ("q", Some("quit")),
@@ -456,13 +449,13 @@ mod tests {
             ("", None),
         ];
         for (typed, expected) in cases {
-            assert_eq!(certain_name(typed, &agents).as_deref(), expected, "{typed}");
+            assert_eq!(certain_name(typed, &agent_commands).as_deref(), expected, "{typed}");
         }
     }
 
     #[test]
-    fn offers_command_offered_by_alias_is_offered_once() {
-        let offered = offers("re", &[]);
+    fn candidates_command_matched_by_alias_is_listed_once() {
+        let offered = candidates("re", &[]);
         let trees: Vec<&str> = offered
             .iter()
             .filter(|offer| offer.insert == "/tree ")
@@ -472,9 +465,11 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_completed() {
-        let agents = agents();
-        let names = |typed| offers(typed, &agents).into_iter().map(|offer| offer.name).collect::<Vec<_>>();
+    fn candidates_prefix_matches_come_first() {
+        let agent_commands = agent_commands();
+        let names = |typed| {
+            candidates(typed, &agent_commands).into_iter().map(|offer| offer.name).collect::<Vec<_>>()
+        };
         assert_eq!(names("h")[..2], ["/help", "/hotkeys"]);
         assert_eq!(names("re")[..3], ["/resume", "/reload", "/review"]);
         assert_eq!(names("skill:c"), ["/skill:commit"]);
@@ -482,6 +477,6 @@ mod tests {
         assert_eq!(names("comm"), ["/skill:commit"]);
         assert_eq!(names("rsm"), ["/resume"]);
         assert_eq!(names("").len(), TABLE.len() + 2);
-        assert_eq!(offers("review", &agents)[0].argument, "[file]");
+        assert_eq!(candidates("review", &agent_commands)[0].argument, "[file]");
     }
 }

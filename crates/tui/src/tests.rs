@@ -41,14 +41,14 @@ mod welcome;
 use harness::{START, Stage, at_work, state, steered};
 
 #[test]
-fn the_start_says_where_one_is_and_how_to_connect_a_model() {
+fn start_screen_without_model() {
     for (width, height) in [(80, 24), (120, 40)] {
         insta::assert_snapshot!(format!("start_{width}x{height}"), Stage::new(width, height).screen());
     }
 }
 
 #[test]
-fn work_shows_each_call_and_what_waits() {
+fn working_shows_calls_and_queue() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         at_work(&mut stage);
@@ -70,7 +70,7 @@ fn work_shows_each_call_and_what_waits() {
 }
 
 #[test]
-fn an_answer_streams_in_as_markdown() {
+fn answer_streams_as_markdown() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.user("explain");
@@ -85,7 +85,7 @@ fn an_answer_streams_in_as_markdown() {
 }
 
 #[test]
-fn a_steered_run_says_what_was_skipped_and_why() {
+fn steered_run_shows_skipped_calls() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         steered(&mut stage);
@@ -94,7 +94,7 @@ fn a_steered_run_says_what_was_skipped_and_why() {
 }
 
 #[test]
-fn no_screen_is_too_small() {
+fn small_screens() {
     let mut stage = Stage::new(20, 5);
     steered(&mut stage);
     stage.type_text("hello there, this wraps");
@@ -114,7 +114,7 @@ fn no_screen_is_too_small() {
 }
 
 #[test]
-fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
+fn skill_message_is_shown_as_typed() {
     let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
     let mut stage = Stage::new(80, 24);
     let item = QueueItem {
@@ -142,7 +142,7 @@ fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
 }
 
 #[test]
-fn a_failed_request_counts_down_to_its_next_try() {
+fn failed_request_counts_down() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.event(EventKind::ToolExecutionEnd {
@@ -167,7 +167,7 @@ fn a_failed_request_counts_down_to_its_next_try() {
 }
 
 #[test]
-fn a_refused_message_comes_back_into_the_editor() {
+fn rejected_message_is_returned() {
     let mut stage = Stage::new(80, 24);
     let what = "no space left".to_owned();
     stage.input(Msg::Report(TaskResult::Failed {
@@ -180,7 +180,7 @@ fn a_refused_message_comes_back_into_the_editor() {
 }
 
 #[test]
-fn events_that_a_snapshot_told_are_passed_over() {
+fn snapshot_skips_its_events() {
     let mut stage = Stage::new(80, 24);
     let snapshot = Snapshot { seq: 5, state: state(), live: InFlight::default() };
     stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
@@ -195,7 +195,7 @@ fn events_that_a_snapshot_told_are_passed_over() {
 }
 
 #[test]
-fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
+fn entry_from_log_is_shown_once() {
     let mut stage = Stage::new(80, 24);
     let entry = Entry {
         id: "e1".into(),
@@ -211,7 +211,7 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
 }
 
 #[test]
-fn when_nothing_changes_nothing_is_drawn() {
+fn frame_unchanged_is_not_drawn() {
     let mut stage = Stage::new(80, 24);
     stage.screen();
     stage.app.stale = Dirty::No;
@@ -226,7 +226,7 @@ fn when_nothing_changes_nothing_is_drawn() {
 }
 
 #[test]
-fn a_thousand_pieces_in_a_second_are_drawn_twenty_times_and_then_never_again() {
+fn frame_rate_is_limited() {
     let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), FramePacer::default(), 0);
     let mut draw_if_due = |stage: &mut Stage| {
         let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
@@ -252,7 +252,7 @@ fn a_thousand_pieces_in_a_second_are_drawn_twenty_times_and_then_never_again() {
 }
 
 #[test]
-fn a_word_at_the_foot_goes_by_itself() {
+fn flash_expires() {
     let mut stage = Stage::new(80, 24);
     stage.input(Msg::Report(TaskResult::Note("copied".into())));
     assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
@@ -261,7 +261,7 @@ fn a_word_at_the_foot_goes_by_itself() {
 }
 
 #[test]
-fn a_word_at_the_foot_does_not_hide_that_something_goes_on() {
+fn flash_keeps_activity_visible() {
     for (width, says) in [(80, "answering… 1.0s · ↓1.2k · copied"), (30, "⠋ copied")] {
         let mut stage = Stage::new(width, 24);
         stage.event(EventKind::AgentStart);
@@ -274,7 +274,7 @@ fn a_word_at_the_foot_does_not_hide_that_something_goes_on() {
 }
 
 #[test]
-fn a_command_of_the_users_own_streams_and_its_record_takes_its_place() {
+fn shell_command_streams_then_record() {
     use tiller_core::message::BashExecutionMessage;
     let mut stage = Stage::new(80, 24);
     let id = || "b1".into();
@@ -300,7 +300,7 @@ fn a_command_of_the_users_own_streams_and_its_record_takes_its_place() {
 }
 
 #[test]
-fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
+fn message_during_shell_says_model_does_not_wait() {
     let words = "the model doesn't wait for the command";
     for (exclude_from_context, is_told) in [(false, true), (true, false)] {
         let mut stage = Stage::new(120, 40);
@@ -317,7 +317,7 @@ fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
 }
 
 #[test]
-fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives() {
+fn snapshot_keeps_events_in_flight() {
     let mut stage = Stage::new(80, 24);
     stage.app.expect_snapshot();
     stage.event(EventKind::AgentStart);

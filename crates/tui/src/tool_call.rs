@@ -1,4 +1,4 @@
-//! A tool call on the screen: its line, and what of its output is worth showing under it.
+//! Tool calls as blocks: their summary line and their output.
 
 mod notes;
 mod output;
@@ -17,44 +17,43 @@ use tiller_session::context::CutOffCall;
 use super::block::image_lines;
 use super::layout::RenderContext;
 
-/// Columns of a tool's name, so that the arguments of calls stand in a column.
-const NAME: usize = 10;
+/// Column width of tool names.
+const NAME_WIDTH: usize = 10;
 
-/// Columns of an argument that a note follows, so that notes stand in a column; on a wide screen two fifths of it. An argument that is
-/// longer takes what the note leaves.
-const ARGUMENT: usize = 32;
+/// Minimum width of the argument column; on a wide screen the column takes two fifths of it. A longer argument takes
+/// the room that the note leaves.
+const ARGUMENT_WIDTH: usize = 32;
 
-/// Columns of a note that an argument makes way for: as many as most notes have.
-const NOTE: usize = 30;
+/// Columns of a note that a long argument leaves free: the length of most notes.
+const NOTE_WIDTH: usize = 30;
 
-/// Columns that an argument has all the same.
-const LEAST_ARGUMENT: usize = 8;
+/// Columns that an argument has in any case.
+const MIN_ARGUMENT: usize = 8;
 
-/// Lines of output shown before it is unfolded: a few, and of what the user asked for as many as the smallest usual screen has room
-/// for, the last ones.
+/// Lines of folded output. A user's shell command shows as many of its last lines as the smallest usual screen has
+/// room for.
 const FOLDED: FoldedOutput = FoldedOutput { head: 2, tail: 2 };
 pub(super) const FOLDED_SHELL: FoldedOutput = FoldedOutput { head: 0, tail: 16 };
 
-/// Lines of a diff shown before it is unfolded.
+/// Lines of a folded diff.
 const FOLDED_DIFF: FoldedOutput = FoldedOutput { head: 8, tail: 7 };
 
-/// What a command without output says to the model; a person sees that there is nothing.
+/// The text that tells the model about empty output; not shown.
 const NO_OUTPUT: &str = "[no output]";
 
-/// How the result of a call that was refused begins.
+/// Prefix of the result of a denied call.
 const DENIED: &str = "denied:";
 
-/// Lines of output that are shown at all; the rest is in the log.
-const MOST_LINES: usize = 2_000;
+/// Maximum number of output lines; the rest is in the log.
+const MAX_LINES: usize = 2_000;
 
-/// How many lines are shown of what is folded, beside the one that says how many are not.
+/// Lines shown of folded output, besides the line that counts the hidden ones.
 #[derive(Clone, Copy)]
 pub(super) struct FoldedOutput {
     head: usize,
     tail: usize,
 }
 
-/// A call of a tool.
 #[derive(Clone, Debug)]
 pub(super) struct ToolCallBlock {
     pub(super) id: CallId,
@@ -63,39 +62,43 @@ pub(super) struct ToolCallBlock {
     pub(super) state: CallState,
 }
 
-/// How far a call is.
 #[derive(Clone, Debug)]
 pub(super) enum CallState {
-    /// The model is still writing its arguments: so many bytes yet.
+    /// The model is writing the arguments; bytes so far.
     Written(usize),
-    /// It hasn't begun.
+    /// Not started.
     Waits,
-    /// It asks.
+    /// Awaiting approval.
     Asks,
-    /// It runs.
-    Runs { since: UnixMs, partial: ToolOutcome },
-    /// It has its result.
-    Done { outcome: ToolOutcome, is_error: bool, took_ms: Option<u64> },
-    /// It never got a result.
+    Runs {
+        since: UnixMs,
+        partial: ToolOutcome,
+    },
+    Done {
+        outcome: ToolOutcome,
+        is_error: bool,
+        took_ms: Option<u64>,
+    },
+    /// Interrupted without a result.
     Lost,
-    /// Nor did it begin, for certain: one before it was cut off.
+    /// Not started, because the turn was interrupted before it.
     Unbegun,
 }
 
-/// Columns of a call's line.
+/// Column widths of a call's line.
 #[derive(Clone, Copy)]
 struct ColumnWidths {
     argument: usize,
     note: usize,
 }
 
-/// How a call ended, as its sign shows it.
+/// The outcome of a call, shown by its sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallEnd {
-    Well,
-    Badly,
-    /// It never began: skipped, denied, invalid.
-    Unrun,
+    Success,
+    Failure,
+    /// Not run: skipped, denied, invalid.
+    NotRun,
 }
 
 impl ToolCallBlock {
@@ -103,8 +106,8 @@ impl ToolCallBlock {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
             CallState::Runs { partial, .. } => {
-                let said = self.said(partial, 0);
-                running_output(self.output_of(&said), FOLDED, ctx)
+                let text = self.result_text(partial, 0);
+                running_output(self.output_of(&text), FOLDED, ctx)
             }
             CallState::Done { outcome, is_error, .. } => {
                 let mut lines = self.output(outcome, *is_error, ctx);
@@ -122,12 +125,12 @@ impl ToolCallBlock {
         lines
     }
 
-    /// Whether its lines change by themselves.
+    /// Whether its lines change with time.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, CallState::Runs { .. })
     }
 
-    /// What it was asked and what came of it.
+    /// Its argument and its output, for searching and copying.
     pub(super) fn texts(&self) -> Vec<String> {
         let outcome = match &self.state {
             CallState::Runs { partial, .. } => Some(partial),
@@ -138,7 +141,7 @@ impl ToolCallBlock {
         let diff = outcome.and_then(|outcome| outcome.details.as_ref()?["diff"].as_str());
         match (diff, outcome) {
             (Some(diff), _) => texts.push(diff.to_owned()),
-            (None, Some(outcome)) => texts.push(self.said(outcome, 0).text),
+            (None, Some(outcome)) => texts.push(self.result_text(outcome, 0).text),
             (None, None) => {}
         }
         texts
@@ -149,16 +152,16 @@ impl ToolCallBlock {
         !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::Unbegun)
     }
 
-    /// Whether its tool only reads, so that it may run beside others of its kind.
+    /// Whether its tool only reads and may run in parallel with others.
     pub(super) fn reads(&self) -> bool {
         matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files")
     }
 
-    /// Its line.
+    /// The summary line.
     pub(super) fn head(&self, ctx: &RenderContext) -> Line {
         let (sign, role) = self.sign(ctx);
         let mut left = vec![Span::new(format!("{sign} "), role)];
-        let name_style = if self.unrun() { Role::Muted } else { Role::Text };
+        let name_style = if self.was_not_run() { Role::Muted } else { Role::Text };
         left.push(Span::new(self.padded_name(), name_style));
         let right = self.elapsed(ctx).map(|text| Span::new(text, Role::Muted));
         let room = self.room(ctx);
@@ -176,19 +179,20 @@ impl ToolCallBlock {
         ctx.right_aligned(left, right)
     }
 
-    /// The column in which a note begins beside an argument that isn't longer than most.
+    /// The column where notes begin, unless the argument is longer than its column.
     pub(super) fn note_column(ctx: &RenderContext) -> usize {
-        2 + NAME + 1 + ARGUMENT.max(ctx.width.min(ctx.measure) * 2 / 5) + 2
+        2 + NAME_WIDTH + 1 + ARGUMENT_WIDTH.max(ctx.width.min(ctx.measure) * 2 / 5) + 2
     }
 
     fn padded_name(&self) -> String {
         let name = sanitize(&self.name, ControlChars::Visible);
-        let padding = NAME.saturating_sub(name.chars().count()) + 1;
+        let padding = NAME_WIDTH.saturating_sub(name.chars().count()) + 1;
         format!("{name}{}", " ".repeat(padding))
     }
 
-    /// How its line is shared out. A note begins where the others do, unless the argument is longer: that goes on as far as the note
-    /// stays whole. On a screen that is too narrow for a column a note begins as soon as it can.
+    /// Distributes the width of the line. A note begins in the note column, unless the argument is longer: then the
+    /// argument takes all but the note's room. On a screen too narrow for columns, the note follows the argument
+    /// directly.
     fn room(&self, ctx: &RenderContext) -> ColumnWidths {
         let right = self.elapsed(ctx).map_or(0, |text| Span::new(text, Role::Muted).width() + 2);
         let used = 2 + Span::new(self.padded_name(), Role::Text).width() + right;
@@ -198,19 +202,18 @@ impl ToolCallBlock {
         if note == 0 {
             return ColumnWidths { argument: free, note };
         }
-        let column = ARGUMENT.max(page * 2 / 5);
-        let beside = free.saturating_sub(note.min(NOTE) + 2).max(free.min(LEAST_ARGUMENT));
-        let wanted = Span::new(self.shown_argument(), Role::Muted).width();
-        let argument = wanted.min(free.saturating_sub(note + 2)).max(column.min(beside));
-        ColumnWidths { argument, note: free.saturating_sub(argument + 2).max(NOTE) }
+        let column = ARGUMENT_WIDTH.max(page * 2 / 5);
+        let available = free.saturating_sub(note.min(NOTE_WIDTH) + 2).max(free.min(MIN_ARGUMENT));
+        let needed = Span::new(self.shown_argument(), Role::Muted).width();
+        let argument = needed.min(free.saturating_sub(note + 2)).max(column.min(available));
+        ColumnWidths { argument, note: free.saturating_sub(argument + 2).max(NOTE_WIDTH) }
     }
 
-    /// Its argument on one line.
     fn shown_argument(&self) -> String {
         one_line(&argument(&self.name, &self.args))
     }
 
-    /// Its argument, where it is unfolded and its line has no room for all of it.
+    /// The full argument, if the block is unfolded and the line has no room for it.
     fn whole_argument(&self, ctx: &RenderContext) -> Vec<Line> {
         let shown = self.shown_argument();
         let is_whole = Span::new(shown.as_str(), Role::Muted).width() <= self.room(ctx).argument;
@@ -218,7 +221,7 @@ impl ToolCallBlock {
             return Vec::new();
         }
         let text = argument(&self.name, &self.args);
-        indented(render::plain(text.trim(), Role::Text, read_width(ctx)), "    ", Role::Text)
+        indented(render::plain(text.trim(), Role::Text, text_width(ctx)), "    ", Role::Text)
     }
 
     fn sign(&self, ctx: &RenderContext) -> (&'static str, Role) {
@@ -227,45 +230,49 @@ impl ToolCallBlock {
             CallState::Asks => ("?", Role::Warning),
             CallState::Runs { .. } => (ctx.spinner(), Role::Accent),
             CallState::Done { .. } => match self.end() {
-                CallEnd::Well => ("✓", Role::Success),
-                CallEnd::Badly => ("✗", Role::Error),
-                CallEnd::Unrun => ("–", Role::Muted),
+                CallEnd::Success => ("✓", Role::Success),
+                CallEnd::Failure => ("✗", Role::Error),
+                CallEnd::NotRun => ("–", Role::Muted),
             },
             CallState::Lost => ("–", Role::Warning),
             CallState::Unbegun => ("–", Role::Muted),
         }
     }
 
-    fn unrun(&self) -> bool {
+    fn was_not_run(&self) -> bool {
         matches!(self.state, CallState::Unbegun)
-            || matches!(self.state, CallState::Done { .. }) && self.end() == CallEnd::Unrun
+            || matches!(self.state, CallState::Done { .. }) && self.end() == CallEnd::NotRun
     }
 
     fn end(&self) -> CallEnd {
-        let CallState::Done { outcome, is_error, .. } = &self.state else { return CallEnd::Well };
+        let CallState::Done { outcome, is_error, .. } = &self.state else { return CallEnd::Success };
         if !is_error {
             return match exit_code(outcome) {
-                Some(code) if code != 0 => CallEnd::Badly,
-                Some(_) | None => CallEnd::Well,
+                Some(code) if code != 0 => CallEnd::Failure,
+                Some(_) | None => CallEnd::Success,
             };
         }
         let text = joined_text(&outcome.content);
-        let unrun = ["skipped:", DENIED, "not run:", "not begun:", "aborted:"];
-        if unrun.iter().any(|word| text.starts_with(word)) { CallEnd::Unrun } else { CallEnd::Badly }
+        let prefixes = ["skipped:", DENIED, "not run:", "not begun:", "aborted:"];
+        if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
+            CallEnd::NotRun
+        } else {
+            CallEnd::Failure
+        }
     }
 
-    /// What it came to, in a few words.
+    /// The note: a short form of the result.
     fn note(&self) -> (String, Role) {
         match &self.state {
             CallState::Written(0) | CallState::Waits | CallState::Runs { .. } => (String::new(), Role::Muted),
             CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
-            CallState::Asks => ("asks".to_owned(), Role::Warning),
-            CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
-            CallState::Unbegun => (unrun_note(CutOffCall::Unbegun.said()), Role::Muted),
+            CallState::Asks => ("needs approval".to_owned(), Role::Warning),
+            CallState::Lost => ("interrupted, no result".to_owned(), Role::Warning),
+            CallState::Unbegun => (not_run_note(CutOffCall::Unbegun.said()), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
-                CallEnd::Unrun => (unrun_note(&joined_text(&outcome.content)), Role::Muted),
-                CallEnd::Well => (facts(outcome), Role::Muted),
-                CallEnd::Badly => (facts(outcome), Role::Error),
+                CallEnd::NotRun => (not_run_note(&joined_text(&outcome.content)), Role::Muted),
+                CallEnd::Success => (details_note(outcome), Role::Muted),
+                CallEnd::Failure => (details_note(outcome), Role::Error),
             },
         }
     }
@@ -273,7 +280,7 @@ impl ToolCallBlock {
     fn elapsed(&self, ctx: &RenderContext) -> Option<String> {
         match &self.state {
             CallState::Runs { since, .. } => noticeable(ctx.now.since_ms(*since)),
-            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::Unrun => noticeable(*ms),
+            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::NotRun => noticeable(*ms),
             _ => None,
         }
     }
@@ -288,14 +295,15 @@ impl ToolCallBlock {
         let text = joined_text(&outcome.content);
         let end = self.end();
         let quiet = self.reads();
-        if end == CallEnd::Unrun {
-            // Why somebody refused is theirs to say, so what the line had no room for is told beneath; the other phrases are known.
-            let is_wanted = text.starts_with(DENIED) || ctx.folds.output_open;
+        if end == CallEnd::NotRun {
+            // A denial's reason is written by a person, so a truncated one is repeated below; the other phrases are
+            // known.
+            let shows_reason = text.starts_with(DENIED) || ctx.folds.output_open;
             let is_long = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
             let first = outcome.content.first().and_then(UserBlock::as_text).unwrap_or_default();
             let is_cut = is_long || first.trim_end().contains('\n');
-            let told = usize::from(!(is_wanted && is_cut));
-            let remains = self.said(outcome, told);
+            let skipped = usize::from(!(shows_reason && is_cut));
+            let remains = self.result_text(outcome, skipped);
             let is_nothing = remains.text.is_empty();
             return if is_nothing {
                 Vec::new()
@@ -306,15 +314,15 @@ impl ToolCallBlock {
         if quiet && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
-        // A command that failed still printed what it printed; what a tool says of its own failure is the error.
-        let said = self.said(outcome, 0);
-        let output = self.output_of(&said);
+        // The output of a failed command is output; the text of any other failed tool is an error message.
+        let result = self.result_text(outcome, 0);
+        let output = self.output_of(&result);
         match exit_code(outcome) {
             Some(code) if runs_commands(&self.name) => {
-                finished_output(output.with_text(printed(&said.text, code)), FOLDED, ctx)
+                finished_output(output.with_text(printed(&result.text, code)), FOLDED, ctx)
             }
             None if is_error && !was_run(outcome) => {
-                let width = read_width(ctx);
+                let width = text_width(ctx);
                 with_notes(ToolOutputBlock::Literal(&text), FOLDED, ctx, |output| {
                     render::plain(output.text(), Role::Error, width)
                 })
@@ -323,8 +331,8 @@ impl ToolCallBlock {
         }
     }
 
-    /// What a result says but for its first `skipped` blocks; the colours are those of what stands last.
-    fn said(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
+    /// The text of a result without its first `skipped` blocks; the style runs belong to the last block.
+    fn result_text(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
         if self.is_literal(&text) {
@@ -334,37 +342,37 @@ impl ToolCallBlock {
             outcome.details.as_ref().map(|details| strokes_of(&details["strokes"])).unwrap_or_default();
         let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
         let before = text.chars().count() - last.chars().count();
-        let moved = strokes
+        let shifted = strokes
             .into_iter()
             .map(|stroke| StyleRun { start: stroke.start.saturating_add(before), ..stroke });
-        StyledText::kept(&text, moved.collect())
+        StyledText::kept(&text, shifted.collect())
     }
 
-    /// How what it says is to be read.
-    fn output_of<'a>(&self, said: &'a StyledText) -> ToolOutputBlock<'a> {
-        if self.is_literal(&said.text) {
-            ToolOutputBlock::Literal(&said.text)
+    /// The result as an output block.
+    fn output_of<'a>(&self, text: &'a StyledText) -> ToolOutputBlock<'a> {
+        if self.is_literal(&text.text) {
+            ToolOutputBlock::Literal(&text.text)
         } else {
-            ToolOutputBlock::of(said)
+            ToolOutputBlock::from_styled(text)
         }
     }
 
-    /// Whether nothing in a text of its is obeyed. What other programs' commands printed was read when it was imported: there is nothing
-    /// left to obey in it, but it has colours.
+    /// Whether escape sequences in its text are literal. Imported command output was interpreted on import: its text
+    /// has no escape sequences left, only style runs.
     fn is_literal(&self, text: &str) -> bool {
         let is_imported = || runs_commands_elsewhere(&self.name) && StyledText::is_plain(text);
         !runs_commands(&self.name) && !is_imported()
     }
 }
 
-/// The images of a result, each as its line and, where it is painted, the picture.
+/// The images of a result: their description lines, and the images where the terminal can paint them.
 fn shown_images(outcome: &ToolOutcome, ctx: &RenderContext) -> Vec<Line> {
     let inner = ctx.indented(4);
     let images = outcome.content.iter().filter_map(UserBlock::as_image);
     indented(images.flat_map(|(kind, data)| image_lines(kind, data, &inner)).collect(), "    ", Role::Text)
 }
 
-/// What a command printed, without what its line already says: that it failed, that there is nothing.
+/// The output of a command without the parts that its summary line shows: exit code, `[no output]`.
 fn printed(text: &str, code: i64) -> &str {
     let text = text.trim_end();
     let text = text.strip_suffix(&format!("[exit code {code}]")).unwrap_or(text).trim_end();
@@ -374,14 +382,14 @@ fn printed(text: &str, code: i64) -> &str {
     }
 }
 
-/// Of a command at work the newest lines are the ones to see.
+/// The newest lines of a running command's output.
 pub(super) fn running_output(
     output: ToolOutputBlock<'_>,
     folded: FoldedOutput,
     ctx: &RenderContext,
 ) -> Vec<Line> {
     let few = folded.head + 1 + folded.tail;
-    let most = if ctx.folds.output_open { MOST_LINES } else { few };
+    let most = if ctx.folds.output_open { MAX_LINES } else { few };
     let mut lines = output.trimmed().last_lines(most, most * ctx.width, ctx);
     if !ctx.folds.output_open && lines.len() > few {
         lines.drain(..lines.len() - few);
@@ -389,7 +397,7 @@ pub(super) fn running_output(
     indented(lines, "  │ ", Role::Muted)
 }
 
-/// Output that is complete, folded.
+/// The folded output of a finished command.
 pub(super) fn finished_output(
     output: ToolOutputBlock<'_>,
     folded: FoldedOutput,
@@ -398,39 +406,38 @@ pub(super) fn finished_output(
     with_notes(output, folded, ctx, |output| output.lines(ctx))
 }
 
-/// What was printed, folded, and beneath it what is to be said of it.
+/// The folded output and the notes under it.
 fn with_notes(
     output: ToolOutputBlock<'_>,
     shown: FoldedOutput,
     ctx: &RenderContext,
     lay_out: impl Fn(ToolOutputBlock<'_>) -> Vec<Line>,
 ) -> Vec<Line> {
-    let (printed, said) = notes::split(output.text());
+    let (printed, notes) = notes::split(output.text());
     let printed =
         if printed.is_empty() { Vec::new() } else { folded(lay_out(output.with_text(printed)), shown, ctx) };
     let mut lines = indented(printed, "  │ ", Role::Muted);
-    lines.extend(indented(notes::lines(said, read_width(ctx)), "    ", Role::Muted));
+    lines.extend(indented(notes::lines(notes, text_width(ctx)), "    ", Role::Muted));
     lines
 }
 
-/// Columns of words under a call that are read as a sentence is. What a command prints is laid out by whoever made it, and has the
-/// page.
-fn read_width(ctx: &RenderContext) -> usize {
+/// Width of prose under a call. Command output is formatted by its command and takes the whole width.
+fn text_width(ctx: &RenderContext) -> usize {
     ctx.width.min(ctx.measure).saturating_sub(4).max(1)
 }
 
-/// The first and the last lines, with what is between them counted.
+/// The first and last lines, with a count of those between.
 fn folded(mut lines: Vec<Line>, FoldedOutput { head, tail }: FoldedOutput, ctx: &RenderContext) -> Vec<Line> {
     let hidden = lines.len().saturating_sub(head + tail);
     if ctx.folds.output_open || hidden <= 2 {
         return lines;
     }
-    // A line that goes on in several rows is one line, as whoever printed it sees it.
-    let begun = lines[head..head + hidden].iter().filter(|line| line.joint == Wrap::Hard).count();
-    let what = match begun {
+    // Count logical lines, as the command printed them.
+    let count = lines[head..head + hidden].iter().filter(|line| line.joint == Wrap::Hard).count();
+    let what = match count {
         0 => format!("{hidden} more rows"),
         1 => "1 more line".to_owned(),
-        _ => format!("{begun} more lines"),
+        _ => format!("{count} more lines"),
     };
     let note = Line::new(format!("… {what} ({})", ctx.unfold), Role::Muted);
     lines.splice(head..head + hidden, [note]);
@@ -438,14 +445,14 @@ fn folded(mut lines: Vec<Line>, FoldedOutput { head, tail }: FoldedOutput, ctx: 
 }
 
 fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
-    let put = |mut line: Line| {
+    let indent_line = |mut line: Line| {
         line.set_in(Span::new(indent, Style::from(role)));
         line
     };
-    lines.into_iter().map(put).collect()
+    lines.into_iter().map(indent_line).collect()
 }
 
-/// Whether it is the result of a command that ran, however that ended.
+/// Whether it is the result of a command that ran, with any exit code.
 fn was_run(outcome: &ToolOutcome) -> bool {
     outcome.details.as_ref().is_some_and(|details| details["timedOut"].is_boolean())
 }
@@ -454,8 +461,8 @@ fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
     outcome.details.as_ref()?["exitCode"].as_i64()
 }
 
-/// What the details of a result say, short.
-fn facts(outcome: &ToolOutcome) -> String {
+/// A short form of a result's details.
+fn details_note(outcome: &ToolOutcome) -> String {
     let Some(details) = &outcome.details else { return String::new() };
     let count = |key: &str| details[key].as_u64();
     if let (Some(added), Some(removed)) = (count("added"), count("removed")) {
@@ -474,7 +481,7 @@ fn facts(outcome: &ToolOutcome) -> String {
     }
 }
 
-/// The argument by which a person recognises a call.
+/// The argument that identifies a call.
 pub(super) fn argument(name: &str, args: &Value) -> String {
     let text = |key: &str| args[key].as_str().unwrap_or_default().to_owned();
     match name {
@@ -491,13 +498,13 @@ pub(super) fn argument(name: &str, args: &Value) -> String {
     }
 }
 
-/// A text on one line, line ends shown.
+/// A text on one line with visible line breaks.
 pub(super) fn one_line(text: &str) -> String {
     sanitize(text.trim(), ControlChars::Visible).replace('\n', " ⏎ ")
 }
 
-/// Why a call didn't run. What tiller adds to its own words behind a semicolon is for the model.
-fn unrun_note(text: &str) -> String {
+/// The reason why a call didn't run. The part after a semicolon is for the model.
+fn not_run_note(text: &str) -> String {
     let line = first_line(text);
     match line.split_once(';') {
         Some((why, _)) if !line.starts_with(DENIED) => why.to_owned(),
@@ -509,7 +516,7 @@ fn first_line(text: &str) -> String {
     sanitize(text.lines().next().unwrap_or_default(), ControlChars::Visible).into_owned()
 }
 
-/// A span of time: `0.4s`, `12s`, `3m 05s`.
+/// A duration: `0.4s`, `12s`, `3m 05s`.
 pub(super) fn seconds(ms: u64) -> String {
     match ms / 1_000 {
         0..=9 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
@@ -518,7 +525,7 @@ pub(super) fn seconds(ms: u64) -> String {
     }
 }
 
-/// A span of time that somebody can notice; nothing of one under a tenth of a second.
+/// A duration of at least a tenth of a second; `None` for shorter ones.
 pub(super) fn noticeable(ms: u64) -> Option<String> {
     (ms >= 100).then(|| seconds(ms))
 }
@@ -544,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_one_line_with_what_it_came_to() {
+    fn tool_call_line_has_its_result() {
         let call = done("grep", json!({"pattern": "\\n", "path": "src"}), "…", json!({"matches": 6}), false);
         assert_eq!(
             shown(&call, 70),
@@ -554,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_commands_print_acts_as_on_a_terminal() {
+    fn tool_call_only_commands_interpret_escapes() {
         let open = RenderContext {
             width: 60,
             folds: Folds { output_open: true, ..Folds::default() },
@@ -577,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_has_the_colours_that_were_kept_of_it() {
+    fn tool_call_output_has_its_stored_colors() {
         let red = |call: &ToolCallBlock| -> String {
             let lines = call.lines(&RenderContext { width: 70, ..RenderContext::default() });
             let spans = lines.into_iter().flat_map(|line| line.spans);
@@ -612,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_never_ran_says_why_and_shows_no_output() {
+    fn tool_call_not_run_shows_reason_only() {
         let call = done("edit_file", json!({"path": "a.rs"}), "skipped: the user steered", json!({}), true);
         assert_eq!(
             shown(&call, 70),
@@ -621,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_call_stands_in_its_column_however_long_the_command_is() {
+    fn tool_call_note_column_is_fixed() {
         let long =
             "find . -name '*.rs' -newer Cargo.toml -exec grep -n 'unwrap()' {} + | sort | head -40 | tac";
         let said =
@@ -644,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_goes_on_as_far_as_what_became_of_it_stays_whole() {
+    fn tool_call_argument_leaves_room_for_note() {
         let path = "src/a/rather/long/path/that/is/longer/than/the/column/of/arguments.rs";
         let call = done("read_file", json!({"path": path}), "…", json!({"lines": 212}), false);
         let expected = format!("✓ read_file  {path}  212 lines            1.2s");
@@ -656,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn unfolded_a_call_shows_all_of_an_argument_that_its_line_cuts() {
+    fn tool_call_unfolded_shows_whole_argument() {
         let unfolded = |command: &str| {
             let call = done("bash", json!({"command": command}), "", json!({"exitCode": 0}), false);
             let folds = Folds { output_open: true, ..Folds::default() };
@@ -669,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_of_its_failure_is_as_wide_as_text_and_what_a_command_prints_as_the_page() {
+    fn tool_call_error_is_prose_width_output_is_page_width() {
         let words = ["word"; 40].join(" ");
         let widest =
             |call: &ToolCallBlock| shown(call, 199)[1..].iter().map(|line| line.chars().count()).max();
@@ -680,7 +687,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_has_no_room_for_of_a_refusal_is_told_beneath() {
+    fn tool_call_long_denial_is_repeated_below() {
         let why = "denied: the user said no: not all of them, only those in src";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(
@@ -704,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_stopped_shows_what_it_had_printed() {
+    fn tool_call_aborted_shows_partial_output() {
         let mut call = done("bash", json!({"command": "x"}), "aborted: the user stopped it", json!({}), true);
         let CallState::Done { outcome, .. } = &mut call.state else { unreachable!() };
         outcome.content.push(UserBlock::Text { text: "one\ntwo\n".into() });
@@ -719,7 +726,7 @@ mod tests {
     }
 
     #[test]
-    fn long_output_shows_its_ends() {
+    fn tool_call_long_output_shows_both_ends() {
         let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
         let call = done("bash", json!({"command": "x"}), &text, json!({"exitCode": 1}), false);
         assert_eq!(
@@ -730,7 +737,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_left_out_are_counted_as_they_were_printed() {
+    fn tool_call_hidden_lines_are_counted_unwrapped() {
         let text: String = (1..=9).map(|n| format!("{n} {}\n", "x".repeat(70))).collect();
         let call = done("bash", json!({"command": "x"}), &text, json!({"exitCode": 0}), false);
         assert_eq!(shown(&call, 60)[3], "  │ … 7 more lines (ctrl+o)");
@@ -739,7 +746,7 @@ mod tests {
     }
 
     #[test]
-    fn long_output_that_was_cut_shows_its_last_lines_and_beneath_them_where_all_of_it_is() {
+    fn tool_call_truncated_output_shows_the_note_below() {
         let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
         let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/tiller/output-a1.txt";
         let call = done(
@@ -768,7 +775,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_prints_nothing_shows_nothing() {
+    fn tool_call_empty_output_is_hidden() {
         let quiet =
             |text, code| done("bash", json!({"command": "x"}), text, json!({"exitCode": code}), code != 0);
         assert_eq!(shown(&quiet("[no output]", 0), 60).len(), 1);
@@ -778,21 +785,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_of_its_failure_keeps_its_words_whole() {
+    fn tool_call_error_wraps_at_words() {
         let call =
             done("edit_file", json!({"path": "x"}), "the text to replace is not there", json!({}), true);
         assert_eq!(shown(&call, 26)[1..], ["  │ the text to replace is", "  │ not there"]);
     }
 
     #[test]
-    fn an_edit_shows_its_diff() {
+    fn tool_call_edit_shows_its_diff() {
         let details = json!({"diff": "@@ -3 +3 @@\n-a\n+b\n", "added": 1, "removed": 1});
         let call = done("edit_file", json!({"path": "x"}), "", details, false);
         assert_eq!(shown(&call, 60)[1..], ["      3 - a", "      3 + b"]);
     }
 
     #[test]
-    fn times_are_short() {
+    fn seconds_are_short() {
         assert_eq!([seconds(40), seconds(12_400), seconds(185_000)], ["0.0s", "12s", "3m 05s"]);
         assert_eq!([noticeable(99), noticeable(100)], [None, Some("0.1s".to_owned())]);
     }

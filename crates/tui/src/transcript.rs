@@ -1,8 +1,9 @@
-//! The transcript: blocks of the log, blocks that are still growing, and the stretch of them that is on the screen.
+//! The transcript: the blocks of the log, the blocks of the streaming answer, and the part of them on the screen.
 //!
-//! The path is kept in [`part`]s. What is above or below the screen is neither measured nor, in a long session, even in memory:
-//! laying out ([`rows`]) begins at the bottom or at the line on top and goes on until the screen is full; what lies far away is
-//! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
+//! The path is held in [`chunk`]s. Blocks outside of the screen are not laid out, and in a long session not even in
+//! memory: layout ([`viewport`]) starts at the bottom or at the top line and stops when the screen is full; distant
+//! chunks are dropped and read again on demand. [`jump`] scrolls to positions that may have to be read first;
+//! [`selection`] is the mouse selection.
 
 mod banner;
 mod chunk;
@@ -38,52 +39,52 @@ pub(super) use selection::{CopiedText, Granularity, TextPos, amount};
 pub(super) use viewport::ShownRows;
 use viewport::Viewport;
 
-/// Ids of the newest entries that are remembered.
+/// Number of newest entries whose ids are remembered.
 const RECENT: usize = 500;
 
-/// Everything that was said, from the beginning of the path to its end.
+/// The blocks of a path.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    /// Never empty; what is new goes into the last one.
+    /// Never empty; new blocks go into the last one.
     parts: Vec<Chunk>,
-    /// Blocks of the answer that is arriving; they are thrown away when it is in the log. Their numbers follow those of the last part.
+    /// Blocks of the streaming answer, dropped when it is in the log. Their numbers continue those of the last part.
     pub(super) live: Vec<Block>,
     /// Calls without a result.
     calls: HashMap<CallId, BlockPos>,
     view: Viewport,
-    /// What is folded where nothing else was said of a block.
+    /// The fold state of blocks without their own.
     pub(super) folds: Folds,
-    /// Told apart from the transcripts before it, so that what was read for those is dropped.
+    /// The transcript's generation: results of reads for earlier ones are dropped.
     epoch: u64,
-    /// Blocks that were added at the end, those among them that were taken away since.
+    /// Number of blocks added at the end, including those removed since.
     added: usize,
-    /// Blocks that were taken away from the end.
+    /// Number of blocks removed from the end.
     removed: usize,
-    /// A prompt at the end that nobody answered.
+    /// The last prompt, if nothing answered it.
     unanswered: Option<EntryId>,
     /// Ids of the newest entries, oldest first.
     recent: VecDeque<EntryId>,
     points: Arc<BranchPoints>,
 }
 
-/// A path whose newest entries are read.
+/// A path whose newest entries are loaded.
 #[derive(Debug, Default)]
 pub(super) struct NewestMarker {
-    /// What stands before them.
+    /// The sections before them.
     pub(super) older: Vec<Section>,
-    /// Where they are; `None` when there are none.
+    /// The section of the newest entries; `None` if there are none.
     pub(super) section: Option<Section>,
-    /// Those of them that could be read.
+    /// Ids of those that could be read.
     pub(super) ids: Vec<EntryId>,
-    /// What they amount to.
+    /// Their blocks.
     pub(super) stretch: BlockBuilder,
-    /// Where other branches go on from the path.
+    /// The path's branch points.
     pub(super) points: Arc<BranchPoints>,
 }
 
 #[cfg(test)]
 impl NewestMarker {
-    /// Entries of a path, and the ids of those before them.
+    /// A path from its entries and the ids of those before them.
     pub(super) fn of(older: &[EntryId], entries: Vec<Entry>) -> Self {
         let section = |last: &EntryId, count| Section { last: last.clone(), count };
         Self {
@@ -96,37 +97,35 @@ impl NewestMarker {
     }
 }
 
-/// Part of the path to be read.
+/// A request to read a part of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScrollRequest {
     epoch: u64,
     part: usize,
-    /// The entries.
     pub(super) section: Section,
-    /// Those after them, in which results of their calls may stand.
+    /// The section after it, which may hold results of its calls.
     pub(super) ahead: Option<Section>,
 }
 
 impl ScrollRequest {
-    /// The number of the part.
     pub(super) fn part(&self) -> usize {
         self.part
     }
 }
 
-/// A stretch of the path, to be looked through.
+/// A section of the path to search.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct UnseenBelow {
+pub(super) struct PathSection {
     pub(super) part: usize,
     pub(super) section: Section,
 }
 
-/// What a place is followed or preceded by.
-enum FoldStep {
+/// The neighbor of a block.
+enum BlockStep {
     To(BlockPos),
-    /// A part that isn't in memory.
+    /// A part that is not in memory.
     Unread(usize),
-    /// Nothing.
+    /// No neighbor.
     End,
 }
 
@@ -137,7 +136,6 @@ impl Default for Transcript {
 }
 
 impl Transcript {
-    /// The transcript of a path.
     pub(super) fn of(epoch: u64, newest: NewestMarker) -> Self {
         let NewestMarker { older, section, ids, stretch, points } = newest;
         let mut parts: Vec<Chunk> = older.into_iter().map(Chunk::unread).collect();
@@ -159,16 +157,16 @@ impl Transcript {
         transcript
     }
 
-    /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
+    /// Replaces the transcript by the same session read again, or by another one; returns what the old one hands over.
     pub(super) fn replace(&mut self, newest: NewestMarker) -> ScrollAnchor {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
-        // It may be one of several that were asked for at once.
+        // This may be one of several reloads requested at once.
         self.view.next = next;
         former
     }
 
-    /// Takes a part that was read.
+    /// Inserts a part that was read.
     pub(super) fn take(&mut self, wanted: &ScrollRequest, entries: &[Entry], ahead: &[Entry]) {
         let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else {
             return;
@@ -182,7 +180,7 @@ impl Transcript {
         }
     }
 
-    /// Parts near the screen, or on the way to where somebody goes, that are to be read now.
+    /// The parts near the screen or a jump target that have to be read now.
     pub(super) fn take_wanted(&mut self) -> Vec<ScrollRequest> {
         let mut wanted = Vec::new();
         for part in self.near().into_iter().flatten() {
@@ -194,7 +192,7 @@ impl Transcript {
         wanted
     }
 
-    /// A part was asked for and won't come: it is asked for again.
+    /// Cancels the request for a part; it is requested again.
     pub(super) fn unask(&mut self, part: usize) {
         if let Some(part) = self.parts.get_mut(part)
             && matches!(part.content, ChunkContent::Asked)
@@ -203,36 +201,36 @@ impl Transcript {
         }
     }
 
-    /// The path but for its last part, newest first; the last part is always in memory.
-    pub(super) fn unseen(&self) -> Vec<UnseenBelow> {
+    /// All sections but the last, newest first; the last is always in memory.
+    pub(super) fn unseen(&self) -> Vec<PathSection> {
         let parts = self.parts[..self.last()].iter().enumerate().rev();
-        parts.filter_map(|(part, it)| Some(UnseenBelow { part, section: it.section()?.clone() })).collect()
+        parts.filter_map(|(part, it)| Some(PathSection { part, section: it.section()?.clone() })).collect()
     }
 
-    /// The number of the last part.
+    /// The index of the last part.
     pub(super) fn newest_part(&self) -> usize {
         self.last()
     }
 
-    /// Blocks that were added at the end so far, those that are gone among them: another number whenever there is another one.
+    /// Number of blocks ever added; changes with every new block.
     pub(super) fn added(&self) -> usize {
         self.added
     }
 
-    /// How much there is of the answer that is arriving: another number when it has grown, or is gone.
+    /// Size of the streaming answer; changes when it grows or ends.
     pub(super) fn arrived(&self) -> usize {
         let size = |block: &Block| match &block.kind {
             BlockKind::Growing(stream) => stream.text().len(),
             BlockKind::Thinking(text) => text.len(),
             BlockKind::Musing(musing) => musing.text().len(),
-            // A call can be searched once it is complete.
+            // A call can be searched once its arguments are complete.
             BlockKind::Call(call) => 1 + usize::from(!call.args.is_null()),
             _ => 1,
         };
         self.live.iter().map(size).sum()
     }
 
-    /// The parts in memory from one on, with their blocks that the log makes, or will make of the answer that is arriving.
+    /// The parts in memory from one on, with their log blocks and the blocks of the streaming answer.
     pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, impl Iterator<Item = &Block>)> {
         let parts = self.parts.iter().enumerate().skip(from);
         parts.filter_map(|(part, it)| {
@@ -241,14 +239,14 @@ impl Transcript {
         })
     }
 
-    /// The blocks that the log will make of the answer that is arriving, and the place of the first: its part, and its number there.
+    /// The blocks of the streaming answer, and the position of the first: its part, and its number there.
     pub(super) fn arriving(&self) -> ((usize, usize), impl Iterator<Item = &Block>) {
         let blocks = self.parts.last().and_then(Chunk::blocks).unwrap_or_default();
         let logged = blocks.iter().filter(|block| block.entry.is_some()).count();
         ((self.last(), logged), self.live.iter().filter(|block| !block.is_blank()))
     }
 
-    /// The blocks of a part that the log makes, or will make, each with its number among all.
+    /// The log blocks of a part and of the streaming answer, each with its number among all blocks.
     fn known(&self, part: usize) -> impl Iterator<Item = (usize, &Block)> {
         let blocks = self.parts.get(part).and_then(Chunk::blocks).unwrap_or_default();
         let live = if part == self.last() { self.live.as_slice() } else { &[] };
@@ -257,48 +255,47 @@ impl Transcript {
         logged.chain(live)
     }
 
-    /// Whether a part is in memory.
     pub(super) fn is_read(&self, part: usize) -> bool {
         self.count(part).is_some()
     }
 
-    /// The place of the block that is this one of the log's in its part.
+    /// The position of a log block, given by its number in its part.
     pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<BlockPos> {
         let (block, _) = self.known(part).nth(index)?;
         Some(BlockPos { part, block })
     }
 
-    /// Where on the lines of a block words are: line and column.
+    /// Lines and columns of a term in a block.
     pub(super) fn places_of(
         &mut self,
         at: BlockPos,
-        words: &SearchTerm,
+        term: &SearchTerm,
         ctx: &RenderContext,
     ) -> Vec<(usize, usize)> {
         let (count, mut places, mut line) = (self.height(at, ctx), Vec::new(), 0);
         let Some(block) = self.block(at) else { return places };
         while line < count {
-            let passage = LogicalLine::around(block, line);
-            let found = words
-                .find(&passage.text)
+            let logical = LogicalLine::around(block, line);
+            let found = term
+                .find(&logical.text)
                 .into_iter()
-                .filter_map(|found| passage.places(&found).into_iter().next());
+                .filter_map(|found| logical.places(&found).into_iter().next());
             places.extend(found.map(|(line, columns)| (line, columns.start)));
-            line = passage.lines.end.max(line + 1);
+            line = logical.lines.end.max(line + 1);
         }
         places
     }
 
-    /// Folds a block as all others of its kind.
+    /// Removes a block's own fold state.
     pub(super) fn shut(&mut self, at: BlockPos) {
-        self.mark_place();
+        self.mark_top_line();
         if let Some(block) = self.block_mut(at) {
             block.fold = Fold::AsAll;
         }
         self.refolded();
     }
 
-    /// Takes an entry that was just appended.
+    /// Adds an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
         let stretch = BlockBuilder::of([entry]);
         self.unanswered = None;
@@ -309,7 +306,7 @@ impl Transcript {
         }
         let last = self.last();
         self.parts[last].lengthen(&entry.id);
-        self.remember(&entry.id);
+        self.remember_id(&entry.id);
         if !stretch.blocks.is_empty() {
             self.grew();
         }
@@ -328,22 +325,22 @@ impl Transcript {
         }
     }
 
-    fn remember(&mut self, id: &EntryId) {
+    fn remember_id(&mut self, id: &EntryId) {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
         self.recent.push_back(id.clone());
     }
 
-    /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
-    /// again they are the same.
+    /// The newest log block of the last part, which absorbs repetitions. Blocks of earlier parts don't, so that
+    /// reading them again gives the same result.
     fn newest_logged(&mut self) -> Option<&mut Block> {
         let blocks = self.parts.last_mut().and_then(Chunk::blocks_mut)?;
         blocks.iter_mut().rev().find(|block| block.entry.is_some())
     }
 
-    /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
-    /// their numbers already.
+    /// Starts another part when the last one is full, so that it can be dropped. Not while an answer streams: its
+    /// blocks are numbered already.
     pub(super) fn begin_part(&mut self) {
         let is_full = self.parts.last().is_some_and(|part| part.count() >= ENTRIES);
         if is_full && self.live.is_empty() {
@@ -351,7 +348,6 @@ impl Transcript {
         }
     }
 
-    /// Adds a block at the end.
     pub(super) fn push(&mut self, block: Block) {
         let at =
             BlockPos { part: self.last(), block: self.count(self.last()).unwrap_or(0) - self.live.len() };
@@ -369,7 +365,7 @@ impl Transcript {
         }
     }
 
-    /// Changes the block of a call that has no result yet.
+    /// Changes the state of a call without a result.
     pub(super) fn with_call(&mut self, id: &CallId, change: impl FnOnce(&mut CallState)) {
         let Some(at) = self.calls.get(id).copied() else { return };
         if let Some(block) = self.block_mut(at)
@@ -388,7 +384,7 @@ impl Transcript {
         }
     }
 
-    /// Nothing runs any more: calls without a result won't get one.
+    /// Marks calls without a result as cut off at the end of a run.
     pub(super) fn settle(&mut self) {
         let first = self.calls.values().min().copied();
         self.calls.clear();
@@ -398,19 +394,19 @@ impl Transcript {
         }
     }
 
-    /// The newest block that `wanted` accepts, among those of the log.
+    /// The newest log block for which `wanted` is true.
     pub(super) fn find_last(&mut self, wanted: impl Fn(&Block) -> bool) -> Option<&mut Block> {
         let parts = self.parts.iter_mut().rev().map_while(Chunk::blocks_mut);
         parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| wanted(block))
     }
 
-    /// Whether something of the log stands behind the newest block that `wanted` accepts.
+    /// Whether a log block follows the newest block for which `wanted` is true.
     pub(super) fn is_overtaken(&self, wanted: impl Fn(&Block) -> bool) -> bool {
         self.newest().take_while(|block| !wanted(block)).any(|block| block.entry.is_some())
     }
 
-    /// An answer follows: the requests before it that failed are one line now. Those of an earlier part stay: read again they are the
-    /// same.
+    /// Merges failed requests before a successful answer into one line. Those of an earlier part stay, so that reading
+    /// them again gives the same result.
     fn recover(&mut self, sent: UnixMs) {
         let part = self.last();
         let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) else { return };
@@ -426,7 +422,7 @@ impl Transcript {
         }
     }
 
-    /// Removes the newest block if `wanted` accepts it.
+    /// Removes the newest block if `wanted` is true for it.
     pub(super) fn remove_last(&mut self, wanted: impl Fn(&Block) -> bool) {
         if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut)
             && blocks.last().is_some_and(wanted)
@@ -438,47 +434,47 @@ impl Transcript {
         }
     }
 
-    /// Whether an entry is shown already, among the newest. Several may be one block.
+    /// Whether an entry is shown, among the newest ones. Several entries may form one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
         self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
-    /// Whether nothing was said, as far as it is read.
+    /// Whether the loaded part has no messages.
     pub(super) fn is_empty(&self) -> bool {
         self.newest().all(Block::is_bare_point)
     }
 
-    /// Whether all of it is read.
+    /// Whether the path is one part, and so completely in memory.
     pub(super) fn is_whole(&self) -> bool {
         self.parts.len() == 1
     }
 
-    /// The prompt at the end that was sent and never answered.
+    /// The last prompt, if nothing answered it.
     pub(super) fn unanswered(&self) -> Option<&EntryId> {
         self.unanswered.as_ref()
     }
 
-    /// Blocks of the log that are in memory without a hole, newest first.
+    /// The log blocks in memory without gaps, newest first.
     fn newest(&self) -> impl Iterator<Item = &Block> {
         self.parts.iter().rev().map_while(Chunk::blocks).flat_map(|blocks| blocks.iter().rev())
     }
 
-    /// The answer of this number from the end, 1 for the newest, in Markdown, if it is read.
+    /// The Markdown of an answer, counted from the end starting at 1, if it is in memory.
     pub(super) fn answer(&self, from_end: usize) -> Option<&str> {
         self.all_answers().nth(from_end.checked_sub(1)?)
     }
 
-    /// Whether all of it is in memory.
+    /// Whether all parts are in memory.
     pub(super) fn is_read_whole(&self) -> bool {
         self.parts.iter().all(|part| part.blocks().is_some())
     }
 
-    /// How many answers are read.
+    /// Number of answers in memory.
     pub(super) fn answers(&self) -> usize {
         self.all_answers().count()
     }
 
-    /// The answers that are read, the newest first.
+    /// The answers in memory, newest first.
     fn all_answers(&self) -> impl Iterator<Item = &str> {
         self.newest().filter_map(|block| match &block.kind {
             BlockKind::Answer(text) => Some(text.as_str()),
@@ -486,7 +482,7 @@ impl Transcript {
         })
     }
 
-    /// What the user said last, as it was typed, and the answer to it.
+    /// The last prompt, as typed, and its answer.
     pub(super) fn last_exchange(&self) -> Option<(&str, Option<&str>)> {
         let mut answer = None;
         for block in self.newest() {
@@ -501,17 +497,16 @@ impl Transcript {
         None
     }
 
-    /// The branch points of the path.
     pub(super) fn points(&self) -> &Arc<BranchPoints> {
         &self.points
     }
 
-    /// Which of all transcripts this is.
+    /// The transcript's generation.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Other branches are hidden than before.
+    /// Updates the branch points after branches were hidden or restored.
     pub(super) fn recount(&mut self, epoch: u64, points: Arc<BranchPoints>) {
         if epoch != self.epoch {
             return;
@@ -522,30 +517,28 @@ impl Transcript {
         }
     }
 
-    /// Adds something tiller has to say.
+    /// Adds a notice of tiller.
     pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
     }
 
-    /// What tiller said does not hold any more; it stays, and says that.
+    /// Marks notices with this text as outdated.
     pub(super) fn overcome(&mut self, said: &str) {
         for part in &mut self.parts {
             part.asides_mut().for_each(|block| block.overcome(said));
         }
     }
 
-    /// The number of the last part.
     fn last(&self) -> usize {
         self.parts.len() - 1
     }
 
-    /// Blocks of a part, those that grow among them; `None` of one that isn't in memory.
+    /// Number of blocks of a part, including streaming ones; `None` if it isn't in memory.
     fn count(&self, part: usize) -> Option<usize> {
         let live = if part == self.last() { self.live.len() } else { 0 };
         Some(self.parts.get(part)?.blocks()?.len() + live)
     }
 
-    /// A block.
     pub(super) fn block(&self, at: BlockPos) -> Option<&Block> {
         let blocks = self.parts.get(at.part)?.blocks()?;
         let live = || (at.part == self.last()).then(|| self.live.get(at.block - blocks.len())).flatten();
@@ -563,36 +556,36 @@ impl Transcript {
         }
     }
 
-    /// The end: where the next block would be.
+    /// The position after the last block.
     fn end(&self) -> BlockPos {
         BlockPos { part: self.last(), block: self.count(self.last()).unwrap_or(0) }
     }
 
-    /// The first block at a place or after it.
-    fn from(&self, mut at: BlockPos) -> FoldStep {
+    /// The first block at or after a position.
+    fn from(&self, mut at: BlockPos) -> BlockStep {
         loop {
             match self.count(at.part) {
-                _ if at.part >= self.parts.len() => return FoldStep::End,
-                None => return FoldStep::Unread(at.part),
-                Some(count) if at.block < count => return FoldStep::To(at),
+                _ if at.part >= self.parts.len() => return BlockStep::End,
+                None => return BlockStep::Unread(at.part),
+                Some(count) if at.block < count => return BlockStep::To(at),
                 Some(_) => at = BlockPos { part: at.part + 1, block: 0 },
             }
         }
     }
 
-    fn after(&self, at: BlockPos) -> FoldStep {
+    fn after(&self, at: BlockPos) -> BlockStep {
         self.from(BlockPos { block: at.block + 1, ..at })
     }
 
-    /// The last block before a place.
-    fn before(&self, mut at: BlockPos) -> FoldStep {
+    /// The last block before a position.
+    fn before(&self, mut at: BlockPos) -> BlockStep {
         loop {
             if let Some(block) = at.block.checked_sub(1) {
-                return FoldStep::To(BlockPos { block, ..at });
+                return BlockStep::To(BlockPos { block, ..at });
             }
-            let Some(part) = at.part.checked_sub(1) else { return FoldStep::End };
+            let Some(part) = at.part.checked_sub(1) else { return BlockStep::End };
             match self.count(part) {
-                None => return FoldStep::Unread(part),
+                None => return BlockStep::Unread(part),
                 Some(block) => at = BlockPos { part, block },
             }
         }

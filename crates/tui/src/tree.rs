@@ -1,8 +1,9 @@
-//! The tree over the transcript: which rows there are, which one is chosen, what is being typed.
+//! The session tree overlay: its rows, selection, filters and inputs.
 //!
-//! The shape of a session comes whole and at once from the log's index ([`shape`]); what entries say is read as their rows come on the
-//! screen. The state here is pure: what it lacks it asks for ([`Ask`]), one thing of a kind at a time, and takes as [`News`]. Cost
-//! depends on what is visible, but for rows: they are made anew when what is shown changes, in one pass over numbers.
+//! The structure of a session comes at once from the log's index ([`model`]); texts of entries are read when their
+//! rows become visible. The state here is pure: it requests missing data ([`TreeRequest`]), one request of a kind at a
+//! time, and receives [`TreeResult`]s. Cost depends on the visible rows, except that the row list is rebuilt in one
+//! pass over the nodes when the filter changes.
 
 mod click;
 mod draw;
@@ -37,46 +38,46 @@ use search::TreeSearch;
 pub(super) use search_worker::{SearchTerms, TreeQuery, find};
 use text_cache::TextCache;
 
-/// Rows that stay between the cursor and the edge of the list.
+/// Rows kept between the cursor and the edge of the list.
 const MARGIN: usize = 2;
 
-/// Columns from which on the preview stands beside the list.
+/// Width from which on the preview is beside the list.
 const WIDE: u16 = 110;
 
-/// Rows of a body from which on there is room for a preview beneath the list.
+/// Body height from which on there is room for a preview below the list.
 const TALL: u16 = 12;
 
-/// Something that the tree wants to know.
+/// A request for data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TreeRequest {
-    /// The session's shape as it is now.
+    /// The current structure of the session.
     Shape,
-    /// What rows say.
-    Texts(Vec<TreeWant>),
-    /// All that an entry says.
+    /// The texts of rows.
+    Texts(Vec<TextRequest>),
+    /// The full content of an entry.
     Preview(usize),
     Search(TreeQuery),
-    /// What was looked for last isn't wanted any more.
+    /// Ends the last search.
     EndSearch,
 }
 
-/// What a row lacks.
+/// A request for a row's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TreeWant {
+pub(super) struct TextRequest {
     node: usize,
-    /// The answer whose model the row names, if it begins a branch.
+    /// The answer whose model the row shows, if the row begins a branch.
     answer: Option<usize>,
 }
 
-/// What a row lacked.
+/// A row's text.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedTexts {
-    want: TreeWant,
-    said: EntryText,
+    request: TextRequest,
+    text: EntryText,
     model: Option<String>,
 }
 
-/// An entry in full.
+/// An entry's full content.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedPreview {
     node: usize,
@@ -84,7 +85,7 @@ pub(super) struct LoadedPreview {
     blocks: Vec<Block>,
 }
 
-/// What came of an [`Ask`].
+/// The result of a [`TreeRequest`].
 #[derive(Debug)]
 pub(super) enum TreeResult {
     Shape(Box<TreeModel>),
@@ -93,49 +94,47 @@ pub(super) enum TreeResult {
     Found(search_worker::TreeHits),
 }
 
-/// What choosing an entry is for.
+/// The purpose of opening the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreePurpose {
-    /// To go on from there.
+    /// Continue from an entry.
     Go,
-    /// To go on from there in a new session.
+    /// Fork a new session from an entry.
     Fork,
 }
 
-/// How far what is known of the shape is out of date.
+/// Freshness of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freshness {
     Fresh,
-    /// The log has grown.
     Stale,
-    /// It was asked for; the flag says whether the log has grown since.
+    /// Requested; `stale` tells whether the log has grown since.
     Asked {
         stale: bool,
     },
 }
 
-/// How far somebody is on the way to an entry.
+/// The state of navigating to an entry.
 #[derive(Debug, Default, PartialEq)]
 enum PendingNavigation {
     #[default]
     Nowhere,
-    /// There, as soon as the agent has stopped.
+    /// Navigates when the agent has stopped.
     OnceStopped(Navigate),
-    /// On the way; with what was typed since.
+    /// Navigating; holds the text typed since.
     Leaving(String),
 }
 
 impl PendingNavigation {
-    /// Nothing was typed yet on the way.
-    fn begun() -> Self {
+    fn started() -> Self {
         Self::Leaving(String::new())
     }
 
-    /// The agent has stopped: where to go, if somebody waits for that.
+    /// Starts the navigation that waited for the agent to stop, and returns it.
     fn leave_once_stopped(&mut self) -> Option<Navigate> {
         match std::mem::take(self) {
             Self::OnceStopped(go) => {
-                *self = Self::begun();
+                *self = Self::started();
                 Some(go)
             }
             other => {
@@ -145,7 +144,7 @@ impl PendingNavigation {
         }
     }
 
-    /// Nobody is on the way any more; what was typed since somebody was. Where to go once the agent has stopped stays.
+    /// Ends the navigation; returns the text typed since. A navigation that waits for the agent to stop remains.
     fn stay(&mut self) -> Option<String> {
         let Self::Leaving(typed) = self else { return None };
         let typed = std::mem::take(typed);
@@ -154,60 +153,59 @@ impl PendingNavigation {
     }
 }
 
-/// A label that is being edited.
 #[derive(Clone, Debug)]
 struct LabelInput {
     node: usize,
     text: String,
 }
 
-/// Which entries have rows.
+/// The filters of the tree.
 #[derive(Debug)]
 struct TreeFilterState {
     filter: TreeFilter,
     hidden: Visibility,
     folded: HashSet<usize>,
-    /// Rows that each of them would have beneath it.
-    kept_back: HashMap<usize, usize>,
+    /// Number of hidden rows for each folded entry.
+    hidden_counts: HashMap<usize, usize>,
 }
 
-/// The tree as it is shown.
+/// The tree overlay.
 #[derive(Debug)]
 pub(super) struct TreeView {
     pub(super) purpose: TreePurpose,
     shape: Option<Box<TreeModel>>,
     freshness: Freshness,
-    sieve: TreeFilterState,
+    filters: TreeFilterState,
     search: TreeSearch,
     rows: VisibleRows,
     place: TreeCursor,
     texts: TextCache,
     preview: EntryPreview,
     labelling: Option<LabelInput>,
-    /// How far somebody is on the way to an entry.
+    /// A pending navigation.
     going: PendingNavigation,
     pub(super) drawn: DrawnTree,
 }
 
-/// Where one is in the tree.
+/// The cursor.
 #[derive(Debug, Default)]
 struct TreeCursor {
-    /// The entry, which stays the same whatever is shown.
+    /// The entry, which stays selected whatever the filter shows.
     node: usize,
     row: usize,
-    /// The first row on the screen.
+    /// The first visible row.
     top: usize,
-    /// Rows on the screen.
+    /// Number of visible rows.
     height: usize,
-    /// Whether it was clicked on: then it stays where it is, however near to an end of the screen.
+    /// Whether it was clicked: then the list doesn't scroll, however close the cursor is to the edge.
     is_clicked: bool,
-    /// Whether a click or a key of the user's went to it: then a click takes it.
-    is_users: bool,
-    /// What can't be done there, said until the next key.
+    /// Whether the user moved it by a click or a key; a click then accepts it.
+    is_user_selected: bool,
+    /// An error message shown until the next key.
     refused: Option<&'static str>,
 }
 
-/// Where the parts of the tree lie.
+/// The areas of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TreeAreas {
     list: Rect,
@@ -224,11 +222,11 @@ impl TreeView {
             purpose,
             shape: None,
             freshness: Freshness::Stale,
-            sieve: TreeFilterState {
+            filters: TreeFilterState {
                 filter,
                 hidden: Visibility::Hidden,
                 folded: HashSet::new(),
-                kept_back: HashMap::new(),
+                hidden_counts: HashMap::new(),
             },
             search: TreeSearch::default(),
             rows: VisibleRows::default(),
@@ -241,7 +239,7 @@ impl TreeView {
         }
     }
 
-    /// The session has other entries than before, or other marks on them.
+    /// Marks the structure as stale after entries or annotations have changed.
     pub(super) fn outdate(&mut self) {
         self.freshness = match self.freshness {
             Freshness::Asked { .. } => Freshness::Asked { stale: true },
@@ -249,56 +247,56 @@ impl TreeView {
         };
     }
 
-    /// What is to be asked for now.
-    pub(super) fn asks(&mut self, size: (u16, u16)) -> Vec<TreeRequest> {
+    /// The requests to send now.
+    pub(super) fn take_requests(&mut self, size: (u16, u16)) -> Vec<TreeRequest> {
         let areas = self.areas(size);
         self.place.height = usize::from(areas.list.height);
-        self.keep_in_sight();
-        let mut asks = Vec::new();
+        self.scroll_to_cursor();
+        let mut requests = Vec::new();
         if self.freshness == Freshness::Stale {
             self.freshness = Freshness::Asked { stale: false };
-            asks.push(TreeRequest::Shape);
+            requests.push(TreeRequest::Shape);
         }
-        asks.extend(self.search.ask(self.sieve.filter));
-        let Some(shape) = &self.shape else { return asks };
+        requests.extend(self.search.ask(self.filters.filter));
+        let Some(shape) = &self.shape else { return requests };
         let ahead = self.place.top.saturating_sub(self.place.height)..self.place.top + 2 * self.place.height;
-        asks.extend(self.texts.ask(shape, &self.rows, ahead));
+        requests.extend(self.texts.ask(shape, &self.rows, ahead));
         if areas.preview.is_some() {
-            asks.extend(self.rows.get(self.place.row).and_then(|row| self.preview.ask(row.node)));
+            requests.extend(self.rows.get(self.place.row).and_then(|row| self.preview.ask(row.node)));
         }
-        asks
+        requests
     }
 
-    /// Takes what was asked for; `session` is the one it is about.
-    pub(super) fn take(&mut self, session: &SessionId, news: TreeResult) {
-        if let TreeResult::Shape(shape) = news {
-            return self.take_shape(shape);
+    /// Applies a result; `session` is the session it belongs to.
+    pub(super) fn take(&mut self, session: &SessionId, result: TreeResult) {
+        if let TreeResult::Shape(shape) = result {
+            return self.set_model(shape);
         }
         if self.shape.as_ref().is_none_or(|shape| shape.session != *session) {
             return;
         }
-        match news {
+        match result {
             TreeResult::Shape(_) => {}
             TreeResult::Texts(texts) => self.texts.take(texts),
             TreeResult::Preview(previewed) => self.preview.take(*previewed),
             TreeResult::Found(found) => {
                 let entries = self.shape.as_ref().map_or(0, |shape| shape.len());
-                if self.search.take(found, self.sieve.filter, entries) {
+                if self.search.take(found, self.filters.filter, entries) {
                     self.arrange();
                 }
             }
         }
     }
 
-    /// Where one is stays where it is: numbers of entries don't change when a log grows.
-    fn take_shape(&mut self, shape: Box<TreeModel>) {
+    /// Replaces the structure. The cursor stays on its entry: indexes don't change when a log grows.
+    fn set_model(&mut self, shape: Box<TreeModel>) {
         let grew = matches!(self.freshness, Freshness::Asked { stale: true });
         self.freshness = if grew { Freshness::Stale } else { Freshness::Fresh };
         let same = self.shape.as_ref().is_some_and(|before| before.session == shape.session);
         if !same {
-            (self.texts, self.preview) = (TextCache::default(), self.preview.begun_anew());
-            (self.sieve.folded, self.labelling) = (HashSet::new(), None);
-            self.place = TreeCursor { node: shape.here.unwrap_or(0), ..TreeCursor::default() };
+            (self.texts, self.preview) = (TextCache::default(), self.preview.for_other_session());
+            (self.filters.folded, self.labelling) = (HashSet::new(), None);
+            self.place = TreeCursor { node: shape.current.unwrap_or(0), ..TreeCursor::default() };
         }
         self.search.outdate(shape.len());
         self.preview.outdate();
@@ -306,34 +304,35 @@ impl TreeView {
         self.arrange();
     }
 
-    /// Makes the rows anew, for other entries are to be shown.
+    /// Rebuilds the rows.
     fn arrange(&mut self) {
         let Some(shape) = &self.shape else { return };
         let found = self.search.found();
-        // What was found is shown, however deep it was folded away.
+        // Search hits are shown even under folded entries.
         let folded =
-            if found.is_some() { None } else { Some(shape.beneath(self.sieve.folded.iter().copied())) };
+            if found.is_some() { None } else { Some(shape.beneath(self.filters.folded.iter().copied())) };
         let takes = |at: usize| {
-            let is_in_tree = self.sieve.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
-            is_in_tree && self.sieve.filter.takes(shape.node(at), shape.marks.label(at))
+            let is_in_tree = self.filters.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
+            is_in_tree && self.filters.filter.accepts(shape.node(at), shape.marks.label(at))
         };
         let shown = |at: usize| {
             takes(at)
                 && folded.as_ref().is_none_or(|folded| !folded[at])
                 && found.is_none_or(|found| found.get(at).copied().unwrap_or(false))
         };
-        let kept_back = shape.kept_back(&self.sieve.folded, takes);
+        let hidden_counts = shape.counts_beneath(&self.filters.folded, takes);
         let above = self.place.row.saturating_sub(self.place.top);
-        self.rows = VisibleRows::of(shape, shown);
-        self.sieve.kept_back = kept_back;
+        self.rows = VisibleRows::new(shape, shown);
+        self.filters.hidden_counts = hidden_counts;
         self.place.row = self.rows.nearest(shape, self.place.node);
-        self.place.is_users &= self.rows.get(self.place.row).is_some_and(|row| row.node == self.place.node);
-        // The cursor stays where it was on the screen, too.
+        self.place.is_user_selected &=
+            self.rows.get(self.place.row).is_some_and(|row| row.node == self.place.node);
+        // Keep the cursor's position on the screen.
         self.place.top = self.place.row.saturating_sub(above);
-        self.keep_in_sight();
+        self.scroll_to_cursor();
     }
 
-    fn keep_in_sight(&mut self) {
+    fn scroll_to_cursor(&mut self) {
         let TreeCursor { row, top, height, .. } = self.place;
         let margin = if self.place.is_clicked { 0 } else { MARGIN.min(height.saturating_sub(1) / 2) };
         let most = self.rows.len().saturating_sub(height);
@@ -347,15 +346,15 @@ impl TreeView {
             self.place.node = row.node;
         }
         self.preview.top = 0;
-        self.place.is_users = true;
-        self.keep_in_sight();
+        self.place.is_user_selected = true;
+        self.scroll_to_cursor();
     }
 
     fn step(&mut self, rows: isize) {
         self.go_to(self.place.row.saturating_add_signed(rows));
     }
 
-    /// The entry under the cursor.
+    /// The entry at the cursor.
     fn chosen(&self) -> Option<usize> {
         self.rows.get(self.place.row).map(|row| row.node)
     }
@@ -366,7 +365,7 @@ impl TreeView {
 
     fn areas(&self, (width, height): (u16, u16)) -> TreeAreas {
         let area = area((width, height));
-        // A row for the title, one for the search, and where there is room one for the keys.
+        // One row for the title, one for the search, and one for key hints where there is room.
         let keys = u16::from(area.height >= 8);
         let body =
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + keys), ..area };
@@ -374,7 +373,7 @@ impl TreeView {
             return TreeAreas { list: body, preview: None };
         }
         if width >= WIDE {
-            // The list gets somewhat more: a row has to say what it is, the preview can wrap.
+            // The list gets more than half: a row must show its text, the preview can wrap.
             let list = width * 11 / 20;
             let preview = Rect { x: body.x + list, width: width - list, ..body };
             return TreeAreas { list: Rect { width: list, ..body }, preview: Some(preview) };
@@ -382,12 +381,12 @@ impl TreeView {
         if body.height < TALL {
             return TreeAreas { list: body, preview: None };
         }
-        let beneath = body.height * 2 / 5;
-        let list = Rect { height: body.height - beneath, ..body };
-        TreeAreas { list, preview: Some(Rect { y: list.bottom(), height: beneath, ..body }) }
+        let preview_height = body.height * 2 / 5;
+        let list = Rect { height: body.height - preview_height, ..body };
+        TreeAreas { list, preview: Some(Rect { y: list.bottom(), height: preview_height, ..body }) }
     }
 
-    /// What going there would do.
+    /// The effect of accepting an entry.
     fn effect(&self, node: usize) -> TreeEffect {
         let Some(shape) = &self.shape else { return TreeEffect::Stay };
         let is_user = shape.node(node).role == Some(LineRole::User);
@@ -396,47 +395,47 @@ impl TreeView {
             TreePurpose::Fork if is_user => TreeEffect::ForkBefore,
             TreePurpose::Fork => TreeEffect::Fork,
             TreePurpose::Go if is_user => TreeEffect::Before,
-            TreePurpose::Go if shape.here == Some(node) => TreeEffect::Stay,
+            TreePurpose::Go if shape.current == Some(node) => TreeEffect::Stay,
             TreePurpose::Go => TreeEffect::From,
         }
     }
 
-    /// What is to be done as soon as nothing runs.
+    /// The navigation to start once the agent is idle.
     pub(super) fn once_stopped(&mut self) -> Option<Action> {
         let go = self.going.leave_once_stopped()?;
         Some(Action::Go(go))
     }
 }
 
-/// What choosing an entry does.
+/// The effect of accepting an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TreeEffect {
-    /// It comes back into the tree.
+    /// Restores a hidden entry.
     Show,
-    /// One goes to just before it, its text in the editor.
+    /// Goes to the entry before a prompt and puts its text into the editor.
     Before,
-    /// One goes on from it.
+    /// Continues from the entry.
     From,
-    /// One is there already.
+    /// Closes the tree: the entry is the current one.
     Stay,
     Fork,
     ForkBefore,
 }
 
 impl TreeEffect {
-    fn words(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
-            Self::Show => "brings it back into the tree",
-            Self::Before => "goes to before it, its text in the editor",
-            Self::From => "goes on from here",
-            Self::Stay => "you are here; back to the transcript",
-            Self::Fork => "goes on from here in a new session",
-            Self::ForkBefore => "forks before it, its text in the editor",
+            Self::Show => "restore to the tree",
+            Self::Before => "go back before this prompt; its text goes into the editor",
+            Self::From => "continue from here",
+            Self::Stay => "you are here; return to the transcript",
+            Self::Fork => "fork a new session here",
+            Self::ForkBefore => "fork before this prompt; its text goes into the editor",
         }
     }
 }
 
-/// The part of the screen that the tree takes: all but the facts at the foot.
+/// The screen without the footer.
 fn area((width, height): (u16, u16)) -> Rect {
     Rect { x: 0, y: 0, width, height: height - u16::from(height >= 4) }
 }

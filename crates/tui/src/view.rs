@@ -1,4 +1,4 @@
-//! The screen, drawn from the state: transcript, what is asked, what goes on, what waits, the editor, the facts.
+//! Drawing the screen: transcript, approval panel, status, queue, completion, editor, footer.
 
 mod approval;
 mod footer;
@@ -32,19 +32,19 @@ use super::terminal::{ImagePlacement, mark};
 use super::theme::ThemeState;
 use super::transcript::ShownRows;
 
-/// Columns before the text of the editor.
+/// Columns of the prompt sign before the editor.
 pub(super) const MARK: u16 = 3;
 
-/// Rows of completions shown at once.
-const MOST_COMPLETIONS: u16 = 7;
+/// Maximum number of visible completion rows.
+const MAX_COMPLETIONS: u16 = 7;
 
-/// Rows of a screen that isn't small.
+/// Screen height from which on optional blank rows are shown.
 const ROOMY: u16 = 16;
 
-/// Rows that the transcript keeps beside a question, where the screen isn't small.
-const BESIDE_QUESTION: u16 = 4;
+/// Rows that the transcript keeps while an approval panel is shown, from `ROOMY` on.
+const TRANSCRIPT_ROWS: u16 = 4;
 
-/// Where the parts of the screen lie; a part that has no room has no height.
+/// The areas of the screen; a part without room has height 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScreenAreas {
     pub(super) transcript: Rect,
@@ -59,27 +59,28 @@ pub(super) struct ScreenAreas {
 }
 
 impl ScreenAreas {
-    /// Divides the screen; from the most important part to the least each takes what it may.
+    /// Divides the screen: parts take what they need in order of importance.
     pub(super) fn of(app: &App) -> Self {
         let (width, height) = app.place.size;
         let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let mut room = height;
-        let mut take = |wanted: u16, leave: u16| {
-            let given = wanted.min(room.saturating_sub(leave));
-            room -= given;
-            given
+        let mut take = |rows: u16, leave: u16| {
+            let rows = rows.min(room.saturating_sub(leave));
+            room -= rows;
+            rows
         };
         let editor = take(app.editor.height(), 0);
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval = take(count(approval::wanted(app)), if height >= ROOMY { BESIDE_QUESTION } else { 0 });
-        // On a screen that isn't small a row stays free below the transcript.
+        let approval =
+            take(count(approval::rows_needed(app)), if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 });
+        // One blank row below the transcript.
         let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
-        let queue = take(count(queue::wanted(app)), 3);
-        // While somebody looks for something the editor's offers are not what keys choose from.
+        let queue = take(count(queue::rows_needed(app)), 3);
+        // The search bar has the keys, so completion is hidden.
         let offers = if app.moving.search.is_some() { 0 } else { app.complete.rows() };
-        let completion = take(count(offers).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -100,7 +101,7 @@ impl ScreenAreas {
 }
 
 impl App {
-    /// Lays out what is on the screen; drawing after it only reads.
+    /// Lays out the screen; drawing then only reads.
     pub(super) fn prepare(&mut self) -> ScreenAreas {
         let (width, height) = self.place.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
@@ -122,13 +123,13 @@ impl App {
 }
 
 impl App {
-    /// Where the links on the screen lead, on a terminal that has links.
+    /// The link targets on the screen, if the terminal supports links.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
         let are_live = self.place.manner.links == LinkStyle::Live;
         self.transcript.links().filter(move |_| are_live)
     }
 
-    /// Lays out the page that lies over the transcript, if there is one.
+    /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
         if !matches!(self.popups.last(), Some(Overlay::Read(_))) {
             return;
@@ -142,7 +143,7 @@ impl App {
         }
     }
 
-    /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
+    /// The images on the screen: those of the transcript, if nothing covers it.
     pub(super) fn pictures(&self, areas: &ScreenAreas) -> Vec<ImagePlacement> {
         let area = areas.transcript;
         let mut placements: Vec<ImagePlacement> = Vec::new();
@@ -165,17 +166,17 @@ impl App {
     }
 }
 
-/// Lines of the call that asks that are on the screen at once: from where it was scrolled to, and of its end.
+/// Number of visible rows of the pending call: from its scroll position, and of its end.
 pub(super) fn question_rows(app: &App) -> (usize, usize) {
     approval::body_rows(app, usize::from(ScreenAreas::of(app).approval.height))
 }
 
-/// Whether the page of the call that asks says what may be answered: a small one has no room for that.
+/// Whether the pending call's page shows the answers; a small screen has no room for them.
 pub(super) fn page_says_answers(app: &App) -> bool {
     !approval::page_foot(app).is_empty()
 }
 
-/// Draws the screen as it was prepared.
+/// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
@@ -211,15 +212,15 @@ fn bottom_rows(area: Rect, rows: usize) -> Rect {
     Rect { y: area.y + area.height - height, height, ..area }
 }
 
-/// Rows of the prompt that are above and below what there is room for.
+/// Number of prompt rows hidden above and below the editor.
 fn hidden(app: &App, area: Rect) -> [usize; 2] {
     if area.is_empty() { [0, 0] } else { app.editor.hidden(area.height) }
 }
 
-/// The rule above the editor says how much of the prompt is above it, and when there is something below the screen.
+/// The rule above the editor: hidden prompt rows, and new output below the screen.
 fn top_rule(app: &App, above: usize) -> Line {
     let width = usize::from(app.place.size.0);
-    let mut line = rule_saying('↑', above);
+    let mut line = hidden_rows_rule('↑', above);
     if app.transcript.follows() {
         line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
         return line;
@@ -229,25 +230,25 @@ fn top_rule(app: &App, above: usize) -> Line {
         Some(count) => (format!("{count} new below"), Role::Accent),
         None => ("more below".to_owned(), Role::Muted),
     };
-    let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
-    let rule = "─".repeat(width.saturating_sub(line.width() + words.chars().count() + 2));
-    line.spans.extend([Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)]);
+    let label = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
+    let rule = "─".repeat(width.saturating_sub(line.width() + label.chars().count() + 2));
+    line.spans.extend([Span::new(rule, Role::Muted), Span::new(label, role), Span::new("──", Role::Muted)]);
     line
 }
 
-/// The rule beneath the editor says how much of the prompt is below it.
+/// The rule below the editor: hidden prompt rows.
 fn bottom_rule(app: &App, below: usize) -> Line {
     let width = usize::from(app.place.size.0);
-    let mut line = rule_saying('↓', below);
+    let mut line = hidden_rows_rule('↓', below);
     line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
     line
 }
 
-/// The beginning of a rule beside which rows of the prompt are hidden; nothing where none are.
-fn rule_saying(where_to: char, hidden: usize) -> Line {
+/// The beginning of a rule that counts hidden prompt rows; empty if there are none.
+fn hidden_rows_rule(arrow: char, hidden: usize) -> Line {
     match hidden {
         0 => Line::default(),
-        count => Line::new(format!("── {where_to} {} more ", thousands(count)), Role::Muted),
+        count => Line::new(format!("── {arrow} {} more ", thousands(count)), Role::Muted),
     }
 }
 
@@ -271,14 +272,14 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
 }
 
-/// Draws lines from the top of an area down.
+/// Draws lines from the top of an area.
 fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
         put(line, Rect { y, height: 1, ..area }, buffer, theme);
     }
 }
 
-/// Draws one line, as much of it as fits.
+/// Draws one line, clipped.
 fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
     let mut x = area.x;
     for span in &line.spans {
@@ -286,27 +287,27 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
             return;
         }
         let room = usize::from(area.right() - x);
-        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
-        x = put_text(&span.text, Position { x, y: area.y }, room, look, buffer);
+        let style = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        x = put_text(&span.text, Position { x, y: area.y }, room, style, buffer);
     }
 }
 
-/// Puts a text where it is told, in so many columns at most; answers with the column after it. Most of what is on a screen is ASCII,
-/// a column a byte, and to look for graphemes in that is a good part of what a frame costs.
-fn put_text(text: &str, at: Position, room: usize, look: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
+/// Draws text, clipped to `room` columns; returns the next column. Most text is ASCII with one column per byte, and
+/// searching it for graphemes takes a large part of a frame's time.
+fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
     if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return buffer.set_stringn(at.x, at.y, text, room, look).0;
+        return buffer.set_stringn(at.x, at.y, text, room, style).0;
     }
     let mut x = at.x;
     for char in text.chars().take(room) {
         let Some(cell) = buffer.cell_mut((x, at.y)) else { break };
-        cell.set_char(char).set_style(look);
+        cell.set_char(char).set_style(style);
         x += 1;
     }
     x
 }
 
-/// A line with something at its right end.
+/// A line with right-aligned text.
 fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
     right_aligned(left, Some(right), width)
 }

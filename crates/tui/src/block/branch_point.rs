@@ -1,4 +1,4 @@
-//! Where other branches go on, as a rule across the page.
+//! Branch points: rules in the transcript where other branches continue.
 
 use tiller_core::id::EntryId;
 use tiller_render::Line;
@@ -8,17 +8,17 @@ use super::lines::unfolding_rule;
 use super::{Block, BlockKind};
 use crate::layout::{RenderContext, rule};
 
-/// A place on the path from which other branches go on, or at which one was left for this one.
+/// A point of the path where other branches begin, or where another branch was left for this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchPoint {
     pub(crate) side: BranchSide,
-    /// Branches beside the one that is shown; those that are hidden don't count.
+    /// Number of other branches, without hidden ones.
     pub(crate) others: usize,
-    /// What happened on the branch that was left, if the model was told.
+    /// Summary of the branch that was left, if the model got one.
     pub(crate) summary: Option<String>,
 }
 
-/// Where it stands, seen from the entry it is told of with.
+/// Position of the rule relative to its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BranchSide {
     Before,
@@ -26,7 +26,7 @@ pub(crate) enum BranchSide {
 }
 
 impl BranchPoint {
-    /// Other branches are hidden than before.
+    /// Updates the count after branches were hidden or restored.
     fn recount(&mut self, entry: &EntryId, points: &BranchPoints) {
         let others = match self.side {
             BranchSide::Before => points.before(entry),
@@ -35,13 +35,13 @@ impl BranchPoint {
         self.others = others.unwrap_or(0);
     }
 
-    /// Whether there is nothing to tell of it: what goes on elsewhere is hidden.
+    /// Whether it needs no line: the other branches are hidden.
     fn is_silent(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
 
-    /// What it says, but for what leads elsewhere.
-    pub(super) fn words(&self) -> String {
+    /// Its text without the hint to `/tree`.
+    pub(super) fn title(&self) -> String {
         let branches = match self.others {
             0 => String::new(),
             1 => "branch point · 1 other branch".to_owned(),
@@ -49,8 +49,8 @@ impl BranchPoint {
         };
         match (&self.summary, branches.is_empty()) {
             (None, _) => branches,
-            (Some(_), true) => "another branch was left here: summary".to_owned(),
-            (Some(_), false) => format!("{branches} · summary of the one left"),
+            (Some(_), true) => "left another branch: summary".to_owned(),
+            (Some(_), false) => format!("{branches} · summary of the branch left"),
         }
     }
 
@@ -59,19 +59,19 @@ impl BranchPoint {
             return Vec::new();
         }
         match &self.summary {
-            Some(summary) => unfolding_rule(&self.words(), summary, ctx),
-            None => vec![rule(&format!("{} · /tree", self.words()), ctx.width)],
+            Some(summary) => unfolding_rule(&self.title(), summary, ctx),
+            None => vec![rule(&format!("{} · /tree", self.title()), ctx.width)],
         }
     }
 }
 
 impl Block {
-    /// Whether nothing is said in it but that other branches go on.
+    /// Whether it is a branch point without a summary.
     pub(crate) fn is_bare_point(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
     }
 
-    /// Other branches are hidden than before.
+    /// Updates a branch point after branches were hidden or restored.
     pub(crate) fn recount(&mut self, points: &BranchPoints) {
         if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
             point.recount(entry, points);
@@ -79,7 +79,7 @@ impl Block {
         }
     }
 
-    /// Whether it takes no line at all.
+    /// Whether it is a branch point that needs no line.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_silent())
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_says_what_else_there_is_and_its_strokes_are_no_part_of_that() {
+    fn branch_point_rule_strokes_are_margins() {
         let says = |others, summary| LogicalLine::around(&drawn(others, summary), 0).text;
         assert_eq!(says(1, None), " branch point · 1 other branch · /tree ");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The lines of what was said: by the user, and by tiller.
+//! The lines of user messages, notices and failures.
 
 use tiller_core::message::advice_in;
 use tiller_core::unit::UnixMs;
@@ -14,18 +14,18 @@ use crate::layout::{RenderContext, rule};
 use crate::receipt;
 use crate::tool_call::{one_line, seconds};
 
-/// Lines of a message of the user's beyond which only its beginning and its end are shown, and how many these are: what is asked
-/// often stands last.
-const MOST_SAID: usize = 20;
-const FOLDED_SAID: usize = 8;
+/// A user message of more lines is folded to its first `FOLDED_HEAD` and last `FOLDED_END` lines: the question often
+/// stands last.
+const MAX_LINES: usize = 20;
+const FOLDED_HEAD: usize = 8;
 const FOLDED_END: usize = 4;
 
-/// The same in bytes, for lines without end.
-const LONGEST_SAID: usize = 4 * 1024;
+/// The same limit in bytes, for very long lines.
+const MAX_BYTES: usize = 4 * 1024;
 
-/// Whether a message of the user's is too long to be shown whole.
+/// Whether a user message is long enough to be folded.
 pub(super) fn is_long(text: &str) -> bool {
-    text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
+    text.len() > MAX_BYTES || text.trim_end().lines().nth(MAX_LINES).is_some()
 }
 
 pub(super) fn user(
@@ -38,25 +38,25 @@ pub(super) fn user(
     let typed = typed.filter(|_| folded);
     let hint = if typed.is_some() { &*ctx.unfold } else { "" };
     let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
-    let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
-    let time = words.collect::<Vec<_>>().join(" ");
+    let labels = [hint, note, time.as_str()].into_iter().filter(|label| !label.is_empty());
+    let time = labels.collect::<Vec<_>>().join(" ");
     let measure = ctx.width.min(ctx.measure);
-    let beside = (time.chars().count() + 2).min(measure / 2);
+    let reserved = (time.chars().count() + 2).min(measure / 2);
     let text = typed.unwrap_or(whole).trim_end();
     let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
     let bold = Style::from(Role::User).with(Emphasis::BOLD);
-    let mut lines = said_beside(beside, shown, bold, measure);
+    let mut lines = message_lines_reserving(reserved, shown, bold, measure);
     if hidden > 0 {
         let noun = if hidden == 1 { "line" } else { "lines" };
         let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
-        lines.extend(said_lines(&note, Role::Muted.into(), measure));
+        lines.extend(message_lines(&note, Role::Muted.into(), measure));
     }
     if !end.is_empty() {
-        lines.extend(said_lines(end, bold, measure));
+        lines.extend(message_lines(end, bold, measure));
     }
     if typed.is_some() {
         let labels = attachment_labels(whole);
-        lines.extend(labels.iter().flat_map(|label| said_lines(label, Role::Muted.into(), measure)));
+        lines.extend(labels.iter().flat_map(|label| message_lines(label, Role::Muted.into(), measure)));
     }
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
@@ -72,43 +72,43 @@ pub(super) fn user(
     lines
 }
 
-/// As much of a message as is shown folded: its beginning, how many lines are left out, its end.
+/// The folded form of a message: its beginning, the number of hidden lines, its end.
 fn ends(text: &str) -> (&str, usize, &str) {
     if !is_long(text) {
         return (text, 0, "");
     }
-    let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
-    let head = text.floor_char_boundary(by_lines.min(LONGEST_SAID / 2));
+    let by_lines = text.match_indices('\n').nth(FOLDED_HEAD - 1).map_or(text.len(), |(at, _)| at);
+    let head = text.floor_char_boundary(by_lines.min(MAX_BYTES / 2));
     let by_lines = text.rmatch_indices('\n').nth(FOLDED_END - 1).map_or(0, |(at, _)| at + 1);
-    let tail = text.ceil_char_boundary(by_lines.max(text.len().saturating_sub(LONGEST_SAID / 2)).max(head));
+    let tail = text.ceil_char_boundary(by_lines.max(text.len().saturating_sub(MAX_BYTES / 2)).max(head));
     let between = text[head..tail].trim_matches('\n');
     (&text[..head], between.lines().count(), &text[tail..])
 }
 
-fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
-    said_beside(0, text, style, width)
+fn message_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
+    message_lines_reserving(0, text, style, width)
 }
 
-/// What was said, its first row as many columns narrower as something takes beside it.
-fn said_beside(beside: usize, text: &str, style: Style, width: usize) -> Vec<Line> {
+/// A user message whose first row leaves `reserved` columns free at its right.
+fn message_lines_reserving(reserved: usize, text: &str, style: Style, width: usize) -> Vec<Line> {
     let bar = || Span::new("▌ ", Role::Accent);
     let mut lines = render::literal(text, style);
     if lines.is_empty() {
         lines.push(Line::default());
     }
-    // Kept free while the line is broken, and gone then.
+    // Reserved while the first line wraps, removed afterwards.
     let mut indent =
-        Indent { first: vec![bar(), Span::new(" ".repeat(beside), Role::Text)], rest: vec![bar()] };
+        Indent { first: vec![bar(), Span::new(" ".repeat(reserved), Role::Text)], rest: vec![bar()] };
     let mut rows = Vec::new();
     for line in lines {
         let spans = render::linked(line.spans, LinkSource::AsItIs);
-        let mut broken = wrap(&spans, width, &indent, Breaks::Words);
+        let mut wrapped = wrap(&spans, width, &indent, Breaks::Words);
         if rows.is_empty() {
-            broken[0].spans.remove(1);
-            broken[0].margins.before -= 1;
+            wrapped[0].spans.remove(1);
+            wrapped[0].margins.before -= 1;
             indent = Indent::all(vec![bar()]);
         }
-        rows.append(&mut broken);
+        rows.append(&mut wrapped);
     }
     rows
 }
@@ -117,7 +117,7 @@ pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &RenderContext) -> Ve
     let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
-        // In the column of answers.
+        // Aligned with answers.
         let mut text = render::markdown(text, ctx.indented(2).page());
         text.iter_mut().for_each(|line| line.set_in(Span::new("  ", Role::Text)));
         lines.extend(text);
@@ -138,36 +138,36 @@ pub(super) fn notice(level: NoticeLevel, text: &str, hint: Option<&str>, width: 
     lines
 }
 
-/// What to do about what stands above it.
-fn advice(words: &str, width: usize) -> Vec<Line> {
+/// The lines of a hint under a notice.
+fn advice(text: &str, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("  → ", Role::Muted)], rest: vec![Span::new("    ", Role::Muted)] };
-    wrap(&[Span::new(words, Role::Muted)], width, &indent, Breaks::Words)
+    wrap(&[Span::new(text, Role::Muted)], width, &indent, Breaks::Words)
 }
 
-/// Requests that failed: the error, how often it was met, and what to do about it.
+/// A failed request: the error, the number of attempts, and the hint.
 pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
     let text = sanitize(text.trim(), ControlChars::Visible);
-    let (happened, hint) = advice_in(&text);
-    let mut spans = vec![Span::new(happened, Role::Error)];
+    let (error, hint) = advice_in(&text);
+    let mut spans = vec![Span::new(error, Role::Error)];
     if times > 1 {
-        spans.push(Span::new(format!("  tried {times} times"), Role::Muted));
+        spans.push(Span::new(format!("  {times} attempts"), Role::Muted));
     }
     let mut lines = wrap(&spans, width, &indent, Breaks::Words);
     lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
 }
 
-/// Requests that failed before one that didn't, in one line.
+/// Failed requests before a successful one, as one line.
 pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usize) -> Line {
     let waited = match waited_ms {
         0..1_000 => String::new(),
         1_000..60_000 => format!(" after {} s", waited_ms / 1_000),
         _ => format!(" after {}", seconds(waited_ms)),
     };
-    let end = format!("; succeeded at try {attempt}{waited}");
+    let end = format!("; attempt {attempt} succeeded{waited}");
     let room = width.saturating_sub(end.chars().count() + 2);
     let reason = cut_to(&one_line(&sanitize(reason, ControlChars::Visible)), room);
     Line::new(format!("· {reason}{end}"), Role::Muted)
@@ -179,7 +179,7 @@ mod tests {
     use crate::layout::Folds;
 
     #[test]
-    fn what_to_do_about_a_failure_stands_beneath_it() {
+    fn failure_hint_is_below_the_error() {
         let lines = failure("openai: a → b (HTTP status 401) → check OPENAI_API_KEY", 2, 60);
         let text: Vec<String> = lines.iter().map(Line::text).collect();
         assert_eq!(text, ["✗ openai: a → b (HTTP status 401)  tried 2 times", "  → check OPENAI_API_KEY"]);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfolded_summary_stands_in_the_column_of_answers() {
+    fn rule_unfolded_summary_is_indented() {
         let folds = Folds { output_open: true, ..Folds::default() };
         let lines = unfolding_rule(
             "compacted",

@@ -1,4 +1,4 @@
-//! Commands of the user's own, as blocks.
+//! Shell commands of the user (`!` and `!!`) as blocks.
 
 use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
@@ -9,45 +9,43 @@ use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 use crate::layout::RenderContext;
 use crate::tool_call::{self, ToolCallBlock, ToolOutputBlock};
 
-/// Bytes of a running command's output that are kept for the screen.
+/// Output of a running command kept for the screen, in bytes.
 pub(crate) const MOST_OUTPUT: usize = 100_000;
 
-/// What is noted of a command that is the user's alone.
+/// Note on a `!!` command.
 const UNSENT: &str = "not sent to the model";
 
-/// Columns before what became of it.
+/// Columns before the note.
 const GAP: usize = 2;
 
-/// Bytes of it that are looked at while it is folded: more than a screen has.
+/// Output processed while folded, in bytes: more than a screen shows.
 const FOLDED_OUTPUT: usize = 16 * 1024;
 
-/// A command of the user's own.
+/// A shell command of the user.
 #[derive(Clone, Debug)]
 pub(crate) struct Shell {
     pub(crate) id: Option<EntryId>,
     pub(crate) command: String,
-    /// What it printed, once it is over.
+    /// The output of a finished command.
     pub(crate) output: StyledText,
     pub(crate) state: ShellState,
-    /// Whether the model reads it.
+    /// Whether it is hidden from the model.
     pub(crate) excluded: bool,
 }
 
-/// How far a command of the user's own is.
 #[derive(Clone, Debug)]
 pub(crate) enum ShellState {
-    /// What it prints is on the paper.
+    /// Running; `paper` holds the output so far.
     Runs { since: UnixMs, paper: Box<OutputBuffer> },
     Over {
         note: String,
         failed: bool,
-        /// How long it ran, if that is known.
+        /// Duration in milliseconds, if known.
         took_ms: Option<u64>,
     },
 }
 
 impl Shell {
-    /// What it printed so far.
     pub(super) fn printed(&self) -> StyledText {
         match &self.state {
             ShellState::Runs { paper, .. } => paper.printed(),
@@ -59,8 +57,11 @@ impl Shell {
         let (mut lines, output) = match &self.state {
             ShellState::Runs { since, paper } => {
                 let printed = paper.end_of(if ctx.folds.output_open { MOST_OUTPUT } else { FOLDED_OUTPUT });
-                let output =
-                    tool_call::running_output(ToolOutputBlock::of(&printed), tool_call::FOLDED_SHELL, ctx);
+                let output = tool_call::running_output(
+                    ToolOutputBlock::from_styled(&printed),
+                    tool_call::FOLDED_SHELL,
+                    ctx,
+                );
                 (vec![self.running_head(*since, ctx)], output)
             }
             ShellState::Over { note, failed, took_ms } => {
@@ -71,7 +72,7 @@ impl Shell {
                 (
                     head,
                     tool_call::finished_output(
-                        ToolOutputBlock::of(&self.output),
+                        ToolOutputBlock::from_styled(&self.output),
                         tool_call::FOLDED_SHELL,
                         ctx,
                     ),
@@ -92,8 +93,8 @@ impl Shell {
         ctx.right_aligned(left, Some(elapsed))
     }
 
-    /// The whole command, with what became of it in the column of notes and how long it took at the end, as calls have them. Where a
-    /// command leaves no room for that it stands beneath.
+    /// The whole command, the note in the column of call notes, and the duration at the right end; on a line of their
+    /// own where they don't fit.
     fn finished_head(
         &self,
         (sign, note): (Span, &str),
@@ -106,25 +107,25 @@ impl Shell {
             (true, "") => UNSENT,
             (true, _) => ", not sent to the model",
         };
-        let told = [Span::new(note, Role::Error), Span::new(unsent, Role::Muted)];
-        let noted: usize = told.iter().map(Span::width).sum();
-        if noted == 0 && right.is_none() {
+        let notes = [Span::new(note, Role::Error), Span::new(unsent, Role::Muted)];
+        let notes_width: usize = notes.iter().map(Span::width).sum();
+        if notes_width == 0 && right.is_none() {
             return lines;
         }
-        // A blank at least stands before the time.
-        let beside = GAP + noted + right.as_ref().map_or(0, |right| right.width() + 1);
+        // At least one blank precedes the duration.
+        let beside = GAP + notes_width + right.as_ref().map_or(0, |right| right.width() + 1);
         let mut last = lines.pop_if(|last| last.width() + beside <= ctx.width).unwrap_or_default();
-        if noted > 0 {
+        if notes_width > 0 {
             let most = ctx.width.saturating_sub(last.width() + beside);
             let blanks = GAP + ToolCallBlock::note_column(ctx).saturating_sub(last.width() + GAP).min(most);
             last.spans.push(Span::new(" ".repeat(blanks), Role::Muted));
-            last.spans.extend(told.into_iter().filter(|span| !span.text.is_empty()));
+            last.spans.extend(notes.into_iter().filter(|span| !span.text.is_empty()));
         }
         lines.push(ctx.right_aligned(last, right));
         lines
     }
 
-    /// How long it ran, now that there is its record. Nobody knows that of one that was cut off.
+    /// The duration according to the command's record; `None` if it was cancelled.
     pub(crate) fn took_ms(&self, record: &BashExecutionMessage) -> Option<u64> {
         match &self.state {
             ShellState::Runs { since, .. } => took_ms(record, *since),
@@ -142,7 +143,7 @@ impl Shell {
     }
 }
 
-/// How long a command ran that began then. Of one that was cut off the record may have been written much later.
+/// Duration of a command that started at `since`. The record of a cancelled one may be much later than its end.
 pub(crate) fn took_ms(record: &BashExecutionMessage, since: UnixMs) -> Option<u64> {
     (!record.cancelled && record.timestamp >= since).then(|| record.timestamp.since_ms(since))
 }

@@ -18,7 +18,7 @@ fn is_laid_out_anew(kind: BlockKind) -> bool {
 }
 
 #[test]
-fn only_what_has_code_whose_words_are_still_to_be_told_is_laid_out_anew_when_some_are() {
+fn block_relayout_only_for_pending_highlights() {
     let answer = |text: &str| BlockKind::Answer(text.to_owned());
     assert!(!is_laid_out_anew(answer("no `code` but this")));
     assert!(!is_laid_out_anew(answer("```\nof no language\n```")));

@@ -1,6 +1,7 @@
-//! What the model says to itself: folded its last lines, unfolded all of it, laid out piece by piece while it arrives.
+//! Thinking blocks: folded, their last lines; unfolded, all of them, laid out incrementally while they stream.
 //!
-//! Its lines stay lines, for what thinks doesn't lay out paragraphs, and its code stays plain: all of it has one look.
+//! Line breaks are preserved, because models don't write paragraphs here, and code isn't highlighted: one style for
+//! all.
 
 use tiller_render::{
     self as render, Breaks, Highlighting, Indent, LayoutOptions, Line, MEASURE, MarkdownStream,
@@ -9,58 +10,58 @@ use tiller_render::{
 
 use crate::layout::RenderContext;
 
-/// Lines of a thought shown before it is unfolded.
+/// Lines of a folded block.
 const FOLDED: usize = 2;
 
-/// Bytes of a folded thought that are looked at, for each column of its lines: enough of four-byte characters for more lines than
-/// are shown.
-const GLANCE: usize = 4 * (FOLDED + 1);
+/// Bytes of a folded block that are laid out, for each column of the screen: enough four-byte characters for more
+/// lines than are shown.
+const FOLDED_BYTES: usize = 4 * (FOLDED + 1);
 
-/// What stands before the first line of a thought.
+/// Prefix of the first line.
 const MARK: &str = "∴ ";
 
-/// The lines of a thought.
-pub(super) fn thought(text: &str, ctx: &RenderContext) -> Vec<Line> {
+/// The lines of a thinking block.
+pub(super) fn thinking_lines(text: &str, ctx: &RenderContext) -> Vec<Line> {
     let page = page(ctx);
     let (mut lines, mark) = if ctx.folds.thinking_open {
-        (glance(text.trim(), page), MARK)
+        (layout(text.trim(), page), MARK)
     } else {
-        end_of_thought(text.trim(), page, ctx.width)
+        folded_lines(text.trim(), page, ctx.width)
     };
     if lines.is_empty() {
         lines.push(Line::default());
     }
-    lines.iter_mut().enumerate().for_each(|(at, line)| dress(line, if at == 0 { mark } else { "  " }));
+    lines.iter_mut().enumerate().for_each(|(at, line)| style_line(line, if at == 0 { mark } else { "  " }));
     lines
 }
 
-/// What a thought is laid out for, but for what stands before its lines.
+/// Layout options, without room for the prefix.
 fn page(ctx: &RenderContext) -> LayoutOptions {
     let LayoutOptions { manner, .. } = ctx.page();
     let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
     LayoutOptions { width, manner: RenderOptions { code: Highlighting::Off, ..manner } }
 }
 
-/// Gives a line the look of a thought's.
-fn dress(line: &mut Line, mark: &str) {
+/// Styles a line as thinking and adds its prefix.
+fn style_line(line: &mut Line, mark: &str) {
     for span in &mut line.spans {
         span.style = span.style.in_role(Role::Thinking);
     }
     line.set_in(Span::new(mark, Role::Muted));
 }
 
-/// The last lines of a thought, and the mark before them; `columns` are those of the screen.
-fn end_of_thought(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, &'static str) {
-    // A glance at the end of the thought is enough, and a long one costs no more than a short one.
-    let mut from = text.ceil_char_boundary(text.len().saturating_sub(columns * GLANCE));
+/// The last lines of the text and their prefix; `columns` is the screen's width.
+fn folded_lines(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, &'static str) {
+    // Only the end is laid out, so long text costs no more than short text.
+    let mut from = text.ceil_char_boundary(text.len().saturating_sub(columns * FOLDED_BYTES));
     if from > 0 {
-        // Nothing that is marked goes on into the next paragraph.
+        // Start at a paragraph: open marks don't reach into the next one.
         let next = text[from..].find("\n\n").filter(|at| *at < (text.len() - from) / 2);
         from += next.unwrap_or(0);
     }
     let mut end = Vec::new();
-    for mut line in glance(&text[from..], page.of_width(MEASURE)) {
-        // Of strokes only what they stand between is said.
+    for mut line in layout(&text[from..], page.of_width(MEASURE)) {
+        // Rules and frames of tables are dropped.
         line.spans.retain(|span| span.style.role != Role::Muted || !span.text.starts_with('─'));
         if line.spans.is_empty() {
             continue;
@@ -78,45 +79,45 @@ fn end_of_thought(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>
     (lines, if hidden > 0 || from > 0 { "∴ …" } else { MARK })
 }
 
-/// What a thought means.
-fn glance(text: &str, page: LayoutOptions) -> Vec<Line> {
-    let (mut breaks, mut kept) = (LineBreaks::default(), String::with_capacity(text.len()));
-    breaks.keep(text, &mut kept);
-    render::glance(&kept, page)
+/// The laid-out lines of a text.
+fn layout(text: &str, page: LayoutOptions) -> Vec<Line> {
+    let (mut breaks, mut out) = (LineBreaks::default(), String::with_capacity(text.len()));
+    breaks.push(text, &mut out);
+    render::glance(&out, page)
 }
 
-/// Keeps the ends of lines that Markdown would run together. Code has its own, and none is added to it.
+/// Preserves line breaks that Markdown would join, except in code blocks.
 #[derive(Clone, Debug, Default)]
 struct LineBreaks {
-    /// The line so far that isn't ended.
+    /// The unfinished line.
     line: String,
-    /// The mark that the open block of code begins with, and how often.
+    /// The open code fence: its character and length.
     fence: Option<(char, usize)>,
 }
 
 impl LineBreaks {
-    /// Takes the next piece of a text; adds it as it is to be read to `kept`.
-    fn keep(&mut self, piece: &str, kept: &mut String) {
+    /// Appends the next piece of text, with its line breaks preserved, to `out`.
+    fn push(&mut self, piece: &str, out: &mut String) {
         for part in piece.split_inclusive('\n') {
-            let said = part.strip_suffix('\n');
-            self.line.push_str(said.unwrap_or(part));
-            kept.push_str(said.unwrap_or(part));
-            if said.is_some() {
+            let ended = part.strip_suffix('\n');
+            self.line.push_str(ended.unwrap_or(part));
+            out.push_str(ended.unwrap_or(part));
+            if ended.is_some() {
                 let line = std::mem::take(&mut self.line);
-                kept.push_str(self.after(&line));
+                out.push_str(self.line_end(&line));
             }
         }
     }
 
-    /// What ends this line.
-    fn after(&mut self, line: &str) -> &'static str {
+    /// The line end for a line.
+    fn line_end(&mut self, line: &str) -> &'static str {
         let line = line.trim();
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or(' ');
         let rest = line.trim_start_matches(mark);
         let length = line.len() - rest.len();
         match self.fence {
-            Some((open, least)) => {
-                if mark == open && length >= least && rest.is_empty() {
+            Some((open, open_length)) => {
+                if mark == open && length >= open_length && rest.is_empty() {
                     self.fence = None;
                 }
                 "\n"
@@ -131,48 +132,47 @@ impl LineBreaks {
     }
 }
 
-/// A thought that is still arriving.
+/// Thinking that is still streaming.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thinking {
     text: String,
-    /// All of it, while it is unfolded.
+    /// The layout, while unfolded.
     unfolded: Option<Box<Unfolded>>,
 }
 
-/// What is laid out of a thought. Only its end is laid out anew when more of it arrives.
+/// The layout of unfolded thinking. New text only lays out the end again.
 #[derive(Clone, Debug)]
 struct Unfolded {
     stream: MarkdownStream,
     breaks: LineBreaks,
-    /// How many bytes of the text the stream has.
-    taken: usize,
+    /// Bytes of the text passed to the stream.
+    consumed: usize,
     page: LayoutOptions,
     lines: Vec<Line>,
-    /// How many of them won't change.
+    /// Number of lines that can't change any more.
     finished: usize,
 }
 
 impl Thinking {
-    /// A thought of which so much has arrived, on from what was on the screen of it.
+    /// Continues `before` if it is a prefix of `text`, and starts anew otherwise.
     pub(crate) fn grown_to(text: &str, before: Option<Self>) -> Self {
         let known = before.filter(|before| text.starts_with(before.text()));
-        let mut musing = known.unwrap_or_default();
-        let from = musing.text.len();
-        musing.push(&text[from..]);
-        musing
+        let mut thinking = known.unwrap_or_default();
+        let from = thinking.text.len();
+        thinking.push(&text[from..]);
+        thinking
     }
 
-    /// Takes the next piece.
+    /// Appends a piece of text.
     pub(crate) fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
     }
 
-    /// All of it so far.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Lays all of it out; says how many lines it has.
+    /// Lays out all lines; returns their number.
     pub(super) fn unfold(&mut self, ctx: &RenderContext) -> usize {
         let page = page(ctx);
         let unfolded = self.unfolded.take().filter(|unfolded| unfolded.page == page);
@@ -183,12 +183,12 @@ impl Thinking {
         count
     }
 
-    /// Lets go of what was laid out.
+    /// Drops the layout.
     pub(super) fn fold(&mut self) {
         self.unfolded = None;
     }
 
-    /// The lines as they were last unfolded; `None` while it is folded.
+    /// The lines of the last layout; `None` while folded.
     pub(super) fn lines(&self) -> Option<&[Line]> {
         self.unfolded.as_ref().map(|unfolded| unfolded.lines.as_slice())
     }
@@ -202,23 +202,23 @@ impl Thinking {
 impl Unfolded {
     fn new(page: LayoutOptions) -> Self {
         let stream = MarkdownStream::new(page);
-        Self { stream, breaks: LineBreaks::default(), taken: 0, page, lines: Vec::new(), finished: 0 }
+        Self { stream, breaks: LineBreaks::default(), consumed: 0, page, lines: Vec::new(), finished: 0 }
     }
 
     fn settle(&mut self, text: &str) {
-        let mut new = &text[self.taken..];
+        let mut new = &text[self.consumed..];
         if self.stream.text().is_empty() {
             new = new.trim_start();
         }
-        self.taken = text.len();
-        let mut kept = String::new();
-        self.breaks.keep(new, &mut kept);
-        self.stream.push(&kept);
+        self.consumed = text.len();
+        let mut out = String::new();
+        self.breaks.push(new, &mut out);
+        self.stream.push(&out);
         self.stream.settle();
         self.lines.truncate(self.finished);
         for at in self.finished..self.stream.len().max(1) {
             let mut line = self.stream.line(at).cloned().unwrap_or_default();
-            dress(&mut line, if at == 0 { MARK } else { "  " });
+            style_line(&mut line, if at == 0 { MARK } else { "  " });
             self.lines.push(line);
         }
         self.finished = self.stream.finished();
@@ -232,14 +232,14 @@ mod tests {
 
     fn shown(text: &str, open: bool) -> Vec<String> {
         let folds = Folds { thinking_open: open, ..Folds::default() };
-        thought(text, &RenderContext { width: 30, folds, ..RenderContext::default() })
+        thinking_lines(text, &RenderContext { width: 30, folds, ..RenderContext::default() })
             .iter()
             .map(Line::text)
             .collect()
     }
 
     #[test]
-    fn a_thought_is_shown_as_what_it_means_whether_it_is_folded_or_not() {
+    fn thinking_markdown_is_rendered_in_both_folds() {
         let text = "**Looking at the lexer**\n\nIt counts `\\r` **twice**.";
         assert_eq!(shown(text, false), ["∴ Looking at the lexer It", "  counts \\r twice."]);
         assert_eq!(shown(text, true), ["∴ Looking at the lexer", "  ", "  It counts \\r twice."]);
@@ -252,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_thought_the_end_is_shown_and_nothing_is_too_wide() {
+    fn thinking_folded_shows_the_end_within_width() {
         let text = "word ".repeat(2_000) + "\n\n**End** of it.";
         let lines = shown(&text, false);
         assert_eq!(lines, ["∴ …word word word word End of", "  it."]);
         let wide = "日本".repeat(500);
         assert!(
-            thought(&wide, &RenderContext { width: 30, ..RenderContext::default() })
+            thinking_lines(&wide, &RenderContext { width: 30, ..RenderContext::default() })
                 .iter()
                 .all(|line| line.width() <= 30)
         );
@@ -266,12 +266,12 @@ mod tests {
     }
 
     #[test]
-    fn strokes_that_the_model_made_are_said() {
+    fn thinking_dashes_of_the_text_are_kept() {
         assert_eq!(shown("─ one\n\n───\n\n---\n\ntwo", false), ["∴ ─ one ─── two"]);
     }
 
     #[test]
-    fn code_has_its_own_line_breaks_and_nothing_is_added_to_it() {
+    fn thinking_code_line_breaks_are_unchanged() {
         let text = "look\n```rust\nlet a;\n  ~~~\n```\nand\nthen\n\n~~~~\n```\nb\n~~~~\n\nend";
         let lines = shown(text, true);
         let code = ["    rust", "    let a;", "      ~~~", "  ", "  and", "  then", "  ", "    ```", "    b"];
@@ -286,40 +286,40 @@ mod tests {
         }
     }
 
-    fn said(musing: &Thinking) -> Vec<String> {
-        musing.lines().unwrap_or_default().iter().map(Line::text).collect()
+    fn said(thinking: &Thinking) -> Vec<String> {
+        thinking.lines().unwrap_or_default().iter().map(Line::text).collect()
     }
 
     #[test]
-    fn a_thought_that_arrives_is_laid_out_as_it_is_when_all_of_it_is_there() {
+    fn thinking_streamed_layout_equals_final_layout() {
         let text = "\n  **Looking** at\nthe lexer\n- one\n- two\n\n```rust\nlet a;\n\nlet b;\n```\n\nIt counts \
                     `\\r` twice, and that is more than a line.\n\nSo.";
         let ctx = unfolded(30);
         for size in [1, 2, 7, 1_000] {
-            let mut musing = Thinking::default();
+            let mut thinking = Thinking::default();
             for piece in text.as_bytes().chunks(size) {
-                musing.push(std::str::from_utf8(piece).expect("ascii"));
-                assert!(musing.unfold(&ctx) > 0);
+                thinking.push(std::str::from_utf8(piece).expect("ascii"));
+                assert!(thinking.unfold(&ctx) > 0);
             }
-            assert_eq!(musing.lines().expect("unfolded"), thought(text, &ctx), "by {size}");
+            assert_eq!(thinking.lines().expect("unfolded"), thinking_lines(text, &ctx), "by {size}");
         }
     }
 
     #[test]
-    fn of_an_unfolded_thought_that_arrives_only_the_end_is_laid_out_anew() {
-        let (mut musing, ctx) = (Thinking::default(), unfolded(30));
-        musing.push("one\n\ntwo\n\nthr");
-        musing.unfold(&ctx);
-        let lines = &mut musing.unfolded.as_mut().expect("unfolded").lines;
+    fn thinking_streaming_relayouts_only_the_end() {
+        let (mut thinking, ctx) = (Thinking::default(), unfolded(30));
+        thinking.push("one\n\ntwo\n\nthr");
+        thinking.unfold(&ctx);
+        let lines = &mut thinking.unfolded.as_mut().expect("unfolded").lines;
         lines[0] = Line::new("as it was", Role::Thinking);
-        musing.push("ee");
-        musing.unfold(&ctx);
-        assert_eq!(said(&musing), ["as it was", "  ", "  two", "  ", "  three"]);
-        musing.unfold(&unfolded(20));
-        assert_eq!(said(&musing)[0], "∴ one", "on another page all of it is");
-        let mut again = Thinking::grown_to("one\n\ntwo\n\nthree four", Some(musing.clone()));
+        thinking.push("ee");
+        thinking.unfold(&ctx);
+        assert_eq!(said(&thinking), ["as it was", "  ", "  two", "  ", "  three"]);
+        thinking.unfold(&unfolded(20));
+        assert_eq!(said(&thinking)[0], "∴ one", "on another page all of it is");
+        let mut again = Thinking::grown_to("one\n\ntwo\n\nthree four", Some(thinking.clone()));
         again.unfold(&unfolded(20));
         assert_eq!(said(&again)[4], "  three four");
-        assert_eq!(Thinking::grown_to("another", Some(musing)).text(), "another");
+        assert_eq!(Thinking::grown_to("another", Some(thinking)).text(), "another");
     }
 }

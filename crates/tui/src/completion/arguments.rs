@@ -1,4 +1,4 @@
-//! What may follow a command: words that are known here, words that somebody else has to gather, paths.
+//! Completion of command arguments: values known to the app, values gathered in the background, paths.
 
 use tiller_core::setting::{self, SettingKind};
 use tiller_engine::ApprovalMode;
@@ -12,69 +12,68 @@ use crate::slash_command::{self, BuiltInCommand};
 use crate::theme;
 use crate::tool_call::one_line;
 
-/// Offers of one kind at most: more than anybody reads.
-const MOST: usize = 50;
+/// Maximum number of candidates.
+const MAX_CANDIDATES: usize = 50;
 
-/// Words that are not known here.
+/// Argument values that are gathered in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentValues {
-    /// Those of a list.
+    /// The entries of a list.
     Of(ListKind),
     /// The sessions of this directory.
     Sessions,
 }
 
-/// Whether the words that are offered are all that may be typed.
+/// Whether other values than the candidates are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Range {
-    /// They are, so that Enter takes the one that fits best.
+    /// They are not: Enter accepts the best candidate.
     #[default]
     Closed,
-    /// Something else may be meant: Enter sends what is typed, unless one went to an offer.
+    /// They are: Enter sends the typed text, unless the user selected a candidate.
     Open,
 }
 
-/// What was gathered last.
+/// The values gathered last.
 #[derive(Debug)]
 pub(super) struct ArgumentSources {
-    words: ArgumentValues,
+    values: ArgumentValues,
     items: Vec<PickerItem>,
 }
 
-/// What may follow a command.
+/// The values of a command's argument.
 enum NextArgument {
-    /// Some of these.
     Items(Vec<PickerItem>),
     Gathered(ArgumentValues),
     Path(PathKind),
-    /// Whatever somebody likes, or nothing.
+    /// Free text or none.
     Free,
 }
 
 impl App {
-    /// Offers what may follow a command.
-    pub(super) fn mind_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
-        let agents = self.facts.commands.iter().any(|other| other.name == command);
-        let own = slash_command::named(command).filter(|row| row.name == command || !agents);
-        match own.map_or(NextArgument::Free, |row| self.following(row.verb, typed)) {
-            NextArgument::Items(items) => self.offer_items(&items, typed, Range::Closed),
-            NextArgument::Gathered(words) => return self.offer_gathered(words, typed),
-            NextArgument::Path(purpose) => return self.ask_for_paths(purpose, typed),
+    /// Shows candidates for a command's argument.
+    pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
+        let agent = self.facts.commands.iter().any(|other| other.name == command);
+        let built_in = slash_command::find_command(command).filter(|row| row.name == command || !agent);
+        match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.action, typed)) {
+            NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
+            NextArgument::Gathered(values) => return self.show_gathered(values, typed),
+            NextArgument::Path(purpose) => return self.request_paths(purpose, typed),
             NextArgument::Free => {
-                self.complete.offer(Vec::new());
+                self.complete.show(Vec::new());
                 self.complete.hint = self.hint(command).filter(|_| typed.is_empty());
             }
         }
         Vec::new()
     }
 
-    fn following(&self, verb: BuiltInCommand, typed: &str) -> NextArgument {
-        match verb {
+    fn argument_of(&self, command: BuiltInCommand, typed: &str) -> NextArgument {
+        match command {
             BuiltInCommand::Approval => NextArgument::Items(modes()),
             BuiltInCommand::Theme => NextArgument::Items(theme::names(&self.place.theme)),
             BuiltInCommand::Settings => NextArgument::Items(settings(typed)),
             BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::Of(ListKind::Models)),
-            // Which of them there are depends on the model.
+            // The levels depend on the model.
             BuiltInCommand::Thinking => NextArgument::Gathered(ArgumentValues::Of(ListKind::Thinking)),
             BuiltInCommand::Tools => NextArgument::Gathered(ArgumentValues::Of(ListKind::Tools)),
             BuiltInCommand::Login => NextArgument::Gathered(ArgumentValues::Of(ListKind::Logins)),
@@ -105,13 +104,13 @@ impl App {
         }
     }
 
-    /// What may follow a command that takes what somebody likes.
+    /// A hint about the argument of a command that takes free text.
     fn hint(&self, command: &str) -> Option<Candidate> {
-        let own = slash_command::named(command).map(|row| (row.argument, row.about));
-        let agents = self.facts.commands.iter().find(|other| other.name == command);
-        let agents =
-            agents.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
-        let (argument, about) = agents.or(own).filter(|(argument, _)| !argument.is_empty())?;
+        let built_in = slash_command::find_command(command).map(|row| (row.argument, row.about));
+        let agent = self.facts.commands.iter().find(|other| other.name == command);
+        let agent =
+            agent.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
+        let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
         Some(Candidate {
             name: format!("/{command}"),
             argument: argument.to_owned(),
@@ -120,39 +119,39 @@ impl App {
         })
     }
 
-    fn offer_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
-        let way = if range == Range::Open { MatchMode::Prose } else { MatchMode::Names };
-        let best = fitting(items, typed, way).into_iter().take(MOST);
-        self.complete.offer(best.filter_map(|at| offer(&items[at])).collect());
-        (self.complete.way, self.complete.range) = (way, range);
+    fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
+        let mode = if range == Range::Open { MatchMode::Prose } else { MatchMode::Names };
+        let best = fitting(items, typed, mode).into_iter().take(MAX_CANDIDATES);
+        self.complete.show(best.filter_map(|at| candidate(&items[at])).collect());
+        (self.complete.match_mode, self.complete.range) = (mode, range);
     }
 
-    fn offer_gathered(&mut self, words: ArgumentValues, typed: &str) -> Vec<Action> {
+    fn show_gathered(&mut self, values: ArgumentValues, typed: &str) -> Vec<Action> {
         match self.complete.gathered.take() {
-            Some(gathered) if gathered.words == words => {
-                self.offer_items(&gathered.items, typed, words.range());
+            Some(gathered) if gathered.values == values => {
+                self.show_items(&gathered.items, typed, values.range());
                 self.complete.gathered = Some(gathered);
                 Vec::new()
             }
             _ => {
-                self.complete.gathered = Some(ArgumentSources { words, items: Vec::new() });
-                self.complete.offer(Vec::new());
-                vec![Action::InList(ListAction::GatherWords(words))]
+                self.complete.gathered = Some(ArgumentSources { values, items: Vec::new() });
+                self.complete.show(Vec::new());
+                vec![Action::InList(ListAction::GatherWords(values))]
             }
         }
     }
 
-    /// Takes words that were gathered, if they are wanted still.
-    pub(crate) fn know_words(&mut self, words: ArgumentValues, items: Vec<PickerItem>) {
-        let is_wanted = self.complete.gathered.as_ref().is_some_and(|gathered| gathered.words == words);
-        let CompletionKind::Argument { typed, .. } = self.complete.asked.clone() else { return };
-        if is_wanted {
-            self.offer_items(&items, &typed, words.range());
-            self.complete.gathered = Some(ArgumentSources { words, items });
+    /// Stores gathered values, if they are still needed.
+    pub(crate) fn know_words(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
+        let is_current = self.complete.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
+        let CompletionKind::Argument { typed, .. } = self.complete.kind.clone() else { return };
+        if is_current {
+            self.show_items(&items, &typed, values.range());
+            self.complete.gathered = Some(ArgumentSources { values, items });
         }
     }
 
-    pub(super) fn ask_for_paths(&mut self, purpose: PathKind, typed: &str) -> Vec<Action> {
+    pub(super) fn request_paths(&mut self, purpose: PathKind, typed: &str) -> Vec<Action> {
         self.complete.is_stale = true;
         let before = self.editor.line_before_cursor().to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
@@ -175,20 +174,20 @@ impl ArgumentValues {
     }
 }
 
-/// What a list offers, offered while one types. What can't be chosen there can't be typed either.
-fn offer(item: &PickerItem) -> Option<Candidate> {
+/// Converts a list's entry into a candidate; `None` for entries that can't be typed.
+fn candidate(item: &PickerItem) -> Option<Candidate> {
     let (insert, then) = match &item.choice {
-        PickerChoice::Model(word)
-        | PickerChoice::Theme(word)
-        | PickerChoice::Tool(word)
-        | PickerChoice::Login(word)
-        | PickerChoice::Logout(word) => (word.clone(), OnAccept::Send),
+        PickerChoice::Model(value)
+        | PickerChoice::Theme(value)
+        | PickerChoice::Tool(value)
+        | PickerChoice::Login(value)
+        | PickerChoice::Logout(value) => (value.clone(), OnAccept::Send),
         PickerChoice::Thinking(level) => (level.name().to_owned(), OnAccept::Send),
         PickerChoice::Approval(mode) => (mode.name().to_owned(), OnAccept::Send),
         PickerChoice::Setting(setting, _) => (setting.name.to_owned(), OnAccept::Send),
-        PickerChoice::Word(setting, word) => (format!("{} {word}", setting.name), OnAccept::Send),
+        PickerChoice::Word(setting, value) => (format!("{} {value}", setting.name), OnAccept::Send),
         PickerChoice::Open(path) => (item.tag.as_ref()?.id.to_string(), OnAccept::Open(path.clone())),
-        // The other choices are none of a word.
+        // Other choices have no text form.
         _ => return None,
     };
     Some(Candidate {
@@ -207,16 +206,16 @@ fn modes() -> Vec<PickerItem> {
     ApprovalMode::ALL.map(item).to_vec()
 }
 
-/// The settings; behind the name of one, what that may be, if it is one of a few words.
+/// The settings; after the name of one, its values, if they are a fixed set.
 fn settings(typed: &str) -> Vec<PickerItem> {
     if let Some((name, _)) = typed.split_once(char::is_whitespace) {
         let Some(setting) = setting::named(name) else { return Vec::new() };
-        let SettingKind::Choice(words) = setting.kind else { return Vec::new() };
-        let item = |word: &&'static str| {
-            let note = if *word == setting.default { "default" } else { "" };
-            PickerItem::new(format!("{name} {word}"), PickerChoice::Word(setting, word)).with_note(note)
+        let SettingKind::Choice(values) = setting.kind else { return Vec::new() };
+        let item = |value: &&'static str| {
+            let note = if *value == setting.default { "default" } else { "" };
+            PickerItem::new(format!("{name} {value}"), PickerChoice::Word(setting, value)).with_note(note)
         };
-        return words.iter().map(item).collect();
+        return values.iter().map(item).collect();
     }
     let item = |setting: &'static setting::Setting| {
         let choice = PickerChoice::Setting(setting, String::new());

@@ -1,4 +1,4 @@
-//! The project's files, for `@`: found once in a while, ranked at every key, both elsewhere.
+//! The project's files for `@`: listed from time to time and ranked at every key, both in the background.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::{Candidate, OnAccept};
 use crate::picker::{FuzzyQuery, MatchMode};
 use crate::tool_call::one_line;
 
-/// Files and folders that are looked at; a tree with more is offered in part.
-const MOST: usize = 200_000;
+/// Maximum number of listed files and folders; larger trees are listed in part.
+const MAX_FILES: usize = 200_000;
 
-/// Files that are offered: more than anybody reads.
-const OFFERED: usize = 50;
+/// Maximum number of candidates.
+const MAX_CANDIDATES: usize = 50;
 
-/// Files and folders by their way from the working directory, those changed last first; folders end in a slash.
+/// Paths of files and folders relative to the working directory, last modified first; folders end in a slash.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileList(pub(super) Vec<String>);
 
@@ -29,14 +29,15 @@ impl From<&[&str]> for FileList {
     }
 }
 
-/// Lists the files beneath a directory, without what git ignores, hidden files and `excluded` folders. Takes a while.
+/// Lists the files under a directory without ignored files, hidden files and `excluded` folders. Slow; for background
+/// jobs.
 pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     let excluded = excluded.iter().filter_map(|folder| folder.metadata().ok());
     let excluded = excluded.map(|metadata| FileId::from(&metadata)).collect();
     let options = WalkOptions { hidden: HiddenFiles::Skipped, excluded, ..WalkOptions::default() };
     let Ok(folder) = File::open(cwd) else { return FileList::default() };
     let mut files: Vec<(SystemTime, String)> = walk(folder, cwd, options)
-        .take(MOST)
+        .take(MAX_FILES)
         .filter_map(|entry| {
             let name = entry.below.to_str()?.to_owned();
             Some((entry.modified, if entry.kind == WalkEntryKind::Folder { name + "/" } else { name }))
@@ -46,14 +47,14 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     FileList(files.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Words to be looked for among files.
+/// A ranking job: a query over the listed files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranking {
     pub(crate) files: Arc<FileList>,
     pub(crate) words: String,
 }
 
-/// The files that fit some words best.
+/// The best files for a query.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ranked {
     pub(crate) words: String,
@@ -61,35 +62,36 @@ pub(crate) struct Ranked {
 }
 
 impl Ranking {
-    /// Does it; takes a while where there are many. Behind a folder its contents are offered.
+    /// Ranks the files; slow for many files. A complete folder name yields the folder's contents.
     pub(crate) fn done(self) -> Ranked {
         let names = &self.files.0;
         let best = match self.words.ends_with('/') && names.contains(&self.words) {
-            true => beneath(names, &self.words),
+            true => contents(names, &self.words),
             false => FuzzyQuery::new(&self.words, MatchMode::Paths).rank(names, |name| (name, "")),
         };
-        let offers = best.into_iter().take(OFFERED).map(|at| offer(&names[at])).collect();
-        Ranked { words: self.words, offers }
+        let candidates = best.into_iter().take(MAX_CANDIDATES).map(|at| candidate(&names[at])).collect();
+        Ranked { words: self.words, offers: candidates }
     }
 }
 
-/// Where the names of what a folder holds stand: its own children first.
-fn beneath(names: &[String], folder: &str) -> Vec<usize> {
+/// Indexes of the paths in a folder, its direct children first.
+fn contents(names: &[String], folder: &str) -> Vec<usize> {
     let depth = |at: usize| {
         let rest = names[at].strip_prefix(folder).filter(|rest| !rest.is_empty())?;
         Some(rest.trim_end_matches('/').matches('/').count())
     };
-    let mut beneath: Vec<(usize, usize)> = (0..names.len()).filter_map(|at| Some((depth(at)?, at))).collect();
-    beneath.sort_unstable();
-    beneath.into_iter().map(|(_, at)| at).collect()
+    let mut contents: Vec<(usize, usize)> =
+        (0..names.len()).filter_map(|at| Some((depth(at)?, at))).collect();
+    contents.sort_unstable();
+    contents.into_iter().map(|(_, at)| at).collect()
 }
 
-fn offer(name: &str) -> Candidate {
-    Candidate { name: one_line(name), insert: named(name), then: OnAccept::GoOn, ..Candidate::default() }
+fn candidate(name: &str) -> Candidate {
+    Candidate { name: one_line(name), insert: mention(name), then: OnAccept::GoOn, ..Candidate::default() }
 }
 
-/// A path as a message names it. After a folder one goes on typing.
-pub(super) fn named(path: &str) -> String {
+/// A path as an `@` mention. A folder gets no space after it, so that typing can go on.
+pub(super) fn mention(path: &str) -> String {
     let after = if path.ends_with('/') { "" } else { " " };
     match path.contains(char::is_whitespace) {
         true if after.is_empty() => format!("@\"{path}"),
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_as_git_sees_them_and_ranked() {
+    fn list_files_respects_gitignore_and_ranks() {
         let folder = tempfile::TempDir::new().unwrap();
         for name in ["src/main.rs", "src/my notes.md", "target/main.o", ".hidden"] {
             let path = folder.path().join(name);
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_folder_its_contents_are_offered_its_own_children_first() {
+    fn ranking_folder_lists_direct_children_first() {
         let names = ["my src/deep/in.rs", "my src/", "my src/deep/", "other/my src/a.rs", "my src/main.rs"];
         let files = Arc::new(FileList::from(&names[..]));
         let ranked = |words: &str| {

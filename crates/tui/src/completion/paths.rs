@@ -1,116 +1,116 @@
-//! Paths that Tab completes: what a directory holds that begins as the last part does.
+//! Path completion: the entries of a directory that match the last part of the path.
 
 use std::path::{Path, PathBuf};
 
-use super::files::named;
+use super::files::mention;
 use super::{Candidate, OnAccept};
 use crate::picker::{FuzzyQuery, MatchMode};
 use crate::tool_call::one_line;
 
-/// Names that are offered of one directory.
-const MOST: usize = 200;
+/// Maximum number of candidates.
+const MAX_CANDIDATES: usize = 200;
 
-/// What a path is for.
+/// The purpose of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PathKind {
-    /// It is a word of the text, which Tab completes.
+    /// A word of the text, completed with Tab.
     #[default]
     Word,
-    /// A message names it with an `@`.
+    /// An `@` mention.
     Name,
-    /// A session is to be written there: folders are offered, and how the file's name may end.
+    /// The target of `/export`: folders, and file names with each format's extension.
     Export,
-    /// Something of it is to be imported.
+    /// The source of `/import`.
     Import,
 }
 
-/// A path to be completed.
+/// A request to complete a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathQuery {
     pub(crate) purpose: PathKind,
-    /// The text before the cursor: what comes is for it alone.
+    /// The text before the cursor; the answer is valid for it alone.
     pub(crate) before: String,
     pub(crate) typed: String,
     pub(crate) cwd: PathBuf,
     pub(crate) home: Option<PathBuf>,
 }
 
-/// What a path may become.
+/// The candidates for a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PathListing {
     pub(crate) purpose: PathKind,
     pub(crate) before: String,
     pub(crate) typed: String,
-    pub(crate) offers: Vec<Candidate>,
+    pub(crate) candidates: Vec<Candidate>,
 }
 
-/// Looks into the directory of a path. Hidden names are offered once their dot is typed.
-pub(crate) fn list(wanted: PathQuery) -> PathListing {
-    let PathQuery { purpose, before, typed, cwd, home } = wanted;
+/// Lists the directory of a path. Hidden names need a typed dot.
+pub(crate) fn list(query: PathQuery) -> PathListing {
+    let PathQuery { purpose, before, typed, cwd, home } = query;
     let (folder, start) = match typed.rsplit_once('/') {
         Some((folder, start)) => (format!("{folder}/"), start.to_owned()),
         None if typed == "~" || typed == "." || typed == ".." => (format!("{typed}/"), String::new()),
         None => (String::new(), typed.clone()),
     };
-    let place = match (folder.strip_prefix("~/"), home) {
+    let directory = match (folder.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => cwd.join(&folder),
     };
-    let mut offers = held(&place, &folder, &start);
+    let mut candidates = entries(&directory, &folder, &start);
     match purpose {
-        PathKind::Word => offers.retain(|offer| offer.name.starts_with(&start)),
+        PathKind::Word => candidates.retain(|candidate| candidate.name.starts_with(&start)),
         PathKind::Name => {
-            offers = fitting(offers, &start);
-            offers.iter_mut().for_each(|offer| offer.insert = named(&offer.insert));
+            candidates = fitting(candidates, &start);
+            candidates.iter_mut().for_each(|candidate| candidate.insert = mention(&candidate.insert));
         }
-        PathKind::Import => offers = fitting(offers, &start),
+        PathKind::Import => candidates = fitting(candidates, &start),
         PathKind::Export => {
-            offers.retain(|offer| offer.name.ends_with('/'));
-            offers = formats(&folder, &start).into_iter().chain(fitting(offers, &start)).collect();
+            candidates.retain(|candidate| candidate.name.ends_with('/'));
+            candidates = formats(&folder, &start).into_iter().chain(fitting(candidates, &start)).collect();
         }
     }
-    offers.truncate(MOST);
-    PathListing { purpose, before, typed, offers }
+    candidates.truncate(MAX_CANDIDATES);
+    PathListing { purpose, before, typed, candidates }
 }
 
-/// What a directory holds, in the order of names.
-fn held(place: &Path, folder: &str, start: &str) -> Vec<Candidate> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
+/// The entries of a directory, sorted by name.
+fn entries(directory: &Path, folder: &str, start: &str) -> Vec<Candidate> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let shown = names.filter(|name| start.starts_with('.') || !name.starts_with('.'));
-    let mut offers: Vec<Candidate> = shown.map(|name| offer(folder, &name, place)).collect();
-    offers.sort_by(|a, b| a.name.cmp(&b.name));
-    offers
+    let mut candidates: Vec<Candidate> = shown.map(|name| candidate(folder, &name, directory)).collect();
+    candidates.sort_by(|a, b| a.name.cmp(&b.name));
+    candidates
 }
 
-/// Those that fit what was typed of the name, the best first.
-fn fitting(offers: Vec<Candidate>, start: &str) -> Vec<Candidate> {
-    let best = FuzzyQuery::new(start, MatchMode::Paths).rank(&offers, |offer| (&offer.name, ""));
-    best.into_iter().map(|at| offers[at].clone()).collect()
+/// The candidates that match the typed name, the best first.
+fn fitting(candidates: Vec<Candidate>, start: &str) -> Vec<Candidate> {
+    let best = FuzzyQuery::new(start, MatchMode::Paths).rank(&candidates, |candidate| (&candidate.name, ""));
+    best.into_iter().map(|at| candidates[at].clone()).collect()
 }
 
-/// How the name of a file to be exported to may end, with what that means.
+/// File names for an export with each format's extension.
 fn formats(folder: &str, start: &str) -> Vec<Candidate> {
     const FORMATS: [(&str, &str); 3] =
-        [("html", "a page for a browser"), ("md", "Markdown"), ("jsonl", "a log that tiller reads again")];
+        [("html", "HTML page"), ("md", "Markdown"), ("jsonl", "session log; tiller can open it")];
     let (stem, ending) = match start.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),
         _ if start.is_empty() => ("session", ""),
         _ => (start, ""),
     };
-    let meant = FORMATS.iter().filter(|(format, _)| format.starts_with(ending));
-    let offer = |(format, about): &(&str, &str)| Candidate {
+    let matching = FORMATS.iter().filter(|(format, _)| format.starts_with(ending));
+    let build = |(format, about): &(&str, &str)| Candidate {
         name: one_line(&format!("{stem}.{format}")),
         about: (*about).to_owned(),
         insert: format!("{folder}{stem}.{format}"),
         then: OnAccept::Send,
         ..Candidate::default()
     };
-    meant.map(offer).collect()
+    matching.map(build).collect()
 }
 
-fn offer(folder: &str, name: &str, place: &Path) -> Candidate {
-    let end = if place.join(name).is_dir() { "/" } else { "" };
+fn candidate(folder: &str, name: &str, directory: &Path) -> Candidate {
+    let end = if directory.join(name).is_dir() { "/" } else { "" };
     Candidate {
         name: one_line(&format!("{name}{end}")),
         insert: format!("{folder}{name}{end}"),
@@ -119,11 +119,11 @@ fn offer(folder: &str, name: &str, place: &Path) -> Candidate {
     }
 }
 
-/// What all of them begin with.
-pub(super) fn common(offers: &[Candidate]) -> String {
-    let mut common = offers.first().map(|offer| offer.insert.clone()).unwrap_or_default();
-    for offer in offers {
-        let same = common.char_indices().zip(offer.insert.chars()).take_while(|((_, a), b)| a == b);
+/// The common prefix of all candidates.
+pub(super) fn common(candidates: &[Candidate]) -> String {
+    let mut common = candidates.first().map(|candidate| candidate.insert.clone()).unwrap_or_default();
+    for candidate in candidates {
+        let same = common.char_indices().zip(candidate.insert.chars()).take_while(|((_, a), b)| a == b);
         let end = same.last().map_or(0, |((at, c), _)| at + c.len_utf8());
         common.truncate(end);
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_becomes_what_its_directory_holds() {
+    fn list_word_completes_directory_entries() {
         let folder = tempfile::TempDir::new().unwrap();
         fs::create_dir_all(folder.path().join("src/map")).unwrap();
         for name in ["src/main.rs", "src/map.rs", "src/.hidden"] {
@@ -146,10 +146,11 @@ mod tests {
         let listed = |typed: &str, cwd: &Path| {
             let (before, home) = (String::new(), Some(folder.path().to_owned()));
             let purpose = PathKind::Word;
-            list(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home }).offers
+            list(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home }).candidates
         };
-        let inserts =
-            |offers: &[Candidate]| offers.iter().map(|offer| offer.insert.clone()).collect::<Vec<_>>();
+        let inserts = |offers: &[Candidate]| {
+            offers.iter().map(|candidate| candidate.insert.clone()).collect::<Vec<_>>()
+        };
         let offers = listed("./src/ma", folder.path());
         assert_eq!(inserts(&offers), ["./src/main.rs", "./src/map.rs", "./src/map/"]);
         assert_eq!(common(&offers), "./src/ma");
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_exported_into_a_folder_or_to_a_name_that_says_the_format() {
+    fn list_export_offers_folders_and_formats() {
         let folder = tempfile::TempDir::new().unwrap();
         fs::create_dir_all(folder.path().join("pages/old")).unwrap();
         fs::write(folder.path().join("notes.md"), "").unwrap();
@@ -171,7 +172,7 @@ mod tests {
                 cwd: folder.path().into(),
                 ..PathQuery::default()
             };
-            list(wanted).offers.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+            list(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
         };
         assert_eq!(inserts(""), ["session.html", "session.md", "session.jsonl", "pages/"]);
         assert_eq!(inserts("pages/talk"), ["pages/talk.html", "pages/talk.md", "pages/talk.jsonl"]);
@@ -180,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_named_is_found_by_letters_in_order_and_quoted_where_it_has_to_be() {
+    fn list_mention_matches_fuzzily_and_quotes() {
         let folder = tempfile::TempDir::new().unwrap();
         fs::create_dir_all(folder.path().join("my notes")).unwrap();
         fs::write(folder.path().join("lexer.rs"), "").unwrap();
         let inserts = |typed: &str| {
             let (purpose, home) = (PathKind::Name, Some(folder.path().to_owned()));
             let wanted = PathQuery { purpose, typed: typed.into(), home, ..PathQuery::default() };
-            list(wanted).offers.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+            list(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
         };
         assert_eq!(inserts("~/"), ["@~/lexer.rs ", "@\"~/my notes/"]);
         assert_eq!(inserts("~/lx"), ["@~/lexer.rs "]);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_imported_is_found_by_letters_in_order() {
+    fn list_import_matches_fuzzily() {
         let folder = tempfile::TempDir::new().unwrap();
         fs::write(folder.path().join("session-1.jsonl"), "").unwrap();
         let wanted = |typed: &str| PathQuery {
@@ -204,7 +205,7 @@ mod tests {
             cwd: folder.path().into(),
             ..PathQuery::default()
         };
-        assert_eq!(list(wanted("ss1")).offers.len(), 1);
-        assert_eq!(list(wanted("ss2")).offers.len(), 0);
+        assert_eq!(list(wanted("ss1")).candidates.len(), 1);
+        assert_eq!(list(wanted("ss2")).candidates.len(), 0);
     }
 }

@@ -1,24 +1,24 @@
-//! Which word before the cursor asks to be completed, and as what.
+//! Detects the word to complete before the cursor, and its kind.
 
-/// What the text before the cursor asks for.
+/// The kind of completion, with the typed text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CompletionKind {
     #[default]
     Nothing,
-    /// A command that begins or sounds like this, the slash left out.
+    /// A command name, without the slash.
     Command(String),
-    /// What may follow this command.
+    /// The argument of a command.
     Argument { command: String, typed: String },
     /// A file of the project, after `@`.
     File(String),
-    /// A path that begins elsewhere than with the project's files, after `@`.
+    /// A path outside the project's files, after `@`.
     Place(String),
-    /// A path that Tab completed so far.
+    /// A path completed with Tab so far.
     Path(String),
 }
 
 impl CompletionKind {
-    /// What was typed of it.
+    /// The typed part of the word.
     pub(crate) fn typed(&self) -> &str {
         match self {
             Self::Nothing => "",
@@ -30,12 +30,12 @@ impl CompletionKind {
         }
     }
 
-    /// Characters before the cursor that an offer takes the place of.
+    /// Number of characters before the cursor that a candidate replaces.
     pub(super) fn length(&self) -> usize {
         let typed = self.typed().chars().count();
         match self {
             Self::Nothing | Self::Argument { .. } | Self::Path(_) => typed,
-            // The sign before it goes too.
+            // Including the prefix character.
             Self::Command(_) => typed + 1,
             Self::File(words) | Self::Place(words) if words.contains(' ') => typed + 2,
             Self::File(_) | Self::Place(_) => typed + 1,
@@ -43,10 +43,10 @@ impl CompletionKind {
     }
 }
 
-/// What is asked for by the text before the cursor; `is_command` says whether all of the text is one line that begins with a slash.
-pub(crate) fn asked(before: &str, is_command: bool) -> CompletionKind {
+/// Detects the completion kind; `is_command` tells whether the text is one line that begins with a slash.
+pub(crate) fn completion_kind(before: &str, is_command: bool) -> CompletionKind {
     if let Some(words) = file(before) {
-        return match is_elsewhere(words) {
+        return match is_explicit(words) {
             true => CompletionKind::Place(words.to_owned()),
             false => CompletionKind::File(words.to_owned()),
         };
@@ -60,12 +60,12 @@ pub(crate) fn asked(before: &str, is_command: bool) -> CompletionKind {
     }
 }
 
-/// Whether a path says where it begins, so that it isn't looked for among the project's files.
-fn is_elsewhere(path: &str) -> bool {
+/// Whether a path is absolute or explicitly relative, and therefore not searched among the project's files.
+fn is_explicit(path: &str) -> bool {
     ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start))
 }
 
-/// What follows an `@` that begins a word: to the cursor without a space, or from a quote that isn't closed.
+/// The text after an `@` that begins a word: up to the cursor without a space, or after an unclosed quote.
 fn file(before: &str) -> Option<&str> {
     let begins = |at: usize| {
         before[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c))
@@ -78,10 +78,10 @@ fn file(before: &str) -> Option<&str> {
     Some(&before[at + 1..]).filter(|words| !words.contains(char::is_whitespace) && !words.contains('"'))
 }
 
-/// The path before the cursor: a word with a slash in it, or `~`. The first word of a command is none.
+/// The path before the cursor: a word with a slash, or `~`, `.`, `..`. The first word of a command doesn't count.
 pub(super) fn path(before: &str) -> Option<&str> {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
-    let word = word.strip_prefix('@').filter(|path| is_elsewhere(path)).unwrap_or(word);
+    let word = word.strip_prefix('@').filter(|path| is_explicit(path)).unwrap_or(word);
     let is_path = word.contains('/') || word == "~" || word == "." || word == "..";
     let is_command = before.len() == word.len() && word.starts_with('/') && !word[1..].contains('/');
     (is_path && !is_command).then_some(word)
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_before_the_cursor_says_what_is_asked_for() {
+    fn completion_kind_follows_the_word() {
         let file = |words: &str| CompletionKind::File(words.into());
         let cases = [
             ("look at @src/ma", false, file("src/ma")),
@@ -116,12 +116,12 @@ mod tests {
             ("hello", false, CompletionKind::Nothing),
         ];
         for (before, is_command, expected) in cases {
-            assert_eq!(asked(before, is_command), expected, "{before}");
+            assert_eq!(completion_kind(before, is_command), expected, "{before}");
         }
     }
 
     #[test]
-    fn a_word_with_a_slash_is_a_path_unless_it_is_a_command() {
+    fn path_word_with_slash_unless_command() {
         let cases = [
             ("see ./src/m", Some("./src/m")),
             ("~/", Some("~/")),

@@ -1,29 +1,29 @@
-//! What was cut out of the text, to be put in again.
+//! The kill ring: cut texts for yanking.
 
 use std::ops::Range;
 
-/// Cuts that are kept.
-const MOST: usize = 60;
+/// Maximum number of entries.
+const MAX_ENTRIES: usize = 60;
 
-/// What was cut out, newest last.
+/// Cut texts, newest last.
 #[derive(Debug, Default)]
 pub(super) struct KillRing {
     ring: Vec<String>,
     last: LastEdit,
 }
 
-/// What the last edit was, as far as the next one depends on it.
+/// The last edit, as far as the next one depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum LastEdit {
     #[default]
     Other,
-    /// Another cut right after it belongs to it.
+    /// The next kill extends it.
     Kill,
-    /// The one of the ring with this number was put in there.
+    /// The entry with this index was inserted at this range.
     Yank(usize, Range<usize>),
 }
 
-/// On which side of the cursor something was cut out.
+/// The side of the cursor on which text was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KillSide {
     Before,
@@ -31,42 +31,42 @@ pub(super) enum KillSide {
 }
 
 impl KillRing {
-    /// Something was done that is no cut and puts nothing in.
-    pub(super) fn rest(&mut self) {
+    /// Ends a sequence of kills or yanks after any other edit.
+    pub(super) fn end_sequence(&mut self) {
         self.last = LastEdit::Other;
     }
 
-    /// Keeps what was cut out; cuts in a row are one.
-    pub(super) fn keep(&mut self, text: &str, side: KillSide) {
-        let goes_on = self.last == LastEdit::Kill;
+    /// Adds a cut text; consecutive kills form one entry.
+    pub(super) fn push(&mut self, text: &str, side: KillSide) {
+        let is_continuation = self.last == LastEdit::Kill;
         self.last = LastEdit::Kill;
         if text.is_empty() {
             return;
         }
-        match self.ring.last_mut().filter(|_| goes_on) {
+        match self.ring.last_mut().filter(|_| is_continuation) {
             Some(last) if side == KillSide::Before => last.insert_str(0, text),
             Some(last) => last.push_str(text),
             None => self.ring.push(text.to_owned()),
         }
-        if self.ring.len() > MOST {
+        if self.ring.len() > MAX_ENTRIES {
             self.ring.remove(0);
         }
     }
 
-    /// What is to be put in at a place: what was cut out last.
+    /// The text to insert for a yank: the newest entry.
     pub(super) fn yank(&mut self, at: usize) -> Option<&str> {
         let newest = self.ring.len().checked_sub(1)?;
-        self.put_in(newest, at)
+        self.select(newest, at)
     }
 
-    /// What is to stand in the place of what was just put in: what was cut out before it, and where.
+    /// The replacement for the text just yanked: the previous entry, and the range to replace.
     pub(super) fn yank_before(&mut self) -> Option<(Range<usize>, &str)> {
         let LastEdit::Yank(number, range) = self.last.clone() else { return None };
         let number = number.checked_sub(1).unwrap_or(self.ring.len() - 1);
-        Some((range.clone(), self.put_in(number, range.start)?))
+        Some((range.clone(), self.select(number, range.start)?))
     }
 
-    fn put_in(&mut self, number: usize, at: usize) -> Option<&str> {
+    fn select(&mut self, number: usize, at: usize) -> Option<&str> {
         let text = self.ring.get(number)?;
         self.last = LastEdit::Yank(number, at..at + text.len());
         Some(text)
@@ -78,27 +78,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cuts_in_a_row_are_one_and_others_are_not() {
+    fn kill_ring_consecutive_kills_merge() {
         let mut kills = KillRing::default();
-        kills.keep("two", KillSide::Before);
-        kills.keep("one ", KillSide::Before);
-        kills.keep(" three", KillSide::After);
+        kills.push("two", KillSide::Before);
+        kills.push("one ", KillSide::Before);
+        kills.push(" three", KillSide::After);
         assert_eq!(kills.yank(0), Some("one two three"));
-        kills.rest();
-        kills.keep("other", KillSide::After);
+        kills.end_sequence();
+        kills.push("other", KillSide::After);
         assert_eq!(kills.yank(4), Some("other"));
         assert_eq!(kills.yank_before(), Some((4..9, "one two three")));
         assert_eq!(kills.yank_before(), Some((4..17, "other")), "round again");
     }
 
     #[test]
-    fn nothing_comes_before_what_was_not_just_put_in() {
+    fn nothing_comes_before_what_was_not_just_select() {
         let mut kills = KillRing::default();
         assert_eq!(kills.yank(0), None);
-        kills.keep("one", KillSide::After);
+        kills.push("one", KillSide::After);
         assert_eq!(kills.yank_before(), None);
         kills.yank(0);
-        kills.rest();
+        kills.end_sequence();
         assert_eq!(kills.yank_before(), None);
     }
 }

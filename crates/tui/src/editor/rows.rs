@@ -1,4 +1,4 @@
-//! A text as rows of a width: where it wraps, and where on the screen each place of it stands.
+//! Screen rows of a text: wrapping, and mapping between text positions and rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use tiller_render::{ControlChars, sanitize};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns from one tab stop to the next.
+/// Width of a tab stop.
 const TAB: usize = 4;
 
-/// The rows of a text at a width.
+/// The rows of a text at some width.
 #[derive(Debug, Default)]
 pub(super) struct EditorRows {
     rows: Vec<Range<usize>>,
-    /// The width, and the revision of the text, that these are the rows of.
-    of: Option<(usize, u64)>,
+    /// Width and text revision of `rows`.
+    layout_key: Option<(usize, u64)>,
 }
 
 impl EditorRows {
-    /// Wraps a text anew if it or the width is another one.
+    /// Wraps the text, unless width and revision are unchanged.
     pub(super) fn lay_out(&mut self, text: &str, revision: u64, width: usize) {
         let width = width.max(1);
-        if self.of == Some((width, revision)) {
+        if self.layout_key == Some((width, revision)) {
             return;
         }
         self.rows.clear();
@@ -31,16 +31,16 @@ impl EditorRows {
             wrap(line, width, |row| self.rows.push(start + row.start..start + row.end));
             start += line.len() + 1;
         }
-        self.of = Some((width, revision));
+        self.layout_key = Some((width, revision));
     }
 
     pub(super) fn is_laid_out(&self) -> bool {
-        self.of.is_some()
+        self.layout_key.is_some()
     }
 
-    /// Wraps the text anew, at the width it was wrapped at.
-    pub(super) fn renew(&mut self, text: &str, revision: u64) {
-        let width = self.of.map_or(usize::MAX, |(width, _)| width);
+    /// Wraps the text again at the last width.
+    pub(super) fn refresh(&mut self, text: &str, revision: u64) {
+        let width = self.layout_key.map_or(usize::MAX, |(width, _)| width);
         self.lay_out(text, revision, width);
     }
 
@@ -52,22 +52,22 @@ impl EditorRows {
         self.rows.get(at).cloned().unwrap_or_default()
     }
 
-    /// The row and the column of a place. One between two rows of a line stands at the beginning of the second.
+    /// Row and column of a position. A position between two rows of a line belongs to the second.
     pub(super) fn place(&self, text: &str, at: usize) -> (usize, usize) {
         let row = self.rows.partition_point(|row| row.start <= at).saturating_sub(1);
         let before = text.get(self.row(row).start..at).unwrap_or_default();
         (row, width(before))
     }
 
-    /// The place in a row that is nearest to a column, not beyond it.
+    /// The position in a row nearest to a column, not beyond it.
     pub(super) fn at(&self, text: &str, row: usize, column: usize) -> usize {
         let range = self.row(row.min(self.count() - 1));
         let (mut at, mut used) = (range.start, 0);
-        let is_broken = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
+        let is_wrapped = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
         for grapheme in text[range.clone()].graphemes(true) {
             let next = used + columns(grapheme, used);
-            // Behind the last character of a broken row the next row begins.
-            if next > column || (is_broken && at + grapheme.len() == range.end) {
+            // After the last character of a wrapped row begins the next row.
+            if next > column || (is_wrapped && at + grapheme.len() == range.end) {
                 break;
             }
             used = next;
@@ -77,14 +77,14 @@ impl EditorRows {
     }
 }
 
-/// What of a text a row shows: tabs as blanks, what would disturb the screen as signs.
+/// The displayed text of a row: tabs expanded, control characters made visible.
 pub(super) fn row_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut column = 0;
     for grapheme in text.graphemes(true) {
-        let sign = shown(grapheme, column);
-        column += sign.width();
-        out.push_str(&sign);
+        let glyph = shown(grapheme, column);
+        column += glyph.width();
+        out.push_str(&glyph);
     }
     out
 }
@@ -93,7 +93,7 @@ fn width(text: &str) -> usize {
     text.graphemes(true).fold(0, |column, grapheme| column + columns(grapheme, column))
 }
 
-/// Columns that a character takes from a column on.
+/// Width of a grapheme that starts at a column.
 fn columns(grapheme: &str, column: usize) -> usize {
     match grapheme.as_bytes() {
         [b' '..=b'~'] => 1,
@@ -101,7 +101,7 @@ fn columns(grapheme: &str, column: usize) -> usize {
     }
 }
 
-/// A character as it is shown from a column on.
+/// The displayed form of a grapheme that starts at a column.
 fn shown(grapheme: &str, column: usize) -> Cow<'_, str> {
     match grapheme {
         "\t" => Cow::Owned(" ".repeat(TAB - column % TAB)),
@@ -111,33 +111,33 @@ fn shown(grapheme: &str, column: usize) -> Cow<'_, str> {
     }
 }
 
-/// Tells the rows of one line: broken after blanks where there are some, else anywhere between two characters. Blanks at a
-/// row's end may hang over it.
-fn wrap(line: &str, most: usize, mut row: impl FnMut(Range<usize>)) {
+/// Passes the rows of one line to `row`: broken after blanks if there are any, else between any two graphemes. Blanks
+/// at the end of a row may exceed its width.
+fn wrap(line: &str, max_columns: usize, mut row: impl FnMut(Range<usize>)) {
     let is_plain = line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if is_plain && line.len() <= most {
+    if is_plain && line.len() <= max_columns {
         row(0..line.len());
     } else if is_plain {
-        // Every byte is a character; finding that out otherwise takes most of the time.
-        wrap_characters(line.len(), (0..line.len()).map(|at| (at, &line[at..=at])), most, row);
+        // Every byte is a character; the grapheme search would take most of the time.
+        wrap_characters(line.len(), (0..line.len()).map(|at| (at, &line[at..=at])), max_columns, row);
     } else {
-        wrap_characters(line.len(), line.grapheme_indices(true), most, row);
+        wrap_characters(line.len(), line.grapheme_indices(true), max_columns, row);
     }
 }
 
 fn wrap_characters<'a>(
     length: usize,
     characters: impl Iterator<Item = (usize, &'a str)>,
-    most: usize,
+    max_columns: usize,
     mut row: impl FnMut(Range<usize>),
 ) {
-    // Where the row begins, where it was last possible to break it, and the columns up to both places.
+    // The start of the row, the last possible break, and the columns up to each.
     let (mut start, mut gap) = (0, 0);
     let (mut used, mut used_at_gap) = (0, 0);
     for (at, grapheme) in characters {
         let columns = columns(grapheme, used);
         let is_blank = grapheme.chars().all(char::is_whitespace);
-        while used + columns > most && !is_blank && at > start {
+        while used + columns > max_columns && !is_blank && at > start {
             let end = if gap > start { gap } else { at };
             row(start..end);
             used -= if gap > start { used_at_gap } else { used };
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_after_blanks_and_long_words_anywhere() {
+    fn rows_break_at_blanks_or_inside_long_words() {
         assert_eq!(rows("one two three", 8), ["one two ", "three"]);
         assert_eq!(rows("one\n\ntwo", 8), ["one", "", "two"]);
         assert_eq!(rows("abcdefgh", 3), ["abc", "def", "gh"]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_and_a_place_find_each_other() {
+    fn rows_column_and_position_round_trip() {
         let text = "日本語 ab\ncd";
         let mut rows = EditorRows::default();
         rows.lay_out(text, 0, 7);
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn what_would_disturb_the_screen_is_shown_as_a_sign() {
+    fn row_text_control_characters_are_visible() {
         assert_eq!(row_text("a\tb\u{1b}[2J\u{7}\u{202e}x"), "a   b␛[2J␇<U+202E>x");
         assert_eq!(width("a\tb"), 5);
     }
 
     proptest! {
         #[test]
-        fn rows_hold_the_whole_text_and_fit(text in "(\\PC|[ \t\n]|日|é|👍🏽){0,60}", width in 2_usize..20) {
+        fn rows_cover_the_text_within_width(text in "(\\PC|[ \t\n]|日|é|👍🏽){0,60}", width in 2_usize..20) {
             let mut rows = EditorRows::default();
             rows.lay_out(&text, 0, width);
             let lost: String = text.chars().filter(|c| *c != '\n').collect();
@@ -208,7 +208,7 @@ mod tests {
         }
 
         #[test]
-        fn the_cursor_stands_somewhere_wherever_it_is(text in "(\\PC|[ \t\n]){0,40}", width in 1_usize..12) {
+        fn rows_every_position_has_a_place(text in "(\\PC|[ \t\n]){0,40}", width in 1_usize..12) {
             let mut rows = EditorRows::default();
             rows.lay_out(&text, 0, width);
             for (at, _) in text.grapheme_indices(true) {

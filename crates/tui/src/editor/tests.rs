@@ -36,7 +36,7 @@ fn picture() -> Image {
 }
 
 #[test]
-fn words_are_killed_and_yanked_and_undone() {
+fn editor_kill_yank_and_undo() {
     let mut editor = typed("one two");
     control(&mut editor, 'w');
     assert_eq!(editor.text(), "one ");
@@ -50,7 +50,7 @@ fn words_are_killed_and_yanked_and_undone() {
 }
 
 #[test]
-fn what_was_cut_earlier_comes_after_what_was_cut_last() {
+fn editor_yank_before_goes_back() {
     let mut editor = typed("one two");
     control(&mut editor, 'w');
     control(&mut editor, 'e');
@@ -63,7 +63,7 @@ fn what_was_cut_earlier_comes_after_what_was_cut_last() {
 }
 
 #[test]
-fn a_cleared_text_comes_back_by_undoing() {
+fn editor_undo_restores_cleared_text() {
     let mut editor = typed("dear draft");
     editor.clear();
     assert!(editor.is_empty());
@@ -72,7 +72,7 @@ fn a_cleared_text_comes_back_by_undoing() {
 }
 
 #[test]
-fn a_long_paste_is_a_token_until_it_is_taken() {
+fn editor_long_paste_is_a_placeholder() {
     let mut editor = typed("see ");
     let long = "line\r\n".repeat(20);
     editor.paste(&long);
@@ -83,7 +83,7 @@ fn a_long_paste_is_a_token_until_it_is_taken() {
 }
 
 #[test]
-fn a_token_is_one_step_and_is_erased_as_a_whole() {
+fn editor_placeholder_is_one_step() {
     let mut editor = typed("ab");
     editor.edit(EditCommand::Left);
     editor.paste(&"x".repeat(2_000));
@@ -98,7 +98,7 @@ fn a_token_is_one_step_and_is_erased_as_a_whole() {
 }
 
 #[test]
-fn the_cursor_is_never_put_within_a_token() {
+fn editor_cursor_never_inside_placeholder() {
     let mut editor = typed("see ");
     editor.paste(&"line\n".repeat(20));
     editor.insert(" now\nand then");
@@ -118,7 +118,7 @@ fn the_cursor_is_never_put_within_a_token() {
 }
 
 #[test]
-fn a_token_that_hangs_over_rows_is_passed_both_ways() {
+fn editor_wrapped_placeholder_is_passed_both_ways() {
     let mut editor = typed("a ");
     editor.paste(&"line\n".repeat(20));
     editor.insert("b");
@@ -130,7 +130,7 @@ fn a_token_that_hangs_over_rows_is_passed_both_ways() {
 }
 
 #[test]
-fn a_click_is_taken_where_it_was_drawn_though_there_are_fewer_rows_than_there_should_be() {
+fn editor_click_in_reduced_area_hits_drawn_row() {
     let mut editor = typed("");
     editor.insert("one\ntwo\nthree\nfour");
     editor.lay_out(40, 8);
@@ -141,7 +141,7 @@ fn a_click_is_taken_where_it_was_drawn_though_there_are_fewer_rows_than_there_sh
 }
 
 #[test]
-fn a_picture_is_sent_while_its_token_stands() {
+fn editor_image_is_sent_with_its_placeholder() {
     let mut editor = typed("look:");
     editor.attach(picture(), (640, 480));
     assert_eq!(editor.text(), "look: [image #1: 640×480] ");
@@ -154,7 +154,7 @@ fn a_picture_is_sent_while_its_token_stands() {
 }
 
 #[test]
-fn a_message_that_comes_back_has_its_pictures_again() {
+fn editor_returned_message_has_its_images() {
     let mut editor = typed("");
     editor.adopt("see [image #1: 640×480] and [image #2: 1×1]", &[picture(), picture()]);
     editor.set_text("see [image #2: 1×1]");
@@ -165,7 +165,7 @@ fn a_message_that_comes_back_has_its_pictures_again() {
 }
 
 #[test]
-fn pictures_of_several_messages_that_come_back_are_told_apart() {
+fn editor_returned_messages_keep_images_apart() {
     let other = |data: &str| Image { data: data.into(), ..picture() };
     let mut editor = typed("");
     editor.attach(picture(), (640, 480));
@@ -179,7 +179,7 @@ fn pictures_of_several_messages_that_come_back_are_told_apart() {
 }
 
 #[test]
-fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
+fn editor_history_at_edges_keeps_draft() {
     let mut editor = typed("draft");
     assert!(editor.edit(EditCommand::Up));
     assert_eq!(editor.text(), "second\nline");
@@ -193,7 +193,7 @@ fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
 }
 
 #[test]
-fn moves_by_rows_keep_to_their_column() {
+fn editor_vertical_moves_keep_column() {
     let mut editor = typed("");
     editor.set_text("a long first line\nx\nanother line");
     editor.lay_out(40, 8);
@@ -209,7 +209,7 @@ fn moves_by_rows_keep_to_their_column() {
 }
 
 #[test]
-fn a_backslash_before_enter_breaks_the_line() {
+fn editor_backslash_enter_breaks_line() {
     let mut editor = typed("one\\");
     assert!(editor.continue_line());
     assert_eq!(editor.text(), "one\n");
@@ -217,7 +217,7 @@ fn a_backslash_before_enter_breaks_the_line() {
 }
 
 #[test]
-fn an_emoji_with_joiners_goes_with_one_key() {
+fn editor_joined_emoji_is_one_step() {
     let mut editor = typed("a");
     editor.paste("👩‍👩‍👧‍👦🇩🇪");
     editor.edit(EditCommand::DeleteBack);
@@ -227,7 +227,7 @@ fn an_emoji_with_joiners_goes_with_one_key() {
 }
 
 #[test]
-fn height_counts_wrapped_rows() {
+fn editor_height_counts_wrapped_rows() {
     assert_eq!(height("", 11), 1);
     assert_eq!(height("one two three", 9), 2);
     assert_eq!(height("日本語日本語", 7), 2);
@@ -236,7 +236,7 @@ fn height_counts_wrapped_rows() {
 }
 
 #[test]
-fn the_window_follows_the_cursor_and_hides_nothing_for_nothing() {
+fn editor_window_follows_cursor_without_blank_rows() {
     let mut editor = typed("");
     editor.set_text("1\n2\n3\n4\n5\n6");
     editor.lay_out(10, 3);
@@ -254,7 +254,7 @@ fn the_window_follows_the_cursor_and_hides_nothing_for_nothing() {
 }
 
 #[test]
-fn the_shell_s_lines_are_told_from_messages() {
+fn editor_kind_detects_shell_lines() {
     assert_eq!(typed("!ls").kind(), EditKind::Command);
     assert_eq!(typed("!!ls").kind(), EditKind::PrivateCommand);
     assert_eq!(typed("so!").kind(), EditKind::Message);

@@ -1,22 +1,22 @@
-//! A text with a cursor: moves by what a reader takes for one character or one word, edits that can be taken back.
+//! The editor's text with cursor: movement by graphemes and words, edits with undo.
 //!
-//! The edits are `ratatui_textarea`'s, which counts in `char`s and takes each back alone. Here positions are bytes, always between two
-//! grapheme clusters (UAX #29): an emoji with its joiners, a letter with its accents and a flag are one step each; and what was
-//! typed is taken back by words. It knows nothing of keys and of the screen.
+//! `ratatui_textarea` performs the edits; it counts in `char`s and undoes each edit alone. Here positions are bytes, always
+//! between two grapheme clusters (UAX #29), so that an emoji with joiners, an accented letter or a flag is one step,
+//! and undo groups typing by words. The module knows neither keys nor the screen.
 
 use std::ops::Range;
 
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Edits that can be taken back: more than anybody remembers having made.
-const MOST_EDITS: usize = 2_000;
+/// Maximum number of edits that can be undone.
+const MAX_EDITS: usize = 2_000;
 
-/// A text, a place in it, and how it came to be.
+/// A text with its cursor and undo history.
 #[derive(Debug)]
 pub(super) struct EditorText {
     area: TextArea<'static>,
-    /// What the area holds, in one piece.
+    /// The area's text as one string.
     text: String,
     cursor: usize,
     /// Changes with the text, never with the cursor.
@@ -25,11 +25,11 @@ pub(super) struct EditorText {
     undone: Vec<TextChange>,
 }
 
-/// Edits of the area that are taken back at once.
+/// Edits of the area that are undone together.
 #[derive(Clone, Copy, Debug)]
 struct TextChange {
     count: usize,
-    /// Where typing would go on with it.
+    /// The position where further typing extends it.
     typed_to: Option<usize>,
     ends_in_blank: bool,
 }
@@ -42,13 +42,13 @@ impl EditorText {
         Self { area, text, cursor, revision: 0, done: Vec::new(), undone: Vec::new() }
     }
 
-    /// Begins anew with another text, the cursor at its end.
+    /// Replaces the text without undo; the cursor goes to its end.
     pub(super) fn set(&mut self, text: &str) {
         *self = Self { revision: self.revision + 1, ..Self::new(text) };
     }
 
-    /// Begins anew with another text where there is nothing to be taken back; else it is an edit like others.
-    pub(super) fn renew(&mut self, text: &str) {
+    /// Replaces the text with undo, unless there is nothing to undo.
+    pub(super) fn set_undoable(&mut self, text: &str) {
         if self.text.is_empty() && self.done.is_empty() {
             self.set(text);
         } else {
@@ -56,7 +56,7 @@ impl EditorText {
         }
     }
 
-    /// Puts another text in its place; says what was there.
+    /// Replaces the text and its history; returns the old one.
     pub(super) fn swap(&mut self, other: Self) -> Self {
         let revision = self.revision.max(other.revision) + 1;
         std::mem::replace(self, Self { revision, ..other })
@@ -78,38 +78,38 @@ impl EditorText {
         &self.text[..self.cursor]
     }
 
-    /// Puts the cursor at a place, or at the nearest one before it where it may stand.
+    /// Moves the cursor to a position, or to the nearest grapheme boundary before it.
     pub(super) fn move_to(&mut self, at: usize) {
         let at = self.text.floor_char_boundary(at);
         let line = self.line_of(at);
         let inside = at - line.start;
         let ends = self.text[line.clone()].grapheme_indices(true).map(|(start, _)| start);
-        let fits = ends.take_while(|start| *start <= inside).last().unwrap_or(0);
-        self.cursor = if at == line.end { at } else { line.start + fits };
+        let nearest = ends.take_while(|start| *start <= inside).last().unwrap_or(0);
+        self.cursor = if at == line.end { at } else { line.start + nearest };
     }
 
-    /// The line around a place, without its end.
+    /// The line around a position, without its line break.
     pub(super) fn line_of(&self, at: usize) -> Range<usize> {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let end = self.text[at..].find('\n').map_or(self.text.len(), |end| at + end);
         start..end
     }
 
-    /// The place one character before.
+    /// The position one grapheme before the cursor.
     pub(super) fn left(&self) -> usize {
         let line = self.line_of(self.cursor);
         let before = self.text[line.start..self.cursor].graphemes(true).next_back();
         self.cursor - before.map_or_else(|| line.start.min(1), str::len)
     }
 
-    /// The place one character after.
+    /// The position one grapheme after the cursor.
     pub(super) fn right(&self) -> usize {
         let line = self.line_of(self.cursor);
         let after = self.text[self.cursor..line.end].graphemes(true).next();
         (self.cursor + after.map_or(1, str::len)).min(self.text.len())
     }
 
-    /// The beginning of the word before.
+    /// The beginning of the word before the cursor.
     pub(super) fn word_left(&self) -> usize {
         let before = self.before_cursor();
         let words = before.split_word_bound_indices().rev();
@@ -119,7 +119,7 @@ impl EditorText {
         )
     }
 
-    /// The end of the word after.
+    /// The end of the word after the cursor.
     pub(super) fn word_right(&self) -> usize {
         let after = &self.text[self.cursor..];
         let mut end = self.cursor;
@@ -132,7 +132,7 @@ impl EditorText {
         end
     }
 
-    /// Puts `with` in the place of what stands there; the cursor comes to stand behind it.
+    /// Replaces a range; the cursor goes to the end of the new text.
     pub(super) fn replace(&mut self, range: Range<usize>, with: &str) {
         let with = with.replace("\r\n", "\n").replace('\r', "\n");
         let removed = self.text[range.clone()].chars().count();
@@ -141,7 +141,7 @@ impl EditorText {
             return;
         }
         let end = range.start + with.len();
-        if !self.place_area_at(range.start) {
+        if !self.move_area_cursor(range.start) {
             self.text.replace_range(range, &with);
             let text = std::mem::take(&mut self.text);
             self.set(&text);
@@ -156,21 +156,21 @@ impl EditorText {
             typed_to: is_typing.then_some(end),
             ends_in_blank: with.ends_with(char::is_whitespace),
         };
-        self.keep(edit, range.start);
+        self.record(edit, range.start);
         self.text.replace_range(range, &with);
         self.cursor = end;
         self.revision += 1;
     }
 
-    /// Keeps an edit to be taken back: with the one before it, if both are typing within a word.
-    fn keep(&mut self, edit: TextChange, at: usize) {
+    /// Records an edit for undo, merged with the previous one if both type within a word.
+    fn record(&mut self, edit: TextChange, at: usize) {
         self.undone.clear();
-        let goes_on = |last: &&mut TextChange| {
+        let extends_last = |last: &&mut TextChange| {
             edit.typed_to.is_some()
                 && last.typed_to == Some(at)
                 && (!last.ends_in_blank || edit.ends_in_blank)
         };
-        match self.done.last_mut().filter(goes_on) {
+        match self.done.last_mut().filter(extends_last) {
             Some(last) => *last = TextChange { count: last.count + edit.count, ..edit },
             None => self.done.push(edit),
         }
@@ -180,7 +180,7 @@ impl EditorText {
         self.replace(self.cursor..self.cursor, text);
     }
 
-    /// Takes out what stands between the cursor and a place; says what it was.
+    /// Removes the text between the cursor and a position; returns it.
     pub(super) fn remove_to(&mut self, at: usize) -> String {
         let range = self.cursor.min(at)..self.cursor.max(at);
         let removed = self.text[range.clone()].to_owned();
@@ -188,27 +188,27 @@ impl EditorText {
         removed
     }
 
-    /// Takes the last edit back; false when there is none.
+    /// Undoes the last edit; returns false if there is none.
     pub(super) fn undo(&mut self) -> bool {
         let Some(edit) = self.done.pop() else { return false };
         let undone = (0..edit.count).filter(|_| self.area.undo()).count();
         self.undone.push(TextChange { count: undone, typed_to: None, ..edit });
-        self.take_from_area();
+        self.sync_from_area();
         undone > 0
     }
 
-    /// Makes the edit again that was taken back last; false when there is none.
+    /// Redoes the last undone edit; returns false if there is none.
     pub(super) fn redo(&mut self) -> bool {
         let Some(edit) = self.undone.pop() else { return false };
         let redone = (0..edit.count).filter(|_| self.area.redo()).count();
         self.done.push(edit);
-        self.take_from_area();
+        self.sync_from_area();
         redone > 0
     }
 
-    /// Puts the area's cursor at a place; false where its jumps don't reach, beyond 65,535 lines or characters of a line. An edit
-    /// there begins another area, and can't be taken back.
-    fn place_area_at(&mut self, at: usize) -> bool {
+    /// Moves the area's cursor to a position; returns false beyond 65,535 lines or columns, the limit of its jumps. An
+    /// edit there starts a new area and can't be undone.
+    fn move_area_cursor(&mut self, at: usize) -> bool {
         let line = self.line_of(at);
         let row = self.text[..line.start].matches('\n').count();
         let column = self.text[line.start..at].chars().count();
@@ -217,7 +217,7 @@ impl EditorText {
         true
     }
 
-    fn take_from_area(&mut self) {
+    fn sync_from_area(&mut self) {
         self.text = self.area.lines().join("\n");
         let (row, column) = (self.area.cursor().0, self.area.cursor().1);
         let start: usize = self.area.lines()[..row].iter().map(|line| line.len() + 1).sum();
@@ -230,7 +230,7 @@ impl EditorText {
 fn area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
     area.set_wrap_mode(WrapMode::None);
-    area.set_max_histories(MOST_EDITS);
+    area.set_max_histories(MAX_EDITS);
     area
 }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_as_one_character_is_one_step() {
+    fn text_grapheme_is_one_step() {
         for one in ["é", "👩‍👩‍👧‍👦", "🇩🇪", "e\u{301}", "👍🏽", "한", "क्षि"]
         {
             let mut text = EditorText::new(&format!("a{one}b"));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_go_over_the_ends_of_lines_and_stop_at_those_of_the_text() {
+    fn text_steps_cross_lines_and_stop_at_ends() {
         let mut text = EditorText::new("ab\ncd");
         text.move_to(3);
         assert_eq!(text.left(), 2);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_words_of_any_script() {
+    fn text_words_follow_unicode() {
         let mut text = EditorText::new("look at  can't 日本 (x)");
         let mut stops = vec![text.cursor()];
         while *stops.last().unwrap() > 0 {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_is_taken_back_by_words_and_made_again() {
+    fn text_undo_groups_typing_by_words() {
         let mut text = typed("one two");
         assert!(text.undo());
         assert_eq!(text.as_str(), "one ");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_beyond_the_jumps_of_the_area_is_reached() {
+    fn text_position_beyond_area_limit_is_reached() {
         for long in ["\n".repeat(66_000), "é".repeat(66_000)] {
             let mut text = EditorText::new(&long);
             text.insert("!");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_out_comes_back_where_it_was() {
+    fn text_undo_restores_removed_text() {
         let mut text = typed("one two");
         text.move_to(3);
         assert_eq!(text.remove_to(0), "one");
@@ -350,7 +350,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_text_and_what_its_edits_made_of_it_never_part(steps in prop::collection::vec(step(), 0..40)) {
+        fn text_stays_equal_to_area(steps in prop::collection::vec(step(), 0..40)) {
             let mut text = EditorText::new("one\n👍🏽 two");
             for step in steps {
                 match step {

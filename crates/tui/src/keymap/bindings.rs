@@ -1,6 +1,6 @@
-//! `keybindings.json`: other keys for rows of the table.
+//! `keybindings.json`: user bindings over the rows of the table.
 //!
-//! Nothing in it is a failure: what can't hold is said, and the row keeps the table's keys.
+//! Errors in the file are reported, not fatal: a rejected row keeps its default keys.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use tiller_core::suggest;
 
 use super::{Chord, Context, TABLE, defaults};
 
-/// What pi calls a row, formerly and now, and its name here, where it has a counterpart (packages/coding-agent/docs/keybindings.md
-/// of badlogic/pi-mono; the names with dots are those of its versions of 2026).
+/// pi's old and new names of a command and the counterpart here (packages/coding-agent/docs/keybindings.md of
+/// badlogic/pi-mono; the names with dots are those of its versions of 2026).
 const ALIASES: [[&str; 3]; 40] = [
     ["cursorUp", "tui.editor.cursorUp", "cursor_up"],
     ["cursorDown", "tui.editor.cursorDown", "cursor_down"],
@@ -54,75 +54,73 @@ const ALIASES: [[&str; 3]; 40] = [
     ["dequeue", "app.message.dequeue", "edit_queue"],
 ];
 
-/// A row of the file that is understood.
-struct Bound {
+/// A valid row of the file.
+struct FileRow {
     row: usize,
     name: String,
     line: usize,
     keys: Vec<Chord>,
 }
 
-/// The keys of each row of the table, and what of the file doesn't hold.
-pub(super) fn read(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
-    let named: Map<String, Value> = match serde_json::from_str(text) {
+/// Returns the keys of each row of the table, and the problems of the file.
+pub(super) fn parse(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
+    let entries: Map<String, Value> = match serde_json::from_str(text) {
         _ if text.trim().is_empty() => Map::new(),
-        Ok(named) => named,
+        Ok(entries) => entries,
         Err(error) => {
-            let problem = format!("{file}, line {}: {error}; every key is as it was made", error.line());
+            let problem = format!("{file}, line {}: {error}; using the default keys", error.line());
             return (defaults(), vec![problem]);
         }
     };
     let (mut bound, mut problems) = (Vec::new(), Vec::new());
-    for (name, value) in &named {
+    for (name, value) in &entries {
         let line = line_of(text, name);
-        match understand(name, value, line) {
+        match parse_row(name, value, line) {
             Ok(row) => bound.push(row),
             Err(what) => problems.push((line, what)),
         }
     }
     while let Some((at, what)) = conflict(&bound) {
-        let Bound { row, line, .. } = bound.remove(at);
-        problems.push((line, format!("{what}; {}", kept(row))));
+        let FileRow { row, line, .. } = bound.remove(at);
+        problems.push((line, format!("{what}; {}", fallback(row))));
     }
     problems.extend(shadows(&bound));
     problems.sort_by_key(|(line, _)| *line);
-    let told = |(line, what): (usize, String)| format!("{file}, line {line}: {what}");
-    (bind(&bound), problems.into_iter().map(told).collect())
+    let message = |(line, what): (usize, String)| format!("{file}, line {line}: {what}");
+    (bind(&bound), problems.into_iter().map(message).collect())
 }
 
-/// Reads one row of the file.
-fn understand(name: &str, value: &Value, line: usize) -> Result<Bound, String> {
+fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> {
     let row = row_of(name).ok_or_else(|| {
         let nearest = suggest::nearest(name, TABLE.iter().map(|row| row.name));
-        let instead =
-            nearest.map_or("/hotkeys lists them".to_owned(), |name| format!("did you mean {name}?"));
-        format!("nothing is called {name:?}; {instead}")
+        let instead = nearest.map_or("see /hotkeys".to_owned(), |name| format!("did you mean {name}?"));
+        format!("unknown key binding {name:?}; {instead}")
     })?;
     let texts: Option<Vec<&str>> = match value {
         Value::String(key) => Some(vec![key]),
         Value::Array(keys) => keys.iter().map(Value::as_str).collect(),
         _ => None,
     };
-    let texts = texts.ok_or_else(|| format!("{name} takes a key or a list of keys; {}", kept(row)))?;
+    let texts = texts.ok_or_else(|| format!("{name} takes a key or a list of keys; {}", fallback(row)))?;
     let keys: Result<Vec<Chord>, String> = texts.into_iter().map(Chord::parse).collect();
-    let keys = keys.map_err(|what| format!("{what}; {}", kept(row)))?;
+    let keys = keys.map_err(|what| format!("{what}; {}", fallback(row)))?;
     let own = |chord: &Chord| TABLE[row].keys.contains(&chord.to_string().as_str());
     let is_typed = !matches!(TABLE[row].context, Context::Approval | Context::Queue | Context::Page);
     if let Some(chord) = keys.iter().find(|chord| is_typed && chord.is_text() && !own(chord)) {
-        return Err(format!("{chord} is needed to type with; {}", kept(row)));
+        return Err(format!("{chord} is needed for typing; {}", fallback(row)));
     }
-    Ok(Bound { row, name: name.to_owned(), line, keys })
+    Ok(FileRow { row, name: name.to_owned(), line, keys })
 }
 
-/// The row of the table with a name, ours or another program's.
+/// The row of the table with a name, tiller's or pi's.
 fn row_of(name: &str) -> Option<usize> {
     let position = |name: &str| TABLE.iter().position(|row| row.name == name);
     let alias = || ALIASES.iter().find(|names| names.contains(&name)).map(|[_, _, ours]| *ours);
     position(name).or_else(|| position(alias()?))
 }
 
-/// The first row of the file, the last first, that has a key of another row in the same place.
-fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
+/// The first row of the file, searched from the last, that uses a key of another row in the same context.
+fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
     let all = bind(bound);
     let mut holders: HashMap<(Context, Chord), Vec<usize>> = HashMap::new();
     for (row, keys) in all.iter().enumerate() {
@@ -133,42 +131,42 @@ fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
             }
         }
     }
-    let clash = |own: &Bound, chord: &Chord| {
+    let clash = |own: &FileRow, chord: &Chord| {
         let holders = &holders[&(TABLE[own.row].context, *chord)];
         holders.iter().copied().find(|row| *row != own.row)
     };
-    let of_row = |(at, own): (usize, &Bound)| {
+    let of_row = |(at, own): (usize, &FileRow)| {
         let (chord, other) = own.keys.iter().find_map(|chord| Some((chord, clash(own, chord)?)))?;
-        Some((at, format!("{}: {chord} is {}'s already", own.name, TABLE[other].name)))
+        Some((at, format!("{}: {chord} is already bound to {}", own.name, TABLE[other].name)))
     };
-    // A row set twice, under its own name and another's, is one row.
-    let twice = |(at, own): (usize, &Bound)| {
+    // A row set under both its names is one row.
+    let twice = |(at, own): (usize, &FileRow)| {
         let before = bound[..at].iter().find(|other| other.row == own.row)?;
-        Some((at, format!("{} is set in line {} already", TABLE[own.row].name, before.line)))
+        Some((at, format!("{} is already set in line {}", TABLE[own.row].name, before.line)))
     };
     let from_last = || bound.iter().enumerate().rev();
     from_last().find_map(twice).or_else(|| from_last().find_map(of_row))
 }
 
-/// Keys of the editor that don't reach it, because the file gives them to something that comes before it.
-fn shadows(bound: &[Bound]) -> Vec<(usize, String)> {
+/// Editor keys that the file binds to commands of `Main`, which come first.
+fn shadows(bound: &[FileRow]) -> Vec<(usize, String)> {
     let all = bind(bound);
     let of_editor = |chord: &Chord| {
         let rows = TABLE.iter().zip(&all).filter(|(row, _)| row.context == Context::Editor);
         rows.into_iter().find(|(_, keys)| keys.contains(chord)).map(|(row, _)| row.name)
     };
     let in_main = bound.iter().filter(|own| TABLE[own.row].context == Context::Main);
-    let own = |own: &Bound, chord: &Chord| TABLE[own.row].keys.contains(&chord.to_string().as_str());
+    let own = |own: &FileRow, chord: &Chord| TABLE[own.row].keys.contains(&chord.to_string().as_str());
     in_main
         .flat_map(|main| main.keys.iter().filter(|chord| !own(main, chord)).map(move |chord| (main, chord)))
         .filter_map(|(main, chord)| {
             let hidden = of_editor(chord)?;
-            Some((main.line, format!("with {}, {chord} is {hidden} no more", main.name)))
+            Some((main.line, format!("{chord} now means {} and no longer {hidden}", main.name)))
         })
         .collect()
 }
 
-fn bind(bound: &[Bound]) -> Vec<Vec<Chord>> {
+fn bind(bound: &[FileRow]) -> Vec<Vec<Chord>> {
     let mut keys = defaults();
     for own in bound {
         keys[own.row].clone_from(&own.keys);
@@ -176,16 +174,16 @@ fn bind(bound: &[Bound]) -> Vec<Vec<Chord>> {
     keys
 }
 
-/// What holds when a row of the file doesn't.
-fn kept(row: usize) -> String {
+/// The message part about the keys of a rejected row.
+fn fallback(row: usize) -> String {
     let row = &TABLE[row];
     match row.keys {
-        [] => format!("{} stays without a key", row.name),
-        keys => format!("{} stays {}", row.name, keys.join(", ")),
+        [] => format!("{} keeps no key", row.name),
+        keys => format!("{} keeps {}", row.name, keys.join(", ")),
     }
 }
 
-/// The line that a name stands in, from 1.
+/// The line of a name in the file, from 1.
 fn line_of(text: &str, name: &str) -> usize {
     let quoted = Value::from(name).to_string();
     let places = text.match_indices(&quoted).map(|(at, _)| at);
@@ -199,16 +197,16 @@ mod tests {
     use super::super::{KeyCommand, Keymap};
     use super::*;
 
-    fn read(text: &str) -> (Keymap, Vec<String>) {
+    fn parse(text: &str) -> (Keymap, Vec<String>) {
         let keymap = Keymap::read(text, "keybindings.json");
         let problems = keymap.problems().to_vec();
         (keymap, problems)
     }
 
     #[test]
-    fn rows_get_other_keys_or_none() {
+    fn bindings_replace_or_remove_keys() {
         let (keymap, problems) =
-            read(r#"{"follow_up": "alt+q", "unfold_output": ["f2", "ctrl+o"], "page_up": []}"#);
+            parse(r#"{"follow_up": "alt+q", "unfold_output": ["f2", "ctrl+o"], "page_up": []}"#);
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::FollowUp), "alt+q");
         assert_eq!(keymap.key_of(KeyCommand::UnfoldOutput), "f2");
@@ -217,15 +215,15 @@ mod tests {
     }
 
     #[test]
-    fn two_commands_change_keys_with_each_other() {
-        let (keymap, problems) = read(r#"{"pick_model": "ctrl+p", "next_model": "ctrl+l"}"#);
+    fn bindings_swapped_keys_are_valid() {
+        let (keymap, problems) = parse(r#"{"pick_model": "ctrl+p", "next_model": "ctrl+l"}"#);
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::NextModel), "ctrl+l");
     }
 
     #[test]
-    fn what_does_not_hold_is_said_with_its_line_and_what_holds_instead() {
-        let (keymap, problems) = read(
+    fn bindings_problem_names_line_and_fallback() {
+        let (keymap, problems) = parse(
             r#"{
                 "folow_up": "alt+q",
                 "quit": "hyper+q",
@@ -254,19 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_json_changes_nothing() {
-        let (keymap, problems) = read("{\n  \"send\": \"f2\",\n}");
+    fn bindings_invalid_json_keeps_defaults() {
+        let (keymap, problems) = parse("{\n  \"send\": \"f2\",\n}");
         assert_eq!(keymap.key_of(KeyCommand::Send), "enter");
         assert!(problems[0].starts_with("keybindings.json, line 3: "), "{problems:?}");
-        assert_eq!(read("").1, [""; 0]);
+        assert_eq!(parse("").1, [""; 0]);
     }
 
     #[test]
-    fn names_of_another_program_are_understood() {
-        let (keymap, problems) = read(r#"{"externalEditor": "f4", "tui.editor.yankPop": "f5"}"#);
+    fn bindings_pi_names_are_aliases() {
+        let (keymap, problems) = parse(r#"{"externalEditor": "f4", "tui.editor.yankPop": "f5"}"#);
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
-        let (_, problems) = read(r#"{"exit": "f4", "quit": "f5"}"#);
+        let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
         assert_eq!(problems, ["keybindings.json, line 1: quit is set in line 1 already; quit stays ctrl+d"]);
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");

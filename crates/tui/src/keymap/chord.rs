@@ -1,10 +1,10 @@
-//! A key with the modifiers that are held, as text: `ctrl+shift+p`, `alt+enter`, `?`.
+//! A key with its modifiers, and its text form: `ctrl+shift+p`, `alt+enter`, `?`.
 
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Names of keys that are no character; the first name of a key is the one that is shown.
+/// Names of keys that are not characters; of several names for a key, the first is displayed.
 const NAMES: [(&str, KeyCode); 20] = [
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -28,7 +28,7 @@ const NAMES: [(&str, KeyCode); 20] = [
     ("plus", KeyCode::Char('+')),
 ];
 
-/// Names of modifiers, in the order they are shown.
+/// Names of modifiers, in display order.
 const MODIFIERS: [(&str, KeyModifiers); 4] = [
     ("ctrl", KeyModifiers::CONTROL),
     ("alt", KeyModifiers::ALT),
@@ -36,7 +36,7 @@ const MODIFIERS: [(&str, KeyModifiers); 4] = [
     ("super", KeyModifiers::SUPER),
 ];
 
-/// A key with its modifiers, the same however a terminal reports it.
+/// A key with its modifiers, normalized over the ways in which terminals report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Chord {
     code: KeyCode,
@@ -52,7 +52,8 @@ impl Chord {
                 modifiers |= KeyModifiers::SHIFT;
                 KeyCode::Tab
             }
-            // With a modifier beside it a letter is the key; without one it is what the key typed, and shift is in it already.
+            // With ctrl or alt, the letter is the key; without, the character is what was typed and already includes
+            // shift.
             KeyCode::Char(c) if modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
                 if c.is_uppercase() {
                     modifiers |= KeyModifiers::SHIFT;
@@ -68,12 +69,16 @@ impl Chord {
         Self { code, modifiers }
     }
 
-    /// Whether it types something.
+    /// Whether the key types a character.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && self.modifiers.is_empty()
     }
 
-    /// Reads `ctrl+shift+p`.
+    /// Parses `ctrl+shift+p`.
+    ///
+    /// # Errors
+    ///
+    /// A message that names the unknown modifier or key.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let lower = text.trim().to_lowercase();
         let (before, name) = match lower.rfind('+') {
@@ -86,13 +91,13 @@ impl Chord {
         for word in before.split('+').filter(|word| !word.is_empty()) {
             let known = MODIFIERS.iter().find(|(name, _)| *name == word);
             let (_, modifier) = known.ok_or_else(|| {
-                format!("`{text}`: {word:?} is none of the modifiers ctrl, alt, shift, super")
+                format!("`{text}`: unknown modifier {word:?}; use ctrl, alt, shift or super")
             })?;
             modifiers |= *modifier;
         }
-        let code = code(name).ok_or_else(|| format!("`{text}`: there is no key {name:?}"))?;
+        let code = code(name).ok_or_else(|| format!("`{text}`: unknown key {name:?}"))?;
         let typed = KeyEvent::new(code, modifiers);
-        // Of a character without modifiers the case counts.
+        // A character without modifiers is case-sensitive.
         let typed = match (code, text.trim().chars().next()) {
             (KeyCode::Char(_), Some(c)) if before.is_empty() && name.chars().count() == 1 => {
                 KeyEvent::new(KeyCode::Char(c), modifiers)
@@ -103,17 +108,17 @@ impl Chord {
     }
 }
 
-/// Letters of other scripts and, below them, what stands on the same keys of a US keyboard.
-const OTHERS: [(&str, &str); 2] = [
+/// Letters of other scripts, and the letters on the same keys of a US keyboard.
+const SCRIPTS: [(&str, &str); 2] = [
     ("йцукенгшщзхъфывапролджэячсмитьбю", "qwertyuiop[]asdfghjkl;'zxcvbnm,."),
     ("ςερτυθιοπασδφγηξκλζχψωβνμ", "wertyuiopasdfghjklzxcvbnm"),
 ];
 
-/// The letter on the same key of a US keyboard. With the keyboard protocol, a terminal tells what the layout has on the key;
+/// The letter on the same key of a US keyboard. With the keyboard protocol, terminals report the layout's character;
 /// without it, the control character, which is the same on every layout.
 fn latin(c: char) -> char {
     let at = |from: &str, to: &str| to.chars().nth(from.chars().position(|other| other == c)?);
-    OTHERS.iter().find_map(|(from, to)| at(from, to)).unwrap_or(c)
+    SCRIPTS.iter().find_map(|(from, to)| at(from, to)).unwrap_or(c)
 }
 
 fn code(name: &str) -> Option<KeyCode> {
@@ -155,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chord_reads_as_it_is_shown() {
+    fn chord_parse_round_trips() {
         for text in
             ["ctrl+shift+p", "alt+enter", "?", "G", "g", "f5", "shift+tab", "+", "ctrl++", "esc", "space"]
         {
@@ -166,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_report_one_key_in_several_ways() {
+    fn chord_normalizes_terminal_variants() {
         let shifted = KeyModifiers::CONTROL | KeyModifiers::SHIFT;
         for key in [
             KeyEvent::new(KeyCode::Char('P'), KeyModifiers::CONTROL),
@@ -180,17 +185,17 @@ mod tests {
     }
 
     #[test]
-    fn control_and_a_letter_is_the_same_key_whatever_script_it_has() {
+    fn chord_control_letter_ignores_the_script() {
         for (letter, key) in [('с', "ctrl+c"), ('з', "ctrl+p"), ('ψ', "ctrl+c"), ('π', "ctrl+p")] {
             assert_eq!(Chord::of(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)), chord(key));
         }
-        for (from, to) in OTHERS {
+        for (from, to) in SCRIPTS {
             assert_eq!(from.chars().count(), to.chars().count());
         }
     }
 
     #[test]
-    fn what_is_no_key_says_so() {
+    fn chord_parse_error_names_the_part() {
         assert_eq!(
             Chord::parse("hyper+x").unwrap_err(),
             "`hyper+x`: \"hyper\" is none of the modifiers ctrl, alt, shift, super"

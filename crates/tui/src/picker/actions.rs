@@ -1,4 +1,4 @@
-//! What follows from keys in a list, from a choice that moved, and from a list that was left.
+//! Key handling of lists, and the effects of moved selections and closed lists.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use tiller_core::event::CompactionChoice;
 use tiller_core::setting::{Setting, Settings};
 use tiller_session::{SessionScope, Visibility};
 
-use super::settings::{self, change, words};
-use super::{Extract, LineInput, Picker, PickerChoice, PromptKind, SortOrder, StatusText};
+use super::settings::{self, change, values};
+use super::{Extract, LineInput, LinePrompt, Picker, PickerChoice, SortOrder, StatusText};
 use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
 use crate::keymap::{Context, KeyCommand};
 use crate::login;
@@ -16,40 +16,41 @@ use crate::overlay::{Overlay, pickers};
 use crate::theme::{self, ThemeFit};
 use crate::tree::leaves_tree;
 
-/// What keys do in a list beside moving in it, the most important first; what has no room is left out.
+/// Key hints besides movement, the most important first; the view drops those that don't fit.
 pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
     use KeyCommand as K;
     if picker.asking().is_some() {
-        return vec![(K::Accept, "keeps it"), (K::Back, "leaves it as it is")];
+        return vec![(K::Accept, "save"), (K::Back, "cancel")];
     }
     let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
-        Some(ListKind::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
-        Some(ListKind::Tools) => ("offers it or not", &[]),
-        Some(ListKind::Permissions) => ("takes it back", &[(K::Revoke, "too")]),
-        Some(ListKind::Themes) => ("wears it", &[]),
-        Some(ListKind::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
-        Some(ListKind::Logins) => ("asks for its key", &[]),
-        Some(ListKind::Logouts) => ("takes its key away", &[]),
-        Some(ListKind::Foreign) => ("imports it", &[]),
-        Some(ListKind::Thinking | ListKind::Approval | ListKind::Trust) => ("takes it", &[]),
-        None if picker.browsing().is_some() => ("opens", &[]),
-        None => ("takes it", &[]),
+        Some(ListKind::Models) => ("select", &[(K::ThinkToo, "select, then thinking level")]),
+        Some(ListKind::Tools) => ("switch on or off", &[]),
+        Some(ListKind::Permissions) => ("revoke", &[(K::Revoke, "revoke")]),
+        Some(ListKind::Themes) => ("apply", &[]),
+        Some(ListKind::Settings) => ("change", &[(K::ResetSetting, "back to the default")]),
+        Some(ListKind::Logins) => ("enter its key", &[]),
+        Some(ListKind::Logouts) => ("remove its key", &[]),
+        Some(ListKind::Foreign) => ("import", &[]),
+        Some(ListKind::Thinking | ListKind::Approval | ListKind::Trust) => ("select", &[]),
+        None if picker.browsing().is_some() => ("open", &[]),
+        None => ("select", &[]),
     };
-    let back = if picker.is_narrowed() { "shows all" } else { "back" };
+    let back = if picker.is_narrowed() { "show all" } else { "back" };
     let mut hints = vec![(K::Accept, accept), (K::Back, back)];
     hints.extend(more);
     if let Some(browser) = picker.browsing() {
-        let other = if browser.scope == SessionScope::ThisDirectory { "everywhere" } else { "only here" };
+        let other =
+            if browser.scope == SessionScope::ThisDirectory { "all directories" } else { "this directory" };
         let order = if picker.order() == Some(SortOrder::Threads) { "newest first" } else { "threads" };
         hints.push((K::Switch, other));
         hints.extend(browser.can_undo.then_some((K::Untrash, "undo")));
-        hints.extend([(K::Rename, "name"), (K::Trash, "trash")]);
+        hints.extend([(K::Rename, "rename"), (K::Trash, "trash")]);
         hints.push((K::Threads, order));
     }
     hints
 }
 
-/// Where else than in every list its keys count.
+/// The additional key context of a list.
 fn context(picker: &Picker) -> Option<Context> {
     match picker.list {
         Some(ListKind::Models) => Some(Context::Models),
@@ -75,25 +76,25 @@ impl App {
         self.popups.last_mut().and_then(Overlay::as_picker)
     }
 
-    /// What a key does in the list on top; `None` when it does there what it does in every popup.
+    /// Handles a key in the top list; `None` if the key has its general overlay meaning.
     pub(crate) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let now = self.now;
         let picker = self.top_picker()?;
         picker.say(None);
         let is_asking = picker.asking().is_some();
-        let own = context(picker).filter(|_| !is_asking);
-        let own = own.and_then(|context| self.place.keymap.command(context, key));
-        if let Some(command) = own {
+        let specific = context(picker).filter(|_| !is_asking);
+        let command = specific.and_then(|context| self.place.keymap.command(context, key));
+        if let Some(command) = command {
             return Some(self.list_command(command));
         }
         let command = self.place.keymap.command(Context::Popup, key);
         let picker = self.top_picker()?;
         match command {
-            Some(KeyCommand::Accept) if is_asking => return Some(self.take_line()),
+            Some(KeyCommand::Accept) if is_asking => return Some(self.accept_prompt()),
             Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
             Some(KeyCommand::Accept) => return Some(self.accept()),
             Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
-            // One level: what narrows the list goes before the list does.
+            // One level: clear the filter before closing the list.
             Some(KeyCommand::Back) if picker.is_narrowed() => picker.edit(LineInput::clear),
             Some(KeyCommand::ClearFilter) => picker.edit(LineInput::clear),
             Some(KeyCommand::DeleteWord) => picker.edit(LineInput::pop_word),
@@ -101,12 +102,12 @@ impl App {
             Some(KeyCommand::Close) => return None,
             Some(_) if is_asking => {}
             Some(_) => return None,
-            None => return Some(self.type_in_list(key)),
+            None => return Some(self.type_into_list(key)),
         }
-        Some(self.look())
+        Some(self.search_sessions())
     }
 
-    fn type_in_list(&mut self, key: KeyEvent) -> Vec<Action> {
+    fn type_into_list(&mut self, key: KeyEvent) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         match key.code {
             KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
@@ -115,24 +116,24 @@ impl App {
             KeyCode::Backspace => picker.edit(LineInput::pop),
             _ => return Vec::new(),
         }
-        self.look()
+        self.search_sessions()
     }
 
-    /// Takes what was pasted as if it were typed.
+    /// Pastes text as if typed.
     pub(crate) fn paste_into_list(&mut self, text: &str) -> Vec<Action> {
         if let Some(picker) = self.top_picker() {
             picker.edit(|line| line.push(text));
         }
-        self.look()
+        self.search_sessions()
     }
 
-    /// Has sessions looked through for what is typed now.
-    fn look(&mut self) -> Vec<Action> {
+    /// Starts a session search for the current filter.
+    fn search_sessions(&mut self) -> Vec<Action> {
         let picker = self.top_picker().filter(|picker| picker.asking().is_none());
         picker.and_then(|picker| picker.ask()).map(Action::Browse).into_iter().collect()
     }
 
-    /// Takes the chosen row as Enter does, unless a line is asked for.
+    /// Accepts the selected row as Enter does, unless an inline prompt is open.
     pub(crate) fn accept_clicked(&mut self) -> Vec<Action> {
         let now = self.now;
         let Some(picker) = self.top_picker() else { return Vec::new() };
@@ -148,11 +149,11 @@ impl App {
         picker.settle();
         let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
         match choice {
-            // A list in which something is changed stays open.
+            // A list whose entries are switched stays open.
             PickerChoice::Tool(name) => vec![Action::InList(ListAction::ToggleTool(name))],
             PickerChoice::Setting(setting, now) => self.change_setting(setting, &now),
             PickerChoice::Permission(permission) => vec![Action::InList(ListAction::Revoke(permission))],
-            // The list goes when the session is there: it may be another's, and then one chooses again.
+            // The list closes once the session is open: if another process holds it, the user chooses again.
             PickerChoice::Open(path) => picker.open(path),
             PickerChoice::Cant(why) => {
                 picker.say(Some(StatusText::trouble(why)));
@@ -164,7 +165,7 @@ impl App {
             }
             PickerChoice::Locked(provider) => self.log_in(&provider),
             PickerChoice::Logout(provider) => {
-                picker.say(Some(StatusText::note("taking it away…")));
+                picker.say(Some(StatusText::note("removing the key…")));
                 vec![Action::InList(ListAction::Key(login::LoginRequest::Forget(provider)))]
             }
             PickerChoice::Import(path) => {
@@ -178,7 +179,7 @@ impl App {
         }
     }
 
-    /// Keys that mean something in one kind of list.
+    /// Handles keys that belong to one kind of list.
     fn list_command(&mut self, command: KeyCommand) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let choice = picker.chosen().map(|item| item.choice.clone());
@@ -211,17 +212,17 @@ impl App {
         }
     }
 
-    /// Takes the line that was asked for.
-    fn take_line(&mut self) -> Vec<Action> {
+    /// Accepts the inline prompt.
+    fn accept_prompt(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        let asked = picker.asking().filter(|asking| !asking.typed.text().trim().is_empty());
+        let prompt = picker.asking().filter(|prompt| !prompt.typed.text().trim().is_empty());
         if let Some((PickerChoice::Login(provider), typed)) =
-            asked.map(|asking| (asking.of.clone(), asking.typed.clone()))
+            prompt.map(|prompt| (prompt.of.clone(), prompt.typed.clone()))
         {
-            // It stays until the key is kept: a wrong one is to be mended, and the list goes when it was right.
+            // The prompt stays until the key is stored, so that a wrong key can be corrected.
             return picker.typed_key(provider, typed.text());
         }
-        let Some(PromptKind { of, what, typed, before, .. }) = picker.stop_asking() else {
+        let Some(LinePrompt { of, what, typed, before, .. }) = picker.stop_asking() else {
             return Vec::new();
         };
         match of {
@@ -241,24 +242,24 @@ impl App {
         }
     }
 
-    /// A session could not be called what was typed: that stays to be tried again, where nobody went on meanwhile.
+    /// Reopens the prompt after renaming failed, with the typed name, unless the user went on meanwhile.
     pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
-        let is_there = |picker: &&mut Picker| {
+        let is_unchanged = |picker: &&mut Picker| {
             let chosen = picker.chosen().map(|item| &item.choice);
             picker.asking().is_none()
                 && chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()))
         };
-        if let Some(picker) = self.top_picker().filter(is_there) {
+        if let Some(picker) = self.top_picker().filter(is_unchanged) {
             picker.ask_for_name(path.to_owned());
             picker.edit(|line| *line = name.into());
         }
     }
 
-    /// Why a setting can't have that value.
+    /// The reason why a setting can't have this value.
     pub(crate) fn setting_trouble(&self, setting: &Setting, value: &str) -> Option<String> {
         match setting.parse(value) {
             Err(error) => Some(error.to_string()),
-            // With nothing it is the default again.
+            // An empty value resets the setting.
             Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
                 match self.theme_fit(setting, value) {
                     ThemeFit::Known | ThemeFit::Unread => None,
@@ -269,14 +270,14 @@ impl App {
         }
     }
 
-    /// Changes a setting to the other of two words, or asks which of more, or for its value.
+    /// Changes a setting: switches between two values, or opens a list of values or a prompt.
     fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
         match change(setting, now) {
-            settings::SettingChange::To(word) => {
-                return vec![Action::InList(ListAction::Set(setting, word.to_owned()))];
+            settings::SettingChange::To(value) => {
+                return vec![Action::InList(ListAction::Set(setting, value.to_owned()))];
             }
             settings::SettingChange::Among(all) => {
-                let (items, selected) = words(setting, all, now);
+                let (items, selected) = values(setting, all, now);
                 let mut picker = Picker::waiting(setting.name).previewing();
                 picker.fill(items, selected);
                 self.popups.push(Overlay::Pick(Box::new(picker)));
@@ -292,7 +293,7 @@ impl App {
 
     fn chosen(&mut self, choice: PickerChoice) -> Vec<Action> {
         if matches!(choice, PickerChoice::ForkOf(_)) {
-            // The sessions beneath the question are done with: what is typed next is meant for the one that comes.
+            // Close the session lists under the dialog, so that text typed from now on goes to the new session.
             let lists_sessions =
                 |popup: &mut Overlay| popup.as_picker().is_some_and(|picker| picker.browsing().is_some());
             self.popups.retain_mut(|popup| !lists_sessions(popup));
@@ -322,7 +323,7 @@ impl App {
                 self.editor.recall_text(&text);
                 return Vec::new();
             }
-            // These leave their list open, or mean nothing.
+            // These leave their list open or have no effect.
             PickerChoice::Nothing
             | PickerChoice::Open(_)
             | PickerChoice::Cant(_)
@@ -336,15 +337,15 @@ impl App {
         }]
     }
 
-    /// Says in the list on top what was done in it; where there is none any more, at the foot of the screen.
-    pub(crate) fn say_in_list(&mut self, word: StatusText) {
+    /// Shows a status in the top list, or as a flash if there is none.
+    pub(crate) fn say_in_list(&mut self, status: StatusText) {
         match self.top_picker() {
-            Some(picker) => picker.say(Some(word)),
-            None => self.flash(word.text),
+            Some(picker) => picker.say(Some(status)),
+            None => self.flash(status.text),
         }
     }
 
-    /// Takes the settings as they are now into their list.
+    /// Refreshes the settings list after settings have changed.
     pub(crate) fn settings_changed(&mut self, settings: &Settings) {
         let mut lists = pickers(&mut self.popups);
         if let Some(picker) = lists.find(|picker| picker.list == Some(ListKind::Settings)) {
@@ -352,25 +353,25 @@ impl App {
         }
     }
 
-    /// What follows from how the list on top stands after an input: long ones are narrowed elsewhere, and a choice that moved is looked
-    /// at.
+    /// Starts the jobs that the top list needs after an input: background filtering and the preview of a moved
+    /// selection.
     pub(crate) fn mind_list(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> =
-            picker.ask_to_narrow().map(ListAction::Narrow).map(Action::InList).into_iter().collect();
+            picker.take_filter_job().map(ListAction::Narrow).map(Action::InList).into_iter().collect();
         if let Some(choice) = picker.moved() {
             match &choice {
                 Some(choice) => picker.show(choice, Vec::new()),
                 None => picker.show_nothing(),
             }
             let (list, extract) = (picker.list, picker.extract());
-            actions.extend(self.looked_at(list, choice, extract));
+            actions.extend(self.preview_selected(list, choice, extract));
         }
         actions
     }
 
-    /// The choice in a list moved: what is to be gathered for its preview, or tried on while it is looked at.
-    fn looked_at(
+    /// Loads the preview of a newly selected item, or applies it temporarily.
+    fn preview_selected(
         &mut self,
         list: Option<ListKind>,
         choice: Option<PickerChoice>,
@@ -388,10 +389,10 @@ impl App {
         }
     }
 
-    /// Popups were left without a choice. A question about a failed summary that is left so means that everything stays as it is.
+    /// Handles overlays closed without a choice. Closing the dialog after a failed summary leaves everything as it is.
     pub(crate) fn left(&mut self, popups: &[Overlay]) -> Vec<Action> {
-        let asked = popups.iter().any(Overlay::is_of_failure);
-        if asked {
+        let is_failure = popups.iter().any(Overlay::is_of_failure);
+        if is_failure {
             vec![Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
         } else {
             Vec::new()

@@ -1,4 +1,4 @@
-//! Lists of how the model works: how much it thinks, which calls are asked about, which tools it has.
+//! Lists of agent options: thinking level, approval mode, permissions, tools.
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
@@ -10,39 +10,38 @@ use super::models::{fact, heading, mark};
 use super::{PickerChoice, PickerItem};
 use crate::tool_call::one_line;
 
-/// How much the model can think, and how much it does.
+/// The model's thinking levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
-    /// The levels that the model can do.
     pub(crate) can: Vec<ThinkingLevel>,
     pub(crate) current: ThinkingLevel,
     pub(crate) model: ModelRef,
 }
 
-/// What a level is good for, in a few words.
+/// A short description of a level.
 const fn level_about(level: ThinkingLevel) -> &'static str {
     match level {
-        ThinkingLevel::Off => "answers at once",
-        ThinkingLevel::Minimal => "hardly any: quick errands",
-        ThinkingLevel::Low => "a little: clear tasks",
-        ThinkingLevel::Medium => "some: everyday work",
-        ThinkingLevel::High => "much: hard bugs, designs",
-        ThinkingLevel::Xhigh => "as much as it can: slow and dear",
+        ThinkingLevel::Off => "no thinking: fastest",
+        ThinkingLevel::Minimal => "minimal: quick questions",
+        ThinkingLevel::Low => "low: simple tasks",
+        ThinkingLevel::Medium => "medium: everyday work",
+        ThinkingLevel::High => "high: hard bugs, designs",
+        ThinkingLevel::Xhigh => "maximum: slow and expensive",
     }
 }
 
-/// Every level, with its budget where the provider takes one; those that the model can't do say so.
+/// Every level, with its budget if the provider takes one; unsupported levels are marked.
 pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
     let item = |level: ThinkingLevel| {
         let is_current = level == levels.current;
         if !levels.can.contains(&level) {
-            let cant = format!("{} can't do that", one_line(&levels.model.id));
-            let item = PickerItem::new(level.name(), PickerChoice::Cant(cant.clone())).with_lead(mark(false));
-            return item.with_note(cant).in_role(Role::Muted);
+            let note = format!("not supported by {}", one_line(&levels.model.id));
+            let item = PickerItem::new(level.name(), PickerChoice::Cant(note.clone())).with_lead(mark(false));
+            return item.with_note(note).in_role(Role::Muted);
         }
         let budget = catalog::thinking_budget(&levels.model, level);
         let budget = budget.map(|Tokens(most)| {
-            format!(" · at most {} tokens", thousands(usize::try_from(most).unwrap_or(usize::MAX)))
+            format!(" · up to {} tokens", thousands(usize::try_from(most).unwrap_or(usize::MAX)))
         });
         let item = PickerItem::new(level.name(), PickerChoice::Thinking(level)).with_lead(mark(is_current));
         item.with_note(format!("{}{}", level_about(level), budget.unwrap_or_default()))
@@ -51,47 +50,47 @@ pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
     (ThinkingLevel::ALL.map(item).to_vec(), selected)
 }
 
-/// What a mode does, in a few words.
+/// A short description of a mode.
 pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Ask => "commands ask, unless they only look",
-        ApprovalMode::Auto => "only dangerous commands ask",
-        ApprovalMode::ReadOnly => "nothing that changes anything runs",
+        ApprovalMode::Ask => "commands need approval, except read-only ones",
+        ApprovalMode::Auto => "only dangerous commands need approval",
+        ApprovalMode::ReadOnly => "nothing that makes changes runs",
     }
 }
 
-/// What a mode means for each kind of call.
-pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
-    let reading = ("reading", "runs unasked here; elsewhere it asks");
+/// The effect of a mode on each kind of call.
+pub(super) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
+    let reading = ("reading", "runs freely here; needs approval elsewhere");
     match mode {
         ApprovalMode::Ask => [
             reading,
-            ("editing", "runs unasked here; in .git, startup and credential files it asks"),
-            ("commands", "ask, but for those that only read here and those that you allowed"),
-            ("dangerous", "ask too, and say why"),
+            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
+            ("commands", "need approval, except those that only read here and those that you allowed"),
+            ("dangerous", "need approval, with the reason"),
         ],
         ApprovalMode::Auto => [
             reading,
-            ("editing", "runs unasked here; in .git, startup and credential files it asks"),
-            ("commands", "run unasked"),
-            ("dangerous", "ask: sudo, git push, writes outside this folder, reading keys"),
+            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
+            ("commands", "run freely"),
+            ("dangerous", "need approval: sudo, git push, writes outside this folder, reading keys"),
         ],
         ApprovalMode::ReadOnly => [
-            ("reading", "runs unasked here; elsewhere it is refused"),
-            ("editing", "is refused, and the model is told why"),
-            ("commands", "are refused"),
-            ("dangerous", "are refused"),
+            ("reading", "runs freely here; denied elsewhere"),
+            ("editing", "denied; the model is told why"),
+            ("commands", "denied"),
+            ("dangerous", "denied"),
         ],
     }
 }
 
-/// What may be asked about, and what is.
+/// The approval modes, and the index of the current one.
 pub(crate) fn modes(current: &str) -> (Vec<PickerItem>, usize) {
-    // They stand at the right end: as long as each other, they begin in one column.
+    // Notes are right-aligned: equal lengths make them begin in one column.
     let width = ApprovalMode::ALL.map(|mode| mode_about(mode).len()).into_iter().max().unwrap_or_default();
     let item = |mode: ApprovalMode| {
         let mut detail = vec![heading(mode.name()), Line::default()];
-        detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
+        detail.extend(mode_effects(mode).map(|(what, effect)| fact(what, effect)));
         let item = PickerItem::new(mode.name(), PickerChoice::Approval(mode)).with_detail(detail);
         item.with_lead(mark(mode.name() == current)).with_note(format!("{:<width$}", mode_about(mode)))
     };
@@ -108,7 +107,7 @@ pub(crate) fn permissions(permissions: &[Permission]) -> Vec<PickerItem> {
             Line::default(),
             fact("tool", one_line(permission.tool())),
             fact("from", "you, in this session"),
-            fact("until", "another session is opened, or you take it back"),
+            fact("until", "you open another session or revoke it"),
         ];
         let note = format!("{} · this session", one_line(permission.tool()));
         PickerItem::new(what, PickerChoice::Permission(permission.clone()))
@@ -118,7 +117,7 @@ pub(crate) fn permissions(permissions: &[Permission]) -> Vec<PickerItem> {
     permissions.iter().map(item).collect()
 }
 
-/// The session's tools: who they are from, whether the model is told of them, and if not, why.
+/// The session's tools with their source and whether they are offered to the model.
 pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
     let item = |tool: &OfferedTool| {
         let name = one_line(&tool.spec.name);
@@ -134,16 +133,17 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
     tools.iter().map(item).collect()
 }
 
-/// Whether the model is told of a tool, in a few words and in a sentence.
+/// The state of a tool, in short and as a sentence.
 fn standing(standing: &ToolStanding) -> (String, String) {
     match standing {
-        ToolStanding::Offered => ("offered".to_owned(), "is told of it".to_owned()),
-        ToolStanding::LeftOut(says) => {
-            let says = one_line(says);
-            (format!("off: {says}"), format!("isn't told of it: {says} leaves it out"))
+        ToolStanding::Offered => ("on".to_owned(), "gets this tool".to_owned()),
+        ToolStanding::LeftOut(setting) => {
+            let setting = one_line(setting);
+            (format!("off: {setting}"), format!("doesn't get this tool: {setting} leaves it out"))
         }
-        ToolStanding::TakenAway => {
-            ("off: taken away here".to_owned(), "isn't told of it any more: you took it away here".to_owned())
-        }
+        ToolStanding::TakenAway => (
+            "off: switched off here".to_owned(),
+            "doesn't get this tool: you switched it off here".to_owned(),
+        ),
     }
 }

@@ -1,4 +1,4 @@
-//! What a list of sessions has besides: whose they are, and what was said in them.
+//! Additional state of session lists: scope, order and search hits.
 
 use std::path::PathBuf;
 
@@ -8,44 +8,43 @@ use super::{Picker, PickerChoice, PickerItem, Sessions, SortOrder, StatusText, T
 use crate::app::{Action, ListAction, Navigate, SessionsResult};
 use crate::session_search::SearchRequest;
 
-/// A look through sessions.
+/// The state of a session list.
 #[derive(Debug)]
 pub(crate) struct SessionBrowser {
     pub(crate) scope: SessionScope,
-    /// The look that it shows what is found by.
+    /// The search that its results belong to.
     pub(super) look: ThemeItem,
-    /// How many of how many logs are read; `None` when all are.
+    /// Number of indexed logs and of all logs; `None` when indexing is done.
     pub(crate) indexing: Option<(usize, usize)>,
-    /// Sessions in which words were said, and these words.
+    /// Sessions that contain the search text.
     pub(super) hits: Vec<PickerItem>,
-    hits_for: String,
+    hits_query: String,
     sessions: Sessions,
     order: SortOrder,
-    /// Whether there is something in the trash to be brought back.
+    /// Whether a trashed session can be restored.
     pub(super) can_undo: bool,
-    /// What comes back from the trash: once it is there it is chosen.
+    /// A session being restored, which is selected when it appears.
     pub(super) awaited: Option<PickerChoice>,
-    opening: Option<BrowserStart>,
+    opening: Option<PendingOpen>,
 }
 
-/// A session that was chosen to be opened.
+/// A session that is being opened.
 #[derive(Debug)]
-struct BrowserStart {
+struct PendingOpen {
     path: PathBuf,
-    /// What narrowed the list then: what is typed from there on is for the session.
+    /// The filter at that time: text typed after it is meant for the session.
     filter: String,
 }
 
 impl SessionBrowser {
-    fn of(scope: SessionScope, look: ThemeItem) -> Self {
+    fn new(scope: SessionScope, look: ThemeItem) -> Self {
         let (sessions, order) = (Sessions::default(), SortOrder::default());
-        let (hits, hits_for) = (Vec::new(), String::new());
+        let (hits, hits_query) = (Vec::new(), String::new());
         let (awaited, opening) = (None, None);
         let (indexing, can_undo) = (None, false);
-        Self { scope, look, indexing, hits, hits_for, sessions, order, can_undo, awaited, opening }
+        Self { scope, look, indexing, hits, hits_query, sessions, order, can_undo, awaited, opening }
     }
 
-    /// What the list is called.
     const fn title(&self) -> &'static str {
         match self.scope {
             SessionScope::ThisDirectory => "sessions of this directory",
@@ -55,7 +54,7 @@ impl SessionBrowser {
 }
 
 impl Picker {
-    /// A list of sessions that isn't there yet, narrowed to these words.
+    /// A session list that is still loading, with a filter.
     pub(crate) fn browser(words: &str, look: ThemeItem) -> Self {
         let mut picker = Self::waiting("").fitting(super::MatchMode::Prose).previewing();
         picker.filter = words.into();
@@ -63,11 +62,11 @@ impl Picker {
     }
 
     fn in_scope(self, scope: SessionScope, look: ThemeItem) -> Self {
-        let browser = SessionBrowser::of(scope, look);
+        let browser = SessionBrowser::new(scope, look);
         Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
     }
 
-    /// Looks at the sessions of all directories, or again at those of this one only.
+    /// Switches between this directory's sessions and all sessions.
     pub(crate) fn switch_scope(&mut self) {
         let Some(browser) = &self.browser else { return };
         let (order, look, can_undo) = (browser.order, browser.look, browser.can_undo);
@@ -77,10 +76,10 @@ impl Picker {
         };
         let filter = std::mem::take(&mut self.filter);
         *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
-        self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::of(scope, look) });
+        self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
     }
 
-    /// A session is to be opened, which may take a while; nothing is to be done when it is already.
+    /// Starts opening a session, unless that is in progress.
     pub(super) fn open(&mut self, path: PathBuf) -> Vec<Action> {
         self.say(Some(StatusText::note("opening…")));
         let filter = self.filter.text().to_owned();
@@ -88,44 +87,43 @@ impl Picker {
             if browser.opening.as_ref().is_some_and(|opening| opening.path == path) {
                 return Vec::new();
             }
-            browser.opening = Some(BrowserStart { path: path.clone(), filter });
+            browser.opening = Some(PendingOpen { path: path.clone(), filter });
         }
         vec![Action::Go(Navigate::Open(path))]
     }
 
-    /// Whether a session is being opened.
     pub(super) fn is_opening(&self) -> bool {
         self.browser.as_ref().is_some_and(|browser| browser.opening.is_some())
     }
 
-    /// No session is being opened any more; what was typed since one was.
+    /// Cancels opening; returns the text typed since it began.
     pub(crate) fn stay(&mut self) -> Option<String> {
-        let BrowserStart { filter, .. } = self.browser.as_mut()?.opening.take()?;
+        let PendingOpen { filter, .. } = self.browser.as_mut()?.opening.take()?;
         let typed = self.filter.text().strip_prefix(filter.as_str())?;
         Some(typed.to_owned()).filter(|typed| !typed.is_empty())
     }
 
-    /// Asks for a name of the chosen session, beginning with the one it has.
+    /// Prompts for a name, starting with the current one.
     pub(super) fn ask_for_name(&mut self, path: PathBuf) {
         let name = self.chosen().and_then(|item| item.tag.as_ref()?.name.clone()).unwrap_or_default();
         self.ask_for(PickerChoice::Open(path), "name", &name);
         self.say_of_blank(match name.as_str() {
-            "" => "it has none; what was said first stands for it",
-            _ => "with none it goes by what was said first",
+            "" => "no name; the first message is shown instead",
+            _ => "empty: show the first message instead",
         });
     }
 
-    /// What is to be done with the name that was typed; the one that was there before changes nothing.
+    /// The actions for a typed name; an unchanged name does nothing.
     pub(super) fn typed_name(&mut self, path: PathBuf, (before, typed): (&str, &str)) -> Vec<Action> {
         if before.trim() == typed.trim() {
-            let word = if before.trim().is_empty() { "it has no name" } else { "its name is as it was" };
-            self.say(Some(StatusText::note(word)));
+            let status = if before.trim().is_empty() { "no name set" } else { "name unchanged" };
+            self.say(Some(StatusText::note(status)));
             return Vec::new();
         }
         vec![Action::InList(ListAction::NameSession(path, typed.to_owned()))]
     }
 
-    /// Puts sessions into threads of forks, or out of them.
+    /// Switches between threads of forks and a flat list.
     pub(super) fn switch_order(&mut self) {
         let chosen = self.chosen().map(|item| item.choice.clone());
         let Some(browser) = &mut self.browser else { return };
@@ -134,15 +132,15 @@ impl Picker {
             SortOrder::Newest => SortOrder::Threads,
         };
         self.items = browser.sessions.items(browser.order).into();
-        self.narrow_anew(chosen.as_ref());
+        self.refilter(chosen.as_ref());
     }
 
-    /// How sessions are put in order; `None` where there are none.
+    /// The order of a session list; `None` for other lists.
     pub(crate) fn order(&self) -> Option<SortOrder> {
         self.browser.as_ref().map(|browser| browser.order)
     }
 
-    /// What is looked for, if sessions are.
+    /// The search request for the current filter.
     pub(crate) fn ask(&self) -> Option<SearchRequest> {
         let words = || self.filter.text().to_owned();
         self.browser.as_ref().map(|browser| SearchRequest {
@@ -152,28 +150,27 @@ impl Picker {
         })
     }
 
-    /// The look through sessions that this is, if it is one.
     pub(crate) fn browsing(&self) -> Option<&SessionBrowser> {
         self.browser.as_ref()
     }
 
-    /// Takes what a look through the sessions found, if that is still what is wanted.
+    /// Shows the results of a search, if they are current.
     pub(super) fn browsed(&mut self, look: ThemeItem, scope: SessionScope, what: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
-        let (chosen, row) = (awaited.clone().or_else(|| self.kept()), self.place.row);
-        let is_wanted = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);
-        let Some(browser) = self.browser.as_mut().filter(is_wanted) else { return };
+        let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.place.row);
+        let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);
+        let Some(browser) = self.browser.as_mut().filter(is_current) else { return };
         match what {
             SessionsResult::Sessions(sessions) => {
                 browser.sessions = sessions.clone();
                 self.items = sessions.items(browser.order).into();
                 self.waiting = false;
-                self.narrow_anew(chosen.as_ref());
+                self.refilter(chosen.as_ref());
             }
             SessionsResult::Hits { words, items } if *words == self.filter.text() => {
                 browser.hits.clone_from(items);
-                browser.hits_for.clone_from(words);
-                self.narrow_anew(chosen.as_ref());
+                browser.hits_query.clone_from(words);
+                self.refilter(chosen.as_ref());
             }
             SessionsResult::Hits { .. } => return,
             SessionsResult::Indexing(left) => {
@@ -181,35 +178,36 @@ impl Picker {
                 return;
             }
         }
-        // Nobody goes on with the session that is open already.
+        // Skip the open session in the initial selection.
         if chosen.is_none() && self.filter.is_empty() {
-            let elsewhere = self.matches.iter().position(|at| !self.item(*at).is_here());
-            self.place.row = elsewhere.unwrap_or(0);
+            let first_other = self.matches.iter().position(|at| !self.item(*at).is_open());
+            self.place.row = first_other.unwrap_or(0);
         }
-        if awaited.is_some() && self.kept() == awaited {
-            self.stop_awaiting();
+        if awaited.is_some() && self.moved_choice() == awaited {
+            self.forget_awaited();
         }
-        self.renew_detail();
-        // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
-        if chosen.is_some() && self.kept() != chosen {
+        self.refresh_detail();
+        // The selected session was trashed: select its successor, not the newest one.
+        if chosen.is_some() && self.moved_choice() != chosen {
             self.place.row = row.min(self.matches.len().saturating_sub(1));
-            self.place.is_held = true;
+            self.place.is_moved = true;
         }
     }
 
-    /// Whoever goes elsewhere doesn't wait for what comes back.
-    pub(super) fn stop_awaiting(&mut self) {
+    /// Forgets the restored session when the user moves the selection.
+    pub(super) fn forget_awaited(&mut self) {
         if let Some(browser) = &mut self.browser {
             browser.awaited = None;
         }
     }
 
-    /// Adds the sessions in which the words were said, or until these are known the beginning of the words; one that its name or its
-    /// first prompt shows already needn't be shown for that.
+    /// Appends the hits for the filter, or for a prefix of it until those arrive. Sessions already matched by name or
+    /// first prompt are left out.
     pub(super) fn add_hits(&self, matches: &mut Vec<usize>) {
         let typed = self.filter.text();
-        let answers = |browser: &&SessionBrowser| !typed.is_empty() && typed.starts_with(&browser.hits_for);
-        let Some(browser) = self.browser.as_ref().filter(answers) else { return };
+        let is_usable =
+            |browser: &&SessionBrowser| !typed.is_empty() && typed.starts_with(&browser.hits_query);
+        let Some(browser) = self.browser.as_ref().filter(is_usable) else { return };
         let shown: Vec<&PickerChoice> = matches.iter().map(|at| &self.items[*at].choice).collect();
         let hits = browser.hits.iter().enumerate().filter(|(_, hit)| !shown.contains(&&hit.choice));
         let hits: Vec<usize> = hits.map(|(at, _)| self.items.len() + at).collect();

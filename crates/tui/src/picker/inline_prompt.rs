@@ -1,4 +1,4 @@
-//! What is said in a list beside its rows: a name or a value that is asked for, and a word on what was done.
+//! Inline prompts and status messages of a list.
 
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
@@ -6,39 +6,39 @@ use tiller_render::Role;
 use super::{LineInput, Picker, PickerChoice};
 use crate::dialog::{Dialog, ShownSince};
 
-/// What is said in a list.
+/// The prompt, status and appearance of a list.
 #[derive(Debug, Default)]
 pub(super) struct InlinePrompt {
-    asking: Option<PromptKind>,
-    word: Option<StatusText>,
-    /// When it came, if no key opened it.
+    prompt: Option<LinePrompt>,
+    status: Option<StatusText>,
+    /// When the list appeared, if no key opened it.
     appeared: Option<ShownSince>,
 }
 
-/// A line that is asked for: until it is taken or left, keys edit it.
+/// A line prompt; keys edit it until it is accepted or cancelled.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PromptKind {
-    /// What it is for.
+pub(crate) struct LinePrompt {
+    /// The item it is about.
     pub(crate) of: PickerChoice,
-    /// What it is, in a word.
+    /// The label.
     pub(crate) what: String,
     pub(crate) typed: LineInput,
-    /// What was there before.
+    /// The initial value.
     pub(crate) before: String,
-    /// What an empty line means, if that needs to be said.
+    /// A hint shown while the line is empty.
     pub(crate) blank: &'static str,
-    pub(crate) sight: EchoMode,
+    pub(crate) echo: EchoMode,
 }
 
-/// Whether what is typed can be read on the screen.
+/// Visibility of the typed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EchoMode {
     Open,
-    /// Only how long it is.
+    /// Only its length is visible.
     Masked,
 }
 
-/// A word on what was done in a list, there until the next key.
+/// The result of an action, shown until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusText {
     pub(crate) text: String,
@@ -56,70 +56,68 @@ impl StatusText {
 }
 
 impl Picker {
-    /// The same as a question that comes by itself.
+    /// Sets when the list appeared, to guard against keys pressed before.
     pub(crate) fn appearing(mut self, appeared: ShownSince) -> Self {
-        self.talk.appeared = Some(appeared);
+        self.prompt.appeared = Some(appeared);
         self
     }
 
-    /// Whether whoever presses a key by now can mean it.
+    /// Whether the list was visible long enough for a key to be meant for it.
     pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
-        self.talk.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+        self.prompt.appeared.is_none_or(|appeared| appeared.is_noticed(now))
     }
 
-    /// Whether no key opened it.
+    /// Whether the list appeared without a key.
     pub(crate) fn came_by_itself(&self) -> bool {
-        self.talk.appeared.is_some()
+        self.prompt.appeared.is_some()
     }
 
-    /// The question that it is.
+    /// The list as a dialog.
     pub(crate) fn question(&self) -> Dialog {
         Dialog { title: self.title.clone(), items: self.items.to_vec() }
     }
 
-    /// Asks for a line, beginning with what is there now.
+    /// Opens a prompt with an initial value.
     pub(crate) fn ask_for(&mut self, of: PickerChoice, what: impl Into<String>, before: &str) {
         let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        self.talk.asking = Some(PromptKind { of, what, typed, before, blank: "", sight: EchoMode::Open });
+        self.prompt.prompt = Some(LinePrompt { of, what, typed, before, blank: "", echo: EchoMode::Open });
     }
 
-    /// Says what an empty line means in the one that is asked for.
+    /// Sets the hint for an empty line.
     pub(crate) fn say_of_blank(&mut self, blank: &'static str) {
-        if let Some(asking) = &mut self.talk.asking {
-            asking.blank = blank;
+        if let Some(prompt) = &mut self.prompt.prompt {
+            prompt.blank = blank;
         }
     }
 
-    /// Asks for a line that nobody may read on the screen.
+    /// Opens a prompt with masked input.
     pub(crate) fn ask_unseen(&mut self, of: PickerChoice, what: String) {
         let (typed, before) = (LineInput::default(), String::new());
-        self.talk.asking = Some(PromptKind { of, what, typed, before, blank: "", sight: EchoMode::Masked });
+        self.prompt.prompt = Some(LinePrompt { of, what, typed, before, blank: "", echo: EchoMode::Masked });
     }
 
-    /// The line that is asked for.
-    pub(crate) fn asking(&self) -> Option<&PromptKind> {
-        self.talk.asking.as_ref()
+    pub(crate) fn asking(&self) -> Option<&LinePrompt> {
+        self.prompt.prompt.as_ref()
     }
 
-    /// Stops asking; answers with what was asked for.
-    pub(crate) fn stop_asking(&mut self) -> Option<PromptKind> {
-        self.talk.asking.take()
+    /// Closes the prompt and returns it.
+    pub(crate) fn stop_asking(&mut self) -> Option<LinePrompt> {
+        self.prompt.prompt.take()
     }
 
-    /// What was said of what was done.
     pub(crate) fn word(&self) -> Option<&StatusText> {
-        self.talk.word.as_ref()
+        self.prompt.status.as_ref()
     }
 
-    /// Says what was done, or takes it back.
-    pub(crate) fn say(&mut self, word: Option<StatusText>) {
-        self.talk.word = word;
+    /// Sets or clears the status.
+    pub(crate) fn say(&mut self, status: Option<StatusText>) {
+        self.prompt.status = status;
     }
 
-    /// Edits the line in which is typed: the one that is asked for, else the filter.
+    /// Edits the prompt's line, or the filter if there is no prompt.
     pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut LineInput)) {
-        if let Some(asking) = &mut self.talk.asking {
-            edit(&mut asking.typed);
+        if let Some(prompt) = &mut self.prompt.prompt {
+            edit(&mut prompt.typed);
             return;
         }
         let before = self.filter.clone();

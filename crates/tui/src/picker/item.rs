@@ -1,4 +1,4 @@
-//! One thing to choose, and what choosing it means.
+//! List items and the choices that they stand for.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,44 +14,43 @@ use crate::app::Navigate;
 use crate::keys::KeyValidity;
 use crate::long_message::LongMessage;
 
-/// Signs around a part of a label that stands out.
+/// Markers around the highlighted part of a label.
 pub(crate) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
-/// One thing to choose.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PickerItem {
-    /// What is drawn before it: the branches of a tree.
+    /// Drawn before the label, such as the lines of a tree.
     pub(crate) lead: String,
-    /// What it is called; what stands between [`MARKS`] stands out.
+    /// The label; text between [`MARKS`] is highlighted.
     pub(crate) label: String,
-    /// What stands at the right end.
+    /// Right-aligned text.
     pub(crate) note: String,
     pub(crate) role: Role,
     pub(crate) choice: PickerChoice,
-    /// What the preview says of it, if that is known already.
+    /// The known part of the preview.
     pub(crate) detail: Arc<[Line]>,
-    /// What it goes by, if it is a session.
-    pub(crate) tag: Option<Arc<ItemTag>>,
+    /// Data about the session, if the item is one.
+    pub(crate) tag: Option<Arc<SessionTag>>,
 }
 
-/// What a session goes by, whatever of it its row shows.
+/// Data about a session, independent of what its row shows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ItemTag {
+pub(crate) struct SessionTag {
     pub(crate) id: SessionId,
     pub(crate) name: Option<String>,
-    /// What its preview shows of it.
+    /// The excerpt in its preview.
     pub(crate) extract: Extract,
-    /// Whether it is the one that is open here.
-    pub(crate) is_here: bool,
+    /// Whether it is the open session.
+    pub(crate) is_open: bool,
 }
 
-/// What the preview of a session shows.
+/// The part of a session that its preview shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Extract {
-    /// Its last exchange.
+    /// The last exchange.
     #[default]
     End,
-    /// What was said in this entry around these words.
+    /// An entry's text around the matched words.
     Around(EntryId, String),
 }
 
@@ -61,106 +60,106 @@ impl PickerItem {
         Self { lead, label: label.into(), note, role: Role::Text, choice, detail, tag: None }
     }
 
-    /// The same with something at the right end.
+    /// Sets the right-aligned text.
     pub(crate) fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// The same with something before it.
+    /// Sets the text before the label.
     pub(crate) fn with_lead(self, lead: impl Into<String>) -> Self {
         Self { lead: lead.into(), ..self }
     }
 
-    /// The same in another role.
+    /// Sets the style role.
     pub(crate) fn in_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 
-    /// The same, a session that goes by this.
+    /// Marks the item as a session.
     pub(crate) fn tagged(self, id: SessionId, name: Option<String>) -> Self {
-        let tag = ItemTag { id, name, extract: Extract::End, is_here: false };
+        let tag = SessionTag { id, name, extract: Extract::End, is_open: false };
         Self { tag: Some(Arc::new(tag)), ..self }
     }
 
-    /// The same, of which the preview shows this.
+    /// Sets the excerpt in the preview.
     pub(crate) fn showing(self, extract: Extract) -> Self {
-        let tag = self.tag.map(|tag| Arc::new(ItemTag { extract, ..(*tag).clone() }));
+        let tag = self.tag.map(|tag| Arc::new(SessionTag { extract, ..(*tag).clone() }));
         Self { tag, ..self }
     }
 
-    /// The same, the session that is open here.
+    /// Marks the item as the open session.
     pub(crate) fn marked_here(self) -> Self {
-        let tag = self.tag.map(|tag| Arc::new(ItemTag { is_here: true, ..(*tag).clone() }));
-        Self { note: format!("open here · {}", self.note), tag, ..self }
+        let tag = self.tag.map(|tag| Arc::new(SessionTag { is_open: true, ..(*tag).clone() }));
+        Self { note: format!("open · {}", self.note), tag, ..self }
     }
 
-    /// What its preview is to show of it, if it is a session.
+    /// The excerpt in the preview.
     pub(super) fn extract(&self) -> Extract {
         self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
     }
 
-    /// Whether it is the session that is open here.
-    pub(super) fn is_here(&self) -> bool {
-        self.tag.as_ref().is_some_and(|tag| tag.is_here)
+    /// Whether it is the open session.
+    pub(super) fn is_open(&self) -> bool {
+        self.tag.as_ref().is_some_and(|tag| tag.is_open)
     }
 
-    /// The same with something to be read beside the list.
+    /// Sets the known part of the preview.
     pub(crate) fn with_detail(self, detail: Vec<Line>) -> Self {
         Self { detail: detail.into(), ..self }
     }
 }
 
-/// What a choice means.
+/// The effect of accepting an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PickerChoice {
-    /// Go on from this entry, and tell the model this of what is left behind.
+    /// Continues from this entry, with or without a summary of the branch that is left.
     Leave(EntryId, BranchSummary),
-    /// Do so once the user has said what matters in the summary of what is left behind.
+    /// The same, after the user has said what matters in the summary.
     Instruct(EntryId),
-    /// Do this after a summary could not be made.
+    /// Decides what happens after a failed summary.
     AfterFailure(CompactionChoice),
-    /// Take this entry and what follows it out of the tree.
+    /// Hides this entry and what follows it in the tree.
     Hide(EntryId),
-    /// Send the long message in the editor in this way.
+    /// Sends the long message in the editor in this way.
     Long(LongMessage, KeyValidity),
-    /// Leave everything as it is.
+    /// No effect.
     Nothing,
-    /// Stop what runs, then do this.
+    /// Stops the agent, then navigates.
     Stop(Navigate),
-    /// Make a session that begins with the path to this entry, and stay here.
+    /// Forks a session with the path to this entry, without opening it.
     ForkBeside(EntryId),
-    /// Go to this session.
+    /// Opens this session.
     Open(PathBuf),
-    /// Let this model answer.
+    /// Selects this model.
     Model(String),
-    /// That can't be, and why.
+    /// Not available, with the reason.
     Cant(String),
-    /// Think so much.
+    /// Sets the thinking level.
     Thinking(ThinkingLevel),
-    /// Ask about these calls.
+    /// Sets the approval mode.
     Approval(ApprovalMode),
-    /// Let the files of the project take effect.
+    /// Trusts the project's files.
     Trust,
-    /// Take back that this is allowed.
+    /// Revokes this permission.
     Permission(Permission),
-    /// Offer this tool to the model, or don't any more.
+    /// Switches this tool on or off.
     Tool(String),
-    /// Change this setting, whose value is typed so; empty when it is unset.
+    /// Changes this setting; the text is its current value, empty if unset.
     Setting(&'static Setting, String),
-    /// Write this word of the setting to the user's file.
+    /// Writes this value of the setting to the user's file.
     Word(&'static Setting, &'static str),
-    /// Go to a new session that begins as this one does.
+    /// Opens a fork of this session.
     ForkOf(PathBuf),
-    /// Put this prompt into the editor.
+    /// Puts this prompt into the editor.
     Prompt(String),
-    /// Wear the theme of this name.
+    /// Applies this theme.
     Theme(String),
-    /// A model whose provider, this one, has no key yet: ask for that.
+    /// A model whose provider has no key: prompts for the key.
     Locked(String),
-    /// Give this provider a key.
+    /// Prompts for this provider's key.
     Login(String),
-    /// Take the key of this provider away.
+    /// Removes this provider's key.
     Logout(String),
-    /// Make a session of this log of another program.
+    /// Imports this log of another program.
     Import(PathBuf),
 }

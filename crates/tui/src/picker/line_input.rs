@@ -1,15 +1,14 @@
-//! A line that is typed in a list: what narrows it, a new name, a value. The cursor stands at its end.
+//! A single-line input with the cursor at its end: filters, names, values.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The line.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct LineInput(String);
 
-/// It may be a key, so it isn't printed.
+/// The text may be an API key and isn't printed.
 impl std::fmt::Debug for LineInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Typed({} bytes)", self.0.len())
+        write!(f, "LineInput({} bytes)", self.0.len())
     }
 }
 
@@ -18,7 +17,7 @@ impl LineInput {
         &self.0
     }
 
-    /// How many characters there are, as a person counts them.
+    /// Number of graphemes.
     pub(crate) fn count(&self) -> usize {
         self.0.graphemes(true).count()
     }
@@ -27,19 +26,19 @@ impl LineInput {
         self.0.is_empty()
     }
 
-    /// Adds what was typed or pasted; what isn't visible is left out, a new line becomes a space.
+    /// Appends typed or pasted text; whitespace becomes a space, control characters are dropped.
     pub(crate) fn push(&mut self, text: &str) {
         let visible = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
         self.0.extend(visible.filter(|c| !c.is_control()));
     }
 
-    /// Takes back the last character.
+    /// Deletes the last grapheme.
     pub(crate) fn pop(&mut self) {
         let end = self.0.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
         self.0.truncate(end);
     }
 
-    /// Takes back the last word.
+    /// Deletes the last word.
     pub(crate) fn pop_word(&mut self) {
         let rest = self.0.trim_end();
         let end = rest.rfind(char::is_whitespace).map_or(0, |at| at + 1);
@@ -53,9 +52,9 @@ impl LineInput {
 
 impl From<&str> for LineInput {
     fn from(text: &str) -> Self {
-        let mut typed = Self::default();
-        typed.push(text);
-        typed
+        let mut line = Self::default();
+        line.push(text);
+        line
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_and_words_are_taken_back_from_the_end() {
+    fn line_input_pops_graphemes_and_words() {
         let mut typed = LineInput::from("one two\nthree e\u{301}");
         assert_eq!(typed.text(), "one two three e\u{301}");
         typed.pop();

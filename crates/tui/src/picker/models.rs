@@ -1,4 +1,4 @@
-//! The list of models: who answers.
+//! The list of models.
 
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Usd, thousands};
@@ -9,20 +9,19 @@ use tiller_render::{Emphasis, Line, Role, Span, Style};
 use super::{PickerChoice, PickerItem};
 use crate::tool_call::one_line;
 
-/// Models as a list needs them.
+/// The models of the list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Models {
-    /// Those that can be asked.
+    /// Models with a key.
     pub(crate) usable: Vec<ModelFacts>,
-    /// Those whose provider has no key.
+    /// Models whose provider has no key.
     pub(crate) locked: Vec<LockedModel>,
-    /// Those that somebody chose to cycle through; none where all of them are.
+    /// Models chosen for cycling; empty if all are.
     pub(crate) cycled: Vec<ModelRef>,
-    /// The one that answers.
     pub(crate) current: Option<ModelRef>,
 }
 
-/// Models to choose from, those that can be asked first, and where the current one is.
+/// The models as items, usable ones first, and the index of the current one.
 pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
     let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
     let usable = models.usable.iter().map(|facts| {
@@ -35,7 +34,7 @@ pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
     });
     let locked = models.locked.iter().map(|locked| {
         let name = reference(&locked.facts).to_string();
-        let missing = format!("/login takes its key; so does {}, from the next start on", locked.key_name);
+        let missing = format!("add its key with /login, or set {} before the next start", locked.key_name);
         let mut detail = detail(&locked.facts);
         detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
         let item = PickerItem::new(name, PickerChoice::Locked(locked.facts.provider.clone()));
@@ -50,7 +49,7 @@ fn reference(facts: &ModelFacts) -> ModelRef {
     ModelRef { provider: facts.provider.clone(), id: facts.id.clone() }
 }
 
-/// What stands before the one in use.
+/// The mark before the current entry.
 pub(super) const fn mark(is_current: bool) -> &'static str {
     if is_current { "● " } else { "  " }
 }
@@ -58,23 +57,23 @@ pub(super) const fn mark(is_current: bool) -> &'static str {
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
     let thinks = facts.thinks().then(|| "thinks".to_owned());
-    let blind = (facts.sight == ImageInput::Unsupported).then(|| "text only".to_owned());
-    let notes = [thinks, blind, price, Some(facts.window.to_string())];
+    let text_only = (facts.sight == ImageInput::Unsupported).then(|| "text only".to_owned());
+    let notes = [thinks, text_only, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// A price as short as it can be: `$3`, `$0.25`.
+/// A price in short form: `$3`, `$0.25`.
 fn dollars(price: Usd) -> String {
     let text = price.to_string();
     text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
 }
 
-/// A line of two columns.
+/// A line with a name and a value.
 pub(super) fn fact(name: &str, value: impl Into<String>) -> Line {
     Line::from(vec![Span::new(format!("{name:<11}"), Role::Muted), Span::new(value, Role::Text)])
 }
 
-/// A line that says what the others are about.
+/// A heading line.
 pub(super) fn heading(text: &str) -> Line {
     Line::new(one_line(text), Style::from(Role::Text).with(Emphasis::BOLD))
 }
@@ -88,26 +87,26 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         heading(&facts.id),
         fact("provider", facts.provider.clone()),
         fact("window", tokens(facts.window)),
-        fact("answer", format!("at most {}", tokens(facts.max_output))),
+        fact("answer", format!("up to {}", tokens(facts.max_output))),
         fact("thinking", if facts.thinks() { levels.join(", ") } else { "no".to_owned() }),
     ];
     match facts.price {
         Some(price) => lines.extend([
-            fact("input", format!("{} a million tokens", price.input)),
-            fact("output", format!("{} a million", price.output)),
+            fact("input", format!("{} per million tokens", price.input)),
+            fact("output", format!("{} per million tokens", price.output)),
             fact("cache", format!("{} read, {} written", price.cache_read, price.cache_write)),
         ]),
-        None => lines.push(fact("price", "not known")),
+        None => lines.push(fact("price", "unknown")),
     }
-    lines.push(fact("takes", takes(facts.sight)));
+    lines.push(fact("input types", input_types(facts.sight)));
     lines
 }
 
-const fn takes(sight: ImageInput) -> &'static str {
+const fn input_types(sight: ImageInput) -> &'static str {
     match sight {
         ImageInput::Supported => "text and images",
         ImageInput::Unsupported => "text only",
-        ImageInput::Unknown => "text; images perhaps",
+        ImageInput::Unknown => "text; images unknown",
     }
 }
 
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_without_a_key_come_last_and_say_what_is_missing() {
+    fn models_without_key_are_last() {
         let usable = catalog::known("anthropic");
         let current = usable.get(1).map(reference);
         let facts = catalog::known("openai").remove(0);

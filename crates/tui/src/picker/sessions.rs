@@ -1,4 +1,4 @@
-//! Lists of sessions: their rows, what was said in them, the thread that forks make, and the preview of their last exchange.
+//! Session lists: rows, search hits, threads of forks, and previews.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,44 +14,44 @@ use super::{Extract, MARKS, PickerChoice, PickerItem};
 use crate::list_data::{LONGEST, spaced, typed};
 use crate::tool_call::one_line;
 
-/// Characters of a directory beside a session.
-const LONGEST_PLACE: usize = 28;
+/// Characters of a directory in a row.
+const MAX_DIRECTORY: usize = 28;
 
-/// Characters of a title beside what was said.
-const LONGEST_TITLE: usize = 24;
+/// Characters of a title next to a search hit.
+const MAX_TITLE: usize = 24;
 
-/// Columns for which the preview is laid out; it is wrapped to what there is.
+/// Width for which the preview is laid out; the list wraps it to its actual width.
 const PREVIEW_WIDTH: usize = 48;
 
 /// Lines of the prompt and of the answer in a preview.
 const PREVIEW_LINES: usize = 40;
 
-/// Lines before the one in which something was found.
+/// Context lines before a match.
 const LINES_BEFORE: usize = 3;
 
-/// Entries at the end of the path among which the last exchange is looked for.
+/// Entries at the end of the path that are searched for the last exchange.
 const LAST_ENTRIES: usize = 200;
 
-/// Bytes of a log above which nothing is read of it for a preview: somebody who walks down a list would wait.
-const MOST_BYTES: u64 = 64 << 20;
+/// Size in bytes above which a log isn't read for a preview: moving through the list would stall.
+const MAX_PREVIEW_BYTES: u64 = 64 << 20;
 
-/// How sessions are put in order.
+/// The order of a session list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SortOrder {
-    /// Each fork beneath what it was forked from, the thread that was gone on with last first.
+    /// Forks under their parents, threads by their newest session.
     #[default]
     Threads,
-    /// The one that was gone on with last first.
+    /// Last modified first.
     Newest,
 }
 
-/// Sessions of a list, the newest first, each with what it was forked from.
+/// Sessions, newest first, each with its parent's path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sessions {
     rows: Vec<(PickerItem, Option<PathBuf>)>,
 }
 
-/// Sessions to choose from; where they are is said when they may be anywhere.
+/// The sessions as items; their directories are shown if they may differ.
 pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs) -> Sessions {
     let row = |session: &SessionSummary| {
         let size = match session.messages {
@@ -76,16 +76,15 @@ impl From<Vec<PickerItem>> for Sessions {
 }
 
 impl Sessions {
-    /// The same with the one marked that is open here.
-    pub(crate) fn marking(self, here: &SessionId) -> Self {
+    /// Marks the open session.
+    pub(crate) fn marking(self, open: &SessionId) -> Self {
         let mark = |(item, parent): (PickerItem, Option<PathBuf>)| {
-            let is_here = item.tag.as_ref().is_some_and(|tag| tag.id == *here);
-            (if is_here { item.marked_here() } else { item }, parent)
+            let is_open = item.tag.as_ref().is_some_and(|tag| tag.id == *open);
+            (if is_open { item.marked_here() } else { item }, parent)
         };
         Self { rows: self.rows.into_iter().map(mark).collect() }
     }
 
-    /// The items in an order.
     pub(crate) fn items(&self, order: SortOrder) -> Vec<PickerItem> {
         match order {
             SortOrder::Newest => self.rows.iter().map(|(item, _)| item.clone()).collect(),
@@ -93,7 +92,7 @@ impl Sessions {
         }
     }
 
-    /// Forks beneath what they were forked from. A thread stands where its newest session would.
+    /// Groups forks under their parents. A thread takes the position of its newest session.
     fn threads(&self) -> Vec<PickerItem> {
         let at: HashMap<&Path, usize> =
             self.rows.iter().enumerate().filter_map(|(at, (item, _))| Some((path(item)?, at))).collect();
@@ -136,7 +135,7 @@ fn path(item: &PickerItem) -> Option<&Path> {
     }
 }
 
-/// Where a thread begins. Logs that name each other as what they come from begin at themselves.
+/// The root of a thread. Logs that name each other as parents are their own roots.
 fn root_of(parents: &[Option<usize>], from: usize) -> usize {
     let mut at = from;
     for _ in 0..parents.len() {
@@ -148,16 +147,16 @@ fn root_of(parents: &[Option<usize>], from: usize) -> usize {
     from
 }
 
-/// What was said in sessions, to choose them by.
+/// Search hits as items.
 pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
     let item = |hit: &SearchHit| {
         let piece = |piece: &Snippet| match piece.matched {
             true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
             false => piece.text.clone(),
         };
-        let said: String = hit.snippet.iter().map(piece).collect();
-        let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
-        let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let snippet: String = hit.snippet.iter().map(piece).collect();
+        let title: String = title(&hit.session).chars().take(MAX_TITLE).collect();
+        let label = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
         let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
         let item = PickerItem::new(label, PickerChoice::Open(hit.session.path.clone())).with_note(note);
         let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
@@ -168,12 +167,12 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
     hits.iter().map(item).collect()
 }
 
-/// Sessions in their order, without their threads.
+/// Sessions in their order, without threads.
 pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     sessions(list, SessionScope::ThisDirectory, now).items(SortOrder::Newest)
 }
 
-/// Sessions that go by what was typed, wherever they are.
+/// Sessions found by a part of their id, in any directory.
 pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     let sessions = sessions(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
@@ -189,7 +188,7 @@ fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
     lines
 }
 
-/// What it is called and what was said first: either may be what somebody remembers.
+/// Name and first prompt: users remember either.
 fn title_and_prompt(session: &SessionSummary) -> String {
     match (&session.name, &session.first_prompt) {
         (Some(name), Some(prompt)) => {
@@ -201,13 +200,13 @@ fn title_and_prompt(session: &SessionSummary) -> String {
 }
 
 fn title(session: &SessionSummary) -> String {
-    let said = session.title().unwrap_or("(nothing said)");
-    spaced(&said.chars().take(LONGEST).collect::<String>())
+    let text = session.title().unwrap_or("(empty session)");
+    spaced(&text.chars().take(LONGEST).collect::<String>())
 }
 
-/// The end of a path, where its name is.
+/// The end of a path.
 fn tail(path: &str) -> String {
-    let cut = path.chars().count().saturating_sub(LONGEST_PLACE);
+    let cut = path.chars().count().saturating_sub(MAX_DIRECTORY);
     if cut == 0 {
         one_line(path)
     } else {
@@ -215,40 +214,40 @@ fn tail(path: &str) -> String {
     }
 }
 
-/// How long ago a moment is: `now`, `5m ago`.
-pub(crate) fn age(moment: UnixMs, now: UnixMs) -> String {
-    let age = moment.age(now);
+/// The age of a time: `now`, `5m ago`.
+pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
+    let age = time.age(now);
     if age == "now" { age } else { format!("{age} ago") }
 }
 
-/// What the preview of the session at `path` shows. Reads the file.
+/// The preview of the session at `path`. Reads the file.
 pub(crate) fn extract(path: &Path, extract: &Extract) -> Vec<Line> {
     let muted = |text: &str| vec![Line::default(), Line::new(text, Role::Muted)];
     match std::fs::metadata(path) {
-        Ok(facts) if facts.len() > MOST_BYTES => return muted("too long to be looked into from here"),
+        Ok(facts) if facts.len() > MAX_PREVIEW_BYTES => return muted("too large for a preview"),
         Ok(_) => {}
-        Err(_) => return muted("the file is gone"),
+        Err(_) => return muted("the file no longer exists"),
     }
-    let Ok(reader) = Reader::open(path) else { return muted("it can't be read") };
+    let Ok(reader) = Reader::open(path) else { return muted("the file can't be read") };
     match extract {
         Extract::End => last_exchange(&reader),
-        // What isn't said in a message, such as a name or a summary, its row shows already.
+        // Hits outside of messages, such as names or summaries, are shown by their rows.
         Extract::Around(entry, words) => {
             around(&reader, entry, words).unwrap_or_else(|| last_exchange(&reader))
         }
     }
 }
 
-/// What was said in an entry, from some lines before the first of these words on.
+/// An entry's text from a few lines before the first match on.
 fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
     let entry = reader.entry(entry).ok()?;
-    let (mark, said) = match &**entry.body.as_message()? {
+    let (mark, text) = match &**entry.body.as_message()? {
         Message::User(user) => (Span::new("▌ ", Role::Accent), typed(user)),
         Message::Assistant(answer) => (Span::new("  ", Role::Text), answer.joined_text()),
         Message::BashExecution(bash) => (Span::new("! ", Role::Muted), bash.command.clone()),
         Message::ToolResult(_) | Message::System(_) => return None,
     };
-    let lines: Vec<&str> = said.lines().collect();
+    let lines: Vec<&str> = text.lines().collect();
     let found = lines.iter().position(|line| !words.is_empty() && line.contains(words)).unwrap_or(0);
     let from = found.saturating_sub(LINES_BEFORE);
     let mut shown = vec![Line::default()];
@@ -257,16 +256,16 @@ fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
     }
     for line in lines.iter().skip(from).take(PREVIEW_LINES) {
         let mut spans = vec![mark.clone()];
-        spans.extend(with_found(line, words));
+        spans.extend(highlighted(line, words));
         shown.push(Line::from(spans));
     }
     Some(shown)
 }
 
-/// A line with these words standing out; of a long one the part with them.
-fn with_found(line: &str, words: &str) -> Vec<Span> {
+/// A line with the match highlighted; a long line is cut around the match.
+fn highlighted(line: &str, words: &str) -> Vec<Span> {
     let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
-    // What stands at the ends of a piece belongs to the line: no space is taken away.
+    // Whitespace at the ends of the pieces belongs to the line and is kept.
     let shown = |text: &str| sanitize(text, ControlChars::Visible).into_owned();
     let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
     let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
@@ -288,11 +287,13 @@ fn last_exchange(reader: &Reader) -> Vec<Line> {
     for id in ids.iter().rev().take(LAST_ENTRIES) {
         let Ok(entry) = reader.entry(id) else { continue };
         match entry.body.as_message().map(|message| &**message) {
-            Some(Message::Assistant(said)) if answer.is_none() && !said.joined_text().trim().is_empty() => {
-                answer = Some(said.joined_text());
+            Some(Message::Assistant(message))
+                if answer.is_none() && !message.joined_text().trim().is_empty() =>
+            {
+                answer = Some(message.joined_text());
             }
             Some(Message::User(user)) => {
-                prompt = Some(said_by(user));
+                prompt = Some(prompt_text(user));
                 break;
             }
             _ => {}
@@ -301,15 +302,15 @@ fn last_exchange(reader: &Reader) -> Vec<Line> {
     exchange(prompt.as_deref(), answer.as_deref())
 }
 
-fn said_by(user: &UserMessage) -> String {
+fn prompt_text(user: &UserMessage) -> String {
     typed(user).chars().take(LONGEST).collect()
 }
 
 fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
     let mut lines = Vec::new();
-    for line in prompt.unwrap_or("(nothing said)").lines().take(PREVIEW_LINES) {
-        let words = Span::new(one_line(line), Style::from(Role::User).with(Emphasis::BOLD));
-        lines.push(Line::from(vec![Span::new("▌ ", Role::Accent), words]));
+    for line in prompt.unwrap_or("(no prompt)").lines().take(PREVIEW_LINES) {
+        let text = Span::new(one_line(line), Style::from(Role::User).with(Emphasis::BOLD));
+        lines.push(Line::from(vec![Span::new("▌ ", Role::Accent), text]));
     }
     if let Some(answer) = answer {
         let cut: String = answer.chars().take(PREVIEW_WIDTH * PREVIEW_LINES).collect();
@@ -321,7 +322,7 @@ fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
     lines
 }
 
-/// Lines as they were before they were wrapped: the list wraps them to the room that its preview has.
+/// Joins wrapped lines: the list wraps them to the width of its preview.
 fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
     let mut whole: Vec<Line> = Vec::new();
     for line in lines {
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn preview_of_an_answer_is_left_to_the_list_to_wrap() {
+    fn sessions_preview_is_unwrapped() {
         let answer = format!("{}\n\n- {}", ["word"; 40].join(" "), ["item"; 30].join(" "));
         let lines: Vec<String> = exchange(Some("why?"), Some(&answer)).iter().map(Line::text).collect();
         let expected = [
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn forks_stand_beneath_what_they_come_from_and_a_thread_where_its_newest_would() {
+    fn sessions_threads_group_forks() {
         let sessions = rows(&[
             ("newest", Some("fork")),
             ("alone", None),
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_that_come_from_each_other_are_all_listed_once() {
+    fn sessions_cyclic_parents_are_listed_once() {
         let sessions = rows(&[("a", Some("b")), ("b", Some("a")), ("self", Some("self"))]);
         let mut drawn = drawn(&sessions, SortOrder::Threads);
         drawn.sort();
@@ -392,12 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_shows_the_words_that_were_found_in_it_however_long_it_is() {
+    fn sessions_long_line_shows_its_match() {
         let line = format!("{}the window{}", "a".repeat(LONGEST), "b".repeat(2 * LONGEST));
-        let shown = with_found(&line, "window");
+        let shown = highlighted(&line, "window");
         let texts: Vec<&str> = shown.iter().map(|span| span.text.as_str()).collect();
         assert_eq!(texts[0], format!("…{}the ", "a".repeat(LONGEST / 2 - 4)));
         assert_eq!((texts[1], texts[2].len()), ("window", LONGEST));
-        assert_eq!(with_found("nothing", "window").len(), 1);
+        assert_eq!(highlighted("nothing", "window").len(), 1);
     }
 }

@@ -1,15 +1,14 @@
-//! The list of settings: each with its value, where that comes from, and what it does.
+//! The list of settings: value, source and description of each.
 
 use tiller_core::setting::{APPROVAL, Setting, SettingKind, SettingScope, SettingSource, Settings, TABLE};
 use tiller_engine::ApprovalMode;
 use tiller_render::{Line, Role};
 
-use super::agent_options::{mode_about, mode_says};
+use super::agent_options::{mode_about, mode_effects};
 use super::models::{fact, heading, mark};
 use super::{PickerChoice, PickerItem};
 use crate::tool_call::one_line;
 
-/// Every setting with its value.
 pub(crate) fn settings(settings: &Settings) -> Vec<PickerItem> {
     TABLE.iter().map(|setting| item(settings, setting)).collect()
 }
@@ -20,7 +19,7 @@ fn item(settings: &Settings, setting: &'static Setting) -> PickerItem {
     let shown = if typed.is_empty() { "unset".to_owned() } else { one_line(&typed) };
     let (note, role) = match source {
         SettingSource::Default => (shown.clone(), Role::Muted),
-        source => (format!("{shown} · {}", whence(source)), Role::Text),
+        source => (format!("{shown} · {}", source_name(source)), Role::Text),
     };
     let default = if setting.default.is_empty() { "unset" } else { setting.default };
     let mut detail = vec![
@@ -30,11 +29,11 @@ fn item(settings: &Settings, setting: &'static Setting) -> PickerItem {
         fact("value", shown),
         fact("from", one_line(&source.to_string())),
         fact("default", default),
-        fact("takes", setting.kind.to_string()),
+        fact("type", setting.kind.to_string()),
         fact("variable", setting.env_name()),
     ];
     if setting.scope == SettingScope::User {
-        detail.push(fact("set by", "you alone, never a project"));
+        detail.push(fact("set by", "you only, never a project"));
     }
     PickerItem::new(setting.name, PickerChoice::Setting(setting, typed))
         .with_note(note)
@@ -42,8 +41,8 @@ fn item(settings: &Settings, setting: &'static Setting) -> PickerItem {
         .with_detail(detail)
 }
 
-/// In a word, where a value comes from.
-const fn whence(source: &SettingSource) -> &'static str {
+/// A short name of a value's source.
+const fn source_name(source: &SettingSource) -> &'static str {
     match source {
         SettingSource::Default => "default",
         SettingSource::File(_) => "yours",
@@ -53,22 +52,22 @@ const fn whence(source: &SettingSource) -> &'static str {
     }
 }
 
-/// How a setting is changed.
+/// How the user changes a setting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SettingChange {
-    /// To this: there is nothing else that it could be.
+    /// By switching to the other of two values.
     To(&'static str),
-    /// To one of these.
+    /// By choosing one of several values.
     Among(&'static [&'static str]),
-    /// To something that is typed.
+    /// By typing a value.
     Typed,
 }
 
-/// How a setting is changed that is this now.
+/// How the user changes a setting whose current value is `now`.
 pub(super) fn change(setting: &Setting, now: &str) -> SettingChange {
     match setting.kind {
         SettingKind::Choice([one, other]) => SettingChange::To(if now == *one { other } else { one }),
-        SettingKind::Choice(words) => SettingChange::Among(words),
+        SettingKind::Choice(values) => SettingChange::Among(values),
         SettingKind::Text
         | SettingKind::Count { .. }
         | SettingKind::Number { .. }
@@ -77,30 +76,30 @@ pub(super) fn change(setting: &Setting, now: &str) -> SettingChange {
     }
 }
 
-/// What a setting may be, and which of it it is now.
-pub(super) fn words(
+/// A setting's values as items, and the index of the current one.
+pub(super) fn values(
     setting: &'static Setting,
     all: &'static [&'static str],
     now: &str,
 ) -> (Vec<PickerItem>, usize) {
-    let item = |word: &&'static str| {
+    let item = |value: &&'static str| {
         let (mut note, mut detail) = (String::new(), vec![heading(setting.name)]);
-        match ApprovalMode::parse(word).filter(|_| *setting == APPROVAL) {
+        match ApprovalMode::parse(value).filter(|_| *setting == APPROVAL) {
             Some(mode) => {
                 note = mode_about(mode).to_owned();
                 detail.push(Line::default());
-                detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
+                detail.extend(mode_effects(mode).map(|(what, effect)| fact(what, effect)));
             }
             None => detail.push(Line::new(setting.plain_about(), Role::Text)),
         }
-        if *word == setting.default {
+        if *value == setting.default {
             note = if note.is_empty() { "default".to_owned() } else { format!("{note} · default") };
         }
         let item =
-            PickerItem::new(*word, PickerChoice::Word(setting, word)).with_note(note).with_detail(detail);
-        item.with_lead(mark(*word == now))
+            PickerItem::new(*value, PickerChoice::Word(setting, value)).with_note(note).with_detail(detail);
+        item.with_lead(mark(*value == now))
     };
-    (all.iter().map(item).collect(), all.iter().position(|word| *word == now).unwrap_or(0))
+    (all.iter().map(item).collect(), all.iter().position(|value| *value == now).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_says_its_value_and_whose_it_is() {
+    fn settings_item_shows_value_and_source() {
         let mut values = Settings::default();
         values.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::Flag("--sync".into()));
         let shown = |setting| item(&values, setting).note;
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_setting_does_is_told_without_marks() {
+    fn settings_description_has_no_markup() {
         let told = |setting: &Setting| setting.plain_about();
         assert!(TABLE.iter().any(|setting| setting.about.contains('`')), "or there is nothing to see here");
         assert!(TABLE.iter().all(|setting| !told(setting).contains('`')));
@@ -128,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn two_words_take_turns_and_more_are_listed_with_the_present_one_marked() {
+    fn settings_change_switches_or_lists_values() {
         assert_eq!(change(&STEERING_MODE, "all"), SettingChange::To("one-at-a-time"));
         assert_eq!(change(&STEERING_MODE, "one-at-a-time"), SettingChange::To("all"));
         assert_eq!(change(&MAX_TURNS, "3"), SettingChange::Typed);
         let SettingChange::Among(all) = change(&APPROVAL, "auto") else { panic!("approval is one of three") };
-        let (items, selected) = words(&APPROVAL, all, "auto");
+        let (items, selected) = values(&APPROVAL, all, "auto");
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [

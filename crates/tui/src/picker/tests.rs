@@ -24,7 +24,7 @@ fn shown(picker: &Picker, height: usize) -> Vec<(&str, bool)> {
 }
 
 #[test]
-fn typing_chooses_the_best_fit_and_stays_with_what_was_gone_to() {
+fn picker_typing_selects_best_unless_moved() {
     let models = ["anthropic/haiku", "anthropic/sonnet", "openai/gpt"];
     let mut list = picker(&models);
     assert_eq!(list.chosen().unwrap().label, "anthropic/sonnet");
@@ -39,7 +39,7 @@ fn typing_chooses_the_best_fit_and_stays_with_what_was_gone_to() {
 }
 
 #[test]
-fn the_choice_stays_with_its_session_when_more_is_found() {
+fn picker_new_hits_keep_selection() {
     let session = |name: &str| PickerItem::new(name, PickerChoice::Open(name.into()));
     let hits = |names: &[&str]| SessionsResult::Hits {
         words: "said".into(),
@@ -60,7 +60,7 @@ fn the_choice_stays_with_its_session_when_more_is_found() {
 }
 
 #[test]
-fn the_row_stays_when_its_session_went_to_the_trash() {
+fn picker_trashed_session_keeps_row() {
     let session = |name: &str| PickerItem::new(name, PickerChoice::Open(name.into()));
     let known = |names: &[&str]| {
         SessionsResult::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into())
@@ -75,7 +75,7 @@ fn the_row_stays_when_its_session_went_to_the_trash() {
 }
 
 #[test]
-fn a_list_of_sessions_does_not_begin_at_the_one_that_is_open() {
+fn picker_sessions_skip_the_open_one() {
     let session =
         |name: &str| PickerItem::new(name, PickerChoice::Open(name.into())).tagged(name.into(), None);
     let known = |names: &[&str]| {
@@ -93,7 +93,7 @@ fn a_list_of_sessions_does_not_begin_at_the_one_that_is_open() {
 }
 
 #[test]
-fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() {
+fn picker_hits_need_a_matching_query() {
     let mut picker = Picker::browser("said", ThemeItem(1));
     picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
     let items = vec![PickerItem::new("a", PickerChoice::Open("a".into()))];
@@ -110,7 +110,7 @@ fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() 
 }
 
 #[test]
-fn a_list_that_is_gathered_anew_keeps_its_choice_or_at_least_its_row() {
+fn picker_refill_keeps_selection_or_row() {
     let mut list = picker(&["a", "b", "c", "d"]);
     list.step(1);
     list.fill(items(&["c", "a", "b", "d"]), 0);
@@ -121,7 +121,7 @@ fn a_list_that_is_gathered_anew_keeps_its_choice_or_at_least_its_row() {
 }
 
 #[test]
-fn the_choice_stays_on_the_screen() {
+fn picker_selection_stays_visible() {
     let mut picker = picker(&["a", "b", "c", "d", "e", "f"]);
     picker.step(100);
     assert_eq!(shown(&picker, 3), [("d", false), ("e", false), ("f", true)]);
@@ -130,7 +130,7 @@ fn the_choice_stays_on_the_screen() {
 }
 
 #[test]
-fn a_choice_that_moved_is_told_once() {
+fn picker_moved_selection_is_reported_once() {
     let mut picker = picker(&["a", "b"]);
     assert_eq!(picker.moved(), Some(Some(PickerChoice::Model("b".into()))));
     assert_eq!(picker.moved(), None);
@@ -141,7 +141,7 @@ fn a_choice_that_moved_is_told_once() {
 }
 
 #[test]
-fn a_preview_that_comes_too_late_is_dropped() {
+fn picker_late_preview_is_dropped() {
     let mut picker = picker(&["a", "b"]).previewing();
     picker.show(&PickerChoice::Model("a".into()), vec![Line::default()]);
     assert_eq!(*picker.preview(), ItemPreview::Waiting);
@@ -151,16 +151,16 @@ fn a_preview_that_comes_too_late_is_dropped() {
 }
 
 #[test]
-fn a_long_list_is_narrowed_elsewhere_and_shows_what_it_showed_until_then() {
+fn picker_long_list_filters_in_background() {
     let many: Vec<String> = (0..=AT_ONCE).map(|n| format!("file {n}")).collect();
     let names: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut list = picker(&names);
     typing(&mut list, "77");
-    let before = list.ask_to_narrow().unwrap();
-    assert_eq!(list.ask_to_narrow(), None, "it was asked for");
+    let before = list.take_filter_job().unwrap();
+    assert_eq!(list.take_filter_job(), None, "it was asked for");
     assert_eq!(list.counts(), (AT_ONCE + 1, AT_ONCE + 1));
     typing(&mut list, "7");
-    let now = list.ask_to_narrow().unwrap();
+    let now = list.take_filter_job().unwrap();
     list.narrowed(&before.done());
     assert_eq!(list.counts().0, AT_ONCE + 1, "that is the answer to another question");
     list.narrowed(&now.done());

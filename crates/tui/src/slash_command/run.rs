@@ -1,7 +1,7 @@
-//! What commands do once they are typed.
+//! Execution of slash commands and submitted lines.
 //!
-//! What goes wrong is told in one of two ways. A slip in what was typed is a passing line, and the typed text is in the editor again, to
-//! be mended; what failed while it was done stays in the transcript, as `✗`.
+//! Errors appear in one of two ways. An error in the typed text is a transient message, and the text returns to the
+//! editor for correction; an error during execution stays in the transcript, marked `✗`.
 
 use tiller_core::setting::{self, TABLE};
 use tiller_core::suggest;
@@ -20,10 +20,10 @@ use super::super::pager::Pager;
 use super::super::picker::StatusText;
 use super::super::transcript::CopiedText;
 use super::super::tree::TreePurpose;
-use super::{BuiltInCommand, ParsedLine, level, mode, parse};
+use super::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use crate::tool_call::one_line;
 
-/// The command of a line that is for the shell, and whether the model reads what it prints.
+/// The command of a shell line, and whether the model sees its output.
 fn shell_command(line: &str) -> Option<(&str, BashContext)> {
     let private = line.strip_prefix("!!").map(str::trim).filter(|command| !command.is_empty());
     let shared = || line.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty());
@@ -31,7 +31,7 @@ fn shell_command(line: &str) -> Option<(&str, BashContext)> {
     private.or_else(|| shared().map(|command| (command, BashContext::Include)))
 }
 
-fn said(text: String, when: KeyValidity) -> Submit {
+fn submission(text: String, when: KeyValidity) -> Submit {
     match when {
         KeyValidity::AtOnce => Submit::SteerNow(text),
         KeyValidity::Next => Submit::Steer(text),
@@ -40,7 +40,7 @@ fn said(text: String, when: KeyValidity) -> Submit {
 }
 
 impl App {
-    /// Says or does what a line says.
+    /// Runs a submitted line: a shell command, a slash command or a prompt.
     pub(crate) fn carry_out(&mut self, text: String, when: KeyValidity) -> Vec<Action> {
         let line = text.trim();
         if let Some((command, context)) = shell_command(line) {
@@ -52,21 +52,21 @@ impl App {
         match parse(line, &self.facts.commands) {
             ParsedLine::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
                 let name = command.name;
-                self.slip(line.to_owned(), format!("/{name} takes no words: take away what stands behind it"))
+                self.slip(line.to_owned(), format!("/{name} takes no arguments"))
             }
-            ParsedLine::Known(command, argument) => self.command(command.verb, argument),
+            ParsedLine::Known(command, argument) => self.command(command.action, argument),
             ParsedLine::Unknown { name, nearest } => {
-                let instead =
-                    nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
-                self.slip(text.clone(), format!("there is no command /{name}; {instead}"))
+                let instead = nearest
+                    .map_or("/help lists all commands".to_owned(), |name| format!("did you mean /{name}?"));
+                self.slip(text.clone(), format!("unknown command /{name}; {instead}"))
             }
-            ParsedLine::Agent(whole) if whole == line => vec![Action::Say(said(text, when))],
-            ParsedLine::Agent(whole) => vec![Action::Say(said(whole.into_owned(), when))],
-            ParsedLine::Text => vec![Action::Say(said(text, when))],
+            ParsedLine::Agent(whole) if whole == line => vec![Action::Say(submission(text, when))],
+            ParsedLine::Agent(whole) => vec![Action::Say(submission(whole.into_owned(), when))],
+            ParsedLine::Text => vec![Action::Say(submission(text, when))],
         }
     }
 
-    /// Runs a command in the shell, unless it can't do there what it is typed for.
+    /// Runs a command in the shell, unless it needs a terminal or would have no effect.
     fn run_in_shell(&mut self, line: &str, command: &str, context: BashContext) -> Vec<Action> {
         if let Some(why) = unrunnable(command) {
             let suspend = self.place.keymap.key_of(KeyCommand::Suspend);
@@ -76,7 +76,7 @@ impl App {
         vec![Action::Say(Submit::Bash(command.to_owned(), context))]
     }
 
-    /// Whether a line would be carried out here instead of being said.
+    /// Whether a line is a command and not a prompt.
     pub(crate) fn means_command(&self, line: &str) -> bool {
         let line = line.trim();
         suggest::is_quit_word(line)
@@ -84,9 +84,9 @@ impl App {
             || !matches!(parse(line, &self.facts.commands), ParsedLine::Agent(_) | ParsedLine::Text)
     }
 
-    fn command(&mut self, verb: BuiltInCommand, argument: &str) -> Vec<Action> {
-        let words = Some(argument.to_owned()).filter(|words| !words.is_empty());
-        match verb {
+    fn command(&mut self, command: BuiltInCommand, argument: &str) -> Vec<Action> {
+        let argument_text = Some(argument.to_owned()).filter(|argument_text| !argument_text.is_empty());
+        match command {
             BuiltInCommand::New => vec![Action::Go(Navigate::New)],
             BuiltInCommand::Resume => self.browse(argument),
             BuiltInCommand::Tree => self.open_tree(TreePurpose::Go),
@@ -94,25 +94,25 @@ impl App {
             BuiltInCommand::Clone => vec![Action::Go(Navigate::Clone)],
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(),
             BuiltInCommand::Name => vec![Action::Change(SessionEdit::Rename(argument.to_owned()))],
-            BuiltInCommand::Label => vec![Action::Change(SessionEdit::Label(words))],
-            BuiltInCommand::Compact => vec![Action::Compact(words)],
+            BuiltInCommand::Label => vec![Action::Change(SessionEdit::Label(argument_text))],
+            BuiltInCommand::Compact => vec![Action::Compact(argument_text)],
             BuiltInCommand::Truncate => vec![Action::Truncate],
             BuiltInCommand::Model if argument.is_empty() => self.pick("models", ListKind::Models),
             BuiltInCommand::Model => vec![Action::Change(SessionEdit::SetModel(argument.to_owned()))],
             BuiltInCommand::Thinking if argument.is_empty() => self.pick("thinking", ListKind::Thinking),
-            BuiltInCommand::Thinking => match level(argument) {
+            BuiltInCommand::Thinking => match parse_level(argument) {
                 Ok(level) => vec![Action::Change(SessionEdit::SetThinking(level))],
                 Err(what) => self.slip(format!("/thinking {argument}"), what),
             },
             BuiltInCommand::Approval if argument.is_empty() => self.pick("approval", ListKind::Approval),
-            BuiltInCommand::Approval => match mode(argument) {
+            BuiltInCommand::Approval => match parse_mode(argument) {
                 Ok(mode) => vec![Action::InList(ListAction::SetApproval(mode))],
                 Err(what) => self.slip(format!("/approval {argument}"), what),
             },
             BuiltInCommand::Permissions => self.pick("permissions", ListKind::Permissions),
             BuiltInCommand::Trust => self.pick("trust this project?", ListKind::Trust),
             BuiltInCommand::AddDir if argument.is_empty() => {
-                self.ask_for("/add-dir ", "a folder follows /add-dir")
+                self.ask_for("/add-dir ", "type the path of a folder after /add-dir")
             }
             BuiltInCommand::AddDir => vec![Action::InList(ListAction::AddFolder(argument.to_owned()))],
             BuiltInCommand::Tools if argument.is_empty() => self.pick("tools", ListKind::Tools),
@@ -123,7 +123,7 @@ impl App {
             },
             BuiltInCommand::Copy => self.copy(argument),
             BuiltInCommand::FollowUp if argument.is_empty() => {
-                self.ask_for("/followup ", "a message follows /followup")
+                self.ask_for("/followup ", "type a message after /followup")
             }
             BuiltInCommand::FollowUp => vec![Action::Say(Submit::FollowUp(argument.to_owned()))],
             BuiltInCommand::Session => vec![Action::ShowFacts { width: Pager::columns(self.place.size.0) }],
@@ -156,21 +156,21 @@ impl App {
 
     fn ask_for_name(&mut self) -> Vec<Action> {
         let what = match &self.facts.name {
-            Some(name) => format!("it is called {name}; another name follows /name"),
-            None => "it has no name yet; one follows /name".to_owned(),
+            Some(name) => format!("current name: {name}; type a new name after /name"),
+            None => "no name yet; type one after /name".to_owned(),
         };
         self.ask_for("/name ", &what)
     }
 
-    /// Says of something typed that it can't be meant, and gives it back to be mended; where the editor holds a reason to be given, to
-    /// the history.
+    /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
+    /// reason of a denial, the text goes to the prompt history instead.
     pub(crate) fn slip(&mut self, typed: impl Into<UserText>, what: impl Into<String>) -> Vec<Action> {
         let typed = typed.into();
         if self.work.approvals.first().is_some_and(PendingApproval::is_reasoning) {
-            // The editor holds what is for another, and soon nothing.
+            // The editor belongs to the reason, and is cleared with it.
             let text = self.editor.adopt(&typed.text, &typed.images);
             self.editor.remember(&text);
-            self.flash(format!("{}; what you typed is in the prompt history", what.into()));
+            self.flash(format!("{}; your text is in the prompt history", what.into()));
         } else {
             self.put_before_draft(&typed);
             self.flash(what);
@@ -178,8 +178,8 @@ impl App {
         Vec::new()
     }
 
-    /// The same of something that was carried out. What was chosen in a list is there still; what was typed is a draft again, also
-    /// beneath a list that was opened meanwhile.
+    /// Rejects input that failed during execution. A choice stays selected in its list; typed text becomes a draft
+    /// again, even under a list opened since.
     pub(crate) fn slipped(&mut self, typed: UserText, what: String, origin: TaskOrigin) {
         let is_chosen = |list| self.popups.last().is_some_and(|popup| popup.lists(list));
         if !matches!(origin, TaskOrigin::List(list) if is_chosen(list)) {
@@ -190,9 +190,9 @@ impl App {
         }
     }
 
-    /// Sets a setting as its list would.
+    /// Sets a setting as the settings list does.
     fn set(&mut self, name: &str, value: &str) -> Vec<Action> {
-        let slip = match setting::named(name) {
+        let problem = match setting::named(name) {
             Some(setting) => match self.setting_trouble(setting, value) {
                 None => return vec![Action::InList(ListAction::Set(setting, value.to_owned()))],
                 Some(trouble) => trouble,
@@ -201,17 +201,17 @@ impl App {
                 let nearest = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
                 let instead =
                     nearest.map_or("/settings lists them".to_owned(), |name| format!("did you mean {name}?"));
-                format!("there is no setting {}; {instead}", one_line(name))
+                format!("unknown setting {}; {instead}", one_line(name))
             }
         };
-        self.slip(format!("/settings {name} {value}"), slip)
+        self.slip(format!("/settings {name} {value}"), problem)
     }
 
-    /// Copies an answer: the last one, or the one of that number from the end.
+    /// Copies an answer: the last one, or the one with that number from the end.
     fn copy(&mut self, number: &str) -> Vec<Action> {
         let from_end = if number.is_empty() { Some(1) } else { number.parse().ok() };
         let Some(from_end) = from_end.filter(|from_end: &usize| *from_end > 0) else {
-            let what = "which answer? /copy 1 copies the last one, /copy 2 the one before";
+            let what = "invalid number; /copy 1 copies the last answer, /copy 2 the one before";
             return self.slip(format!("/copy {number}"), what);
         };
         if let Some(text) = self.transcript.answer(from_end) {
@@ -226,17 +226,17 @@ impl App {
         }
         match self.transcript.answers() {
             0 => {
-                self.flash("there is no answer to copy yet");
+                self.flash("no answer to copy yet");
                 Vec::new()
             }
             count => {
                 let what = match (self.transcript.is_read_whole(), count) {
-                    (true, 1) => "there is one answer so far: /copy copies it".to_owned(),
+                    (true, 1) => "there is only one answer; copy it with /copy".to_owned(),
                     (true, count) => {
-                        format!("there are {count} answers so far: /copy {count} copies the first")
+                        format!("there are only {count} answers; /copy {count} copies the first")
                     }
                     (false, count) => {
-                        format!("the last {count} answers are read so far; scroll up to read more")
+                        format!("only the last {count} answers are loaded; scroll up to load more")
                     }
                 };
                 self.slip(format!("/copy {number}"), what)

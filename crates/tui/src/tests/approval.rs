@@ -83,7 +83,7 @@ fn denied(id: &str, reason: &str) -> [Action; 1] {
 }
 
 #[test]
-fn a_command_that_asks_is_shown_in_full_with_the_rule_that_always_would_add() {
+fn approval_command_is_shown_with_its_rule() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.asked(command("cargo test parse\necho \"done\""));
@@ -92,7 +92,7 @@ fn a_command_that_asks_is_shown_in_full_with_the_rule_that_always_would_add() {
 }
 
 #[test]
-fn an_edit_that_asks_is_shown_as_its_diff() {
+fn approval_edit_is_shown_as_diff() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.asked(edit());
@@ -101,7 +101,7 @@ fn an_edit_that_asks_is_shown_as_its_diff() {
 }
 
 #[test]
-fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
+fn approval_long_command_must_be_seen() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.asked(long());
@@ -210,7 +210,7 @@ fn approval_mode_key_goes_to_the_next_mode() {
 }
 
 #[test]
-fn what_keys_pass_by_without_a_frame_was_not_seen() {
+fn approval_undrawn_rows_are_unseen() {
     let shift = KeyModifiers::SHIFT;
     let none = KeyModifiers::NONE;
     for (open, keys) in
@@ -232,7 +232,7 @@ fn what_keys_pass_by_without_a_frame_was_not_seen() {
 }
 
 #[test]
-fn words_on_the_page_of_a_call_are_never_an_answer() {
+fn approval_page_typed_word_is_no_answer() {
     for (words, reason, text) in [
         ("do not deploy", true, "o not deploy"),
         ("why only try", false, "why only try"),
@@ -256,7 +256,7 @@ fn words_on_the_page_of_a_call_are_never_an_answer() {
 }
 
 #[test]
-fn what_is_said_of_the_answers_covers_no_line_of_the_call_that_counts_as_seen() {
+fn approval_answers_cover_no_seen_line() {
     for height in 16..40 {
         for lines in 1..30 {
             let mut stage = asking(40, height);
@@ -274,7 +274,7 @@ fn what_is_said_of_the_answers_covers_no_line_of_the_call_that_counts_as_seen() 
 }
 
 #[test]
-fn on_a_small_screen_a_question_says_why_and_can_be_answered_with_no() {
+fn approval_small_screen_can_deny() {
     for (width, height) in [(40, 12), (40, 10), (30, 8), (20, 5)] {
         let mut stage = asking(width, height);
         stage.asked(ApprovalRequest { reason: "writes in .git".into(), ..long() });
@@ -284,7 +284,7 @@ fn on_a_small_screen_a_question_says_why_and_can_be_answered_with_no() {
 }
 
 #[test]
-fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question() {
+fn approval_page_shows_call_and_esc_returns() {
     let mut stage = asking(80, 24);
     stage.asked(long());
     assert_eq!(stage.letter('v'), []);
@@ -311,7 +311,7 @@ fn on_its_page() -> Stage {
 }
 
 #[test]
-fn what_was_seen_of_a_call_counts_in_any_order_and_its_page_says_what_wasn_t_and_takes_the_answers() {
+fn approval_page_names_unseen_lines() {
     let mut stage = on_its_page();
     for key in [KeyCode::End, KeyCode::Home, KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageDown] {
         assert_eq!(stage.key(key), []);
@@ -329,7 +329,7 @@ fn what_was_seen_of_a_call_counts_in_any_order_and_its_page_says_what_wasn_t_and
 }
 
 #[test]
-fn a_page_that_is_opened_again_goes_on_with_what_was_seen() {
+fn approval_page_reopened_keeps_seen_rows() {
     let mut stage = on_its_page();
     stage.key(KeyCode::End);
     stage.key(KeyCode::Esc);
@@ -341,7 +341,7 @@ fn a_page_that_is_opened_again_goes_on_with_what_was_seen() {
 }
 
 #[test]
-fn on_its_page_a_call_is_denied_at_any_time_and_a_letter_with_others_behind_it_answers_nothing() {
+fn approval_page_denies_any_time() {
     let mut stage = on_its_page();
     assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
     for word in ["no", "nq"] {
@@ -363,7 +363,7 @@ fn on_its_page_a_call_is_denied_at_any_time_and_a_letter_with_others_behind_it_a
 }
 
 #[test]
-fn beneath_a_list_or_a_page_the_foot_of_the_screen_says_what_asks() {
+fn approval_covered_is_named_in_footer() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.asked(command("rm -r build"));
@@ -383,7 +383,7 @@ fn beneath_a_list_or_a_page_the_foot_of_the_screen_says_what_asks() {
 }
 
 #[test]
-fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
+fn approval_without_room_names_the_key() {
     let mut stage = asking(20, 5);
     stage.asked(command("rm -r build"));
     insta::assert_snapshot!("small_20x5", stage.screen());
@@ -396,7 +396,7 @@ fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
 }
 
 #[test]
-fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
+fn approval_early_key_goes_into_the_editor() {
     let mut stage = asking(80, 24);
     stage.asks();
     assert_eq!(stage.key(KeyCode::Char('y')), []);
@@ -418,7 +418,7 @@ fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
 }
 
 #[test]
-fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares() {
+fn approval_early_answer_is_not_sent() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test one"));
     assert_eq!(stage.letter('y'), once("c2"));
@@ -441,7 +441,7 @@ fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares
 }
 
 #[test]
-fn a_long_command_shows_its_end_beside_its_beginning() {
+fn approval_long_command_shows_both_ends() {
     let mut stage = asking(80, 24);
     stage.asked(long());
     let screen = stage.screen();
@@ -453,7 +453,7 @@ fn a_long_command_shows_its_end_beside_its_beginning() {
 }
 
 #[test]
-fn enter_answers_only_what_the_arrows_have_chosen() {
+fn approval_enter_needs_a_selected_answer() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test"));
     assert_eq!(stage.key(KeyCode::Enter), [], "nothing is chosen");
@@ -477,7 +477,7 @@ fn enter_answers_only_what_the_arrows_have_chosen() {
 }
 
 #[test]
-fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again_at_once() {
+fn approval_repeated_enter_does_not_deliver_queue() {
     let mut stage = asking(80, 24);
     let item = QueueItem {
         id: "q".into(),
@@ -499,7 +499,7 @@ fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again
 }
 
 #[test]
-fn a_no_can_carry_a_word_to_the_model() {
+fn approval_denial_carries_a_reason() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.asked(command("cargo test"));
@@ -525,7 +525,7 @@ fn a_no_can_carry_a_word_to_the_model() {
 }
 
 #[test]
-fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_doesn_t_send_it_at_once() {
+fn approval_reason_survives_answer_elsewhere() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test"));
     stage.letter('d');
@@ -540,7 +540,7 @@ fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_do
 }
 
 #[test]
-fn several_calls_are_asked_about_in_turn_and_one_that_comes_without_a_key_takes_none_for_a_moment() {
+fn approval_several_calls_in_turn() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.event(EventKind::ApprovalRequested(command("cargo test one")));
@@ -595,7 +595,7 @@ impl Stage {
 }
 
 #[test]
-fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
+fn approval_next_accepts_keys_once_drawn() {
     let mut stage = answered();
     stage.asks_next("c5");
     assert!(stage.screen().contains("1 of 2"));
@@ -606,7 +606,7 @@ fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
 }
 
 #[test]
-fn whoever_goes_on_allows_nothing_that_was_just_drawn_and_need_not_press_twice() {
+fn approval_next_just_drawn_is_not_allowed() {
     let drawn = || {
         let mut stage = answered();
         stage.asks_next("c5");
@@ -641,7 +641,7 @@ fn whoever_goes_on_allows_nothing_that_was_just_drawn_and_need_not_press_twice()
 }
 
 #[test]
-fn an_answer_before_its_question_is_seen_is_none_but_stays_and_pressed_again_it_answers() {
+fn approval_early_answer_counts_when_repeated() {
     let mut stage = answered();
     stage.type_text("y");
     assert_eq!(stage.key(KeyCode::Enter), [], "nothing is sent of it");
@@ -659,7 +659,7 @@ fn an_answer_before_its_question_is_seen_is_none_but_stays_and_pressed_again_it_
 }
 
 #[test]
-fn of_a_message_that_begins_with_letters_of_answers_nothing_is_lost_whenever_the_next_question_comes() {
+fn approval_message_of_answer_letters_is_kept() {
     for message in ["yes, but look at the lexer", "y", "yy", "na", "any", "and then", "yyyyes", "nanny"] {
         for at in 0..=message.len() {
             for gap in [10, 120, 330] {
@@ -687,7 +687,7 @@ fn of_a_message_that_begins_with_letters_of_answers_nothing_is_lost_whenever_the
 }
 
 #[test]
-fn a_key_that_is_held_down_answers_one_call_and_leaves_nothing_behind() {
+fn approval_held_key_answers_one_call() {
     for delay in [30, 250, 400, 500] {
         let mut stage = asking(80, 24);
         let requests =
@@ -714,7 +714,7 @@ fn a_key_that_is_held_down_answers_one_call_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_key_that_is_held_down_on_the_last_call_is_no_message() {
+fn approval_held_key_on_last_call_types_nothing() {
     let mut stage = asking(80, 24);
     stage.asked(command("ls"));
     assert_eq!(stage.letter('y'), once("c2"));
@@ -726,7 +726,7 @@ fn a_key_that_is_held_down_on_the_last_call_is_no_message() {
 }
 
 #[test]
-fn esc_takes_back_what_was_pressed_again_and_the_run_goes_on() {
+fn approval_esc_drops_repeated_key() {
     let mut stage = answered();
     stage.type_text("y");
     assert_eq!(stage.key(KeyCode::Esc), []);
@@ -735,7 +735,7 @@ fn esc_takes_back_what_was_pressed_again_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_letter_that_another_key_follows_is_not_lost() {
+fn approval_letter_before_other_key_is_kept() {
     let mut stage = asking(80, 24);
     stage.asked(command("ls"));
     stage.type_text("a");
@@ -745,7 +745,7 @@ fn a_letter_that_another_key_follows_is_not_lost() {
 }
 
 #[test]
-fn with_ctrl_a_letter_is_another_key_and_answers_nothing() {
+fn approval_ctrl_letter_is_no_answer() {
     let mut stage = asking(80, 24);
     stage.asked(command("ls"));
     stage.type_text("a");
@@ -761,7 +761,7 @@ fn with_ctrl_a_letter_is_another_key_and_answers_nothing() {
 }
 
 #[test]
-fn a_letter_whose_call_is_answered_elsewhere_stays_and_enter_doesn_t_send_it_at_once() {
+fn approval_letter_survives_answer_elsewhere() {
     let resolved = || EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once };
     let mut stage = asking(80, 24);
     stage.asked(command("ls"));
@@ -780,7 +780,7 @@ fn a_letter_whose_call_is_answered_elsewhere_stays_and_enter_doesn_t_send_it_at_
 }
 
 #[test]
-fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
+fn approval_other_text_after_answer_is_a_message() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
     assert_eq!(stage.letter('y'), once("c2"));
@@ -793,7 +793,7 @@ fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
 }
 
 #[test]
-fn a_question_long_after_the_answer_or_after_something_typed_comes_by_itself() {
+fn approval_later_call_has_the_key_guard() {
     for (wait, typed) in [(2_000, ""), (500, "x")] {
         let mut stage = asking(80, 24);
         stage.asked(ApprovalRequest { later: 1, ..command("cargo test one") });
@@ -810,7 +810,7 @@ fn a_question_long_after_the_answer_or_after_something_typed_comes_by_itself() {
 }
 
 #[test]
-fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
+fn approval_reason_typed_at_once_is_complete() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test"));
     stage.type_text("dbecause");
@@ -824,7 +824,7 @@ fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
 }
 
 #[test]
-fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
+fn approval_without_rule_has_no_session_answer() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
     let screen = stage.screen();
@@ -835,7 +835,7 @@ fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
 }
 
 #[test]
-fn while_a_call_asks_the_transcript_scrolls_and_its_line_has_a_question_mark() {
+fn approval_pending_transcript_scrolls() {
     let mut stage = asking(80, 24);
     for n in 0..30 {
         stage.user(&format!("message {n}"));
@@ -853,7 +853,7 @@ fn while_a_call_asks_the_transcript_scrolls_and_its_line_has_a_question_mark() {
 }
 
 #[test]
-fn a_question_that_a_page_lay_over_takes_no_answer_before_it_was_on_the_screen_for_a_moment() {
+fn approval_uncovered_has_the_key_guard() {
     let mut stage = asking(80, 24);
     stage.key(KeyCode::Char('?'));
     stage.asked(command("rm -r build"));
@@ -865,7 +865,7 @@ fn a_question_that_a_page_lay_over_takes_no_answer_before_it_was_on_the_screen_f
 }
 
 #[test]
-fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
+fn approval_letter_before_paste_is_text() {
     let mut stage = asking(80, 24);
     stage.asked(command("rm -r build"));
     stage.type_text("a");
@@ -875,7 +875,7 @@ fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
 }
 
 #[test]
-fn esc_takes_a_letter_back_that_was_not_meant_and_the_run_goes_on() {
+fn approval_esc_drops_letter() {
     let mut stage = asking(80, 24);
     stage.asked(command("rm -r build"));
     assert_eq!(stage.key(KeyCode::Char('y')), []);
@@ -886,7 +886,7 @@ fn esc_takes_a_letter_back_that_was_not_meant_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_snapshot_leaves_a_reason_in_the_making_what_it_is() {
+fn approval_snapshot_keeps_reason() {
     let mut stage = asking(80, 24);
     stage.asked(command("rm -r build"));
     stage.letter('d');
@@ -902,7 +902,7 @@ fn a_snapshot_leaves_a_reason_in_the_making_what_it_is() {
 }
 
 #[test]
-fn a_question_that_is_answered_otherwise_goes() {
+fn approval_answered_elsewhere_closes() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test"));
     assert!(stage.screen().contains("bash asks"));
@@ -912,7 +912,7 @@ fn a_question_that_is_answered_otherwise_goes() {
 }
 
 #[test]
-fn the_time_of_a_call_begins_when_it_runs_and_that_of_a_question_when_it_asks() {
+fn approval_time_starts_with_request() {
     let mut stage = Stage::new(80, 24);
     stage.event(EventKind::AgentStart);
     stage.wait(5_000);

@@ -93,7 +93,7 @@ impl Parting {
 }
 
 #[test]
-fn a_rule_stands_wherever_other_branches_go_on() {
+fn branch_rule_at_every_branch_point() {
     for (width, height) in SIZES {
         let mut session = Parting::new(width, height);
         let [_, first] =
@@ -113,7 +113,7 @@ fn a_rule_stands_wherever_other_branches_go_on() {
 }
 
 #[test]
-fn the_rule_stays_when_one_writes_on_and_is_one_however_often_it_is_read() {
+fn branch_rule_is_unique_over_reloads() {
     let mut session = Parting::new(80, 24);
     session.exchange("zero", "Zero.");
     let [_, first] = session.exchange("one", "One.");
@@ -137,7 +137,7 @@ fn the_rule_stays_when_one_writes_on_and_is_one_however_often_it_is_read() {
 }
 
 #[test]
-fn a_search_finds_branch_points_and_what_stands_behind_them() {
+fn search_finds_branch_points() {
     let mut session = Parting::new(80, 24);
     let [_, first] = session.exchange("one", "One.");
     session.exchange("elsewhere", "Elsewhere.");
@@ -157,7 +157,7 @@ fn a_search_finds_branch_points_and_what_stands_behind_them() {
 }
 
 #[test]
-fn before_the_first_prompt_the_rule_stands_beneath_what_tiller_says_of_itself() {
+fn branch_rule_before_first_prompt_is_below_banner() {
     let mut session = Parting::new(80, 24);
     session.exchange("one", "One.");
     session.back_to(None);
@@ -177,7 +177,7 @@ fn before_the_first_prompt_the_rule_stands_beneath_what_tiller_says_of_itself() 
 }
 
 #[test]
-fn a_branch_that_is_hidden_does_not_count_and_counts_again_when_it_is_back() {
+fn branch_rule_ignores_hidden_branches() {
     let mut session = Parting::new(80, 24);
     let [_, first] = session.exchange("one", "One.");
     let [elsewhere, _] = session.exchange("elsewhere", "Elsewhere.");

@@ -52,7 +52,7 @@ fn list(stage: &mut Stage, count: usize) {
 }
 
 #[test]
-fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
+fn click_selects_then_accepts() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("model 010"), []);
@@ -62,7 +62,7 @@ fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
 }
 
 #[test]
-fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click() {
+fn click_initial_selection_is_not_accepted() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
@@ -83,7 +83,7 @@ fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click()
 }
 
 #[test]
-fn the_rows_stay_under_the_mouse_when_one_is_clicked_on() {
+fn click_keeps_rows_in_place() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     (0..50).for_each(|_| _ = stage.key(KeyCode::Down));
@@ -96,7 +96,7 @@ fn the_rows_stay_under_the_mouse_when_one_is_clicked_on() {
 }
 
 #[test]
-fn what_is_no_row_of_a_list_is_clicked_on_in_vain() {
+fn click_outside_rows_does_nothing() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 3);
     for place in ["── models", "type to narrow", "enter takes it"] {
@@ -109,7 +109,7 @@ fn what_is_no_row_of_a_list_is_clicked_on_in_vain() {
 }
 
 #[test]
-fn the_wheel_goes_through_a_list() {
+fn wheel_moves_list_selection() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
@@ -119,7 +119,7 @@ fn the_wheel_goes_through_a_list() {
 }
 
 #[test]
-fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_took() {
+fn double_click_accepts_once() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 3);
     let fork = PickerItem::new("go on in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
@@ -135,7 +135,7 @@ fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_too
 }
 
 #[test]
-fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
+fn click_before_dialog_is_ignored() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     compaction_fails(&mut stage);
@@ -151,7 +151,7 @@ fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
 }
 
 #[test]
-fn what_may_complete_the_text_is_clicked_on_like_any_list() {
+fn click_candidate_like_a_list_row() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/");
     stage.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
@@ -179,7 +179,7 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
 }
 
 #[test]
-fn what_is_offered_for_the_reason_of_a_no_is_sent_with_the_no_and_done_by_nobody() {
+fn click_candidate_in_reason_is_sent_as_reason() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.asks();
@@ -206,7 +206,7 @@ pub(super) fn waiting(stage: &mut Stage) {
 }
 
 #[test]
-fn a_message_that_waits_is_chosen_by_a_click_and_edited_by_another() {
+fn click_queued_message_selects_then_edits() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     waiting(&mut stage);
@@ -225,7 +225,7 @@ fn a_message_that_waits_is_chosen_by_a_click_and_edited_by_another() {
 }
 
 #[test]
-fn the_wheel_elsewhere_scrolls_whatever_is_offered() {
+fn wheel_outside_lists_scrolls_transcript() {
     let mut stage = Stage::new(80, 24);
     let lines: Vec<String> = (1..=60).map(|n| format!("- {n}")).collect();
     stage.answer(vec![super::harness::text(&lines.join("\n"))]);

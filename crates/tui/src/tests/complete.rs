@@ -45,7 +45,7 @@ fn files() -> Arc<FileList> {
 }
 
 #[test]
-fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
+fn completion_file_after_at_sign() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("look at ");
@@ -72,7 +72,7 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
 }
 
 #[test]
-fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
+fn completion_early_tab_accepts_first_result() {
     let mut stage = Stage::new(80, 24);
     stage.key(KeyCode::Char('@'));
     let asked = stage.told(TaskResult::List(ListResult::Files(files())));
@@ -93,7 +93,7 @@ fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
 }
 
 #[test]
-fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
+fn completion_rejected_walk_is_retried() {
     let mut stage = Stage::new(80, 24);
     let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
     assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
@@ -102,7 +102,7 @@ fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
 }
 
 #[test]
-fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
+fn completion_image_is_attached() {
     let mut stage = Stage::new(80, 24);
     stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("what is @sho");
@@ -117,7 +117,7 @@ fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
 }
 
 #[test]
-fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
+fn image_for_text_only_model_is_held_once() {
     let mut stage = Stage::new(80, 24);
     let text_only = SessionState { sight: ImageInput::Unsupported, ..state() };
     stage.told(TaskResult::State(Box::new(text_only)));
@@ -142,7 +142,7 @@ fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
 }
 
 #[test]
-fn esc_puts_the_offers_away_and_what_is_typed_stays() {
+fn completion_esc_dismisses() {
     let mut stage = Stage::new(80, 24);
     stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("see @src");
@@ -154,7 +154,7 @@ fn esc_puts_the_offers_away_and_what_is_typed_stays() {
 }
 
 #[test]
-fn a_file_that_is_typed_in_full_is_sent_by_enter() {
+fn completion_complete_file_is_sent() {
     let mut stage = Stage::new(80, 24);
     stage.told(TaskResult::List(ListResult::Files(files())));
     stage.types("see @docs/map.md");
@@ -162,7 +162,7 @@ fn a_file_that_is_typed_in_full_is_sent_by_enter() {
 }
 
 #[test]
-fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
+fn completion_tab_enters_folders() {
     let cases = [
         (&["docs/", "src/", "src/main.rs"][..], "@sr", ["@src/", "@src/main.rs "]),
         (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
@@ -187,7 +187,7 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
 }
 
 #[test]
-fn files_that_were_ranked_for_other_words_are_not_offered() {
+fn completion_stale_ranking_is_dropped() {
     let mut stage = Stage::new(80, 24);
     stage.told(TaskResult::List(ListResult::Files(files())));
     let early = stage.key(KeyCode::Char('@'));
@@ -197,7 +197,7 @@ fn files_that_were_ranked_for_other_words_are_not_offered() {
 }
 
 #[test]
-fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
+fn completion_tab_completes_common_prefix() {
     let folder = tempfile::TempDir::new().unwrap();
     for name in ["main.rs", "map.rs"] {
         std::fs::write(folder.path().join(name), "").unwrap();
@@ -222,7 +222,7 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
 }
 
 #[test]
-fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
+fn completion_explicit_path_after_at_sign() {
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
     std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
@@ -264,7 +264,7 @@ fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
 }
 
 #[test]
-fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
+fn completion_tab_on_explicit_path_waits() {
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::write(folder.path().join("map.md"), "").unwrap();
     let mut stage = Stage::new(80, 24);
@@ -279,7 +279,7 @@ fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
 }
 
 #[test]
-fn what_follows_a_command_is_offered_too() {
+fn completion_argument_candidates() {
     let mut stage = Stage::new(80, 24);
     let models = ArgumentValues::Of(ListKind::Models);
     stage.types("/model");
@@ -312,7 +312,7 @@ fn what_follows_a_command_is_offered_too() {
 }
 
 #[test]
-fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
+fn completion_argument_enter_accepts_best() {
     for (line, expected) in [
         ("/approval ro", Action::InList(ListAction::SetApproval(ApprovalMode::ReadOnly))),
         (
@@ -335,7 +335,7 @@ fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
 }
 
 #[test]
-fn behind_a_settings_name_what_it_may_be_is_offered() {
+fn completion_setting_values() {
     let mut stage = Stage::new(80, 24);
     stage.types("/settings approval au");
     assert!(stage.screen().contains("approval auto"), "{}", stage.screen());
@@ -346,7 +346,7 @@ fn behind_a_settings_name_what_it_may_be_is_offered() {
 }
 
 #[test]
-fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
+fn completion_thinking_supported_levels() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         let of = ArgumentValues::Of(ListKind::Thinking);
@@ -368,7 +368,7 @@ fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
 }
 
 #[test]
-fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
+fn completion_tools_and_providers_are_current() {
     for (command, list, choice, expected) in [
         (
             "/tools",
@@ -400,7 +400,7 @@ fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
 }
 
 #[test]
-fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() {
+fn completion_resume_opens_or_searches() {
     let mut stage = Stage::new(80, 24);
     let session = |name: &str| {
         let item =
@@ -433,7 +433,7 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
 }
 
 #[test]
-fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
+fn completion_path_argument() {
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("pages")).unwrap();
     let mut stage = Stage::new(80, 24);
@@ -459,14 +459,14 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
         panic!("one goes on typing")
     };
     assert_eq!(stage.app.editor.text(), "/export pages/");
-    assert_eq!(list(wanted.clone()).offers.len(), 3, "it is empty but for the file that may come");
+    assert_eq!(list(wanted.clone()).candidates.len(), 3, "it is empty but for the file that may come");
     typed(&mut stage, "n.j");
     stage.key(KeyCode::Tab);
     assert!(stage.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));
 }
 
 #[test]
-fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
+fn completion_free_argument_has_hint() {
     let mut stage = Stage::new(80, 24);
     stage.types("/compact ");
     for (width, height) in SIZES {
@@ -481,7 +481,7 @@ fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
 }
 
 #[test]
-fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow() {
+fn completion_description_column_is_fixed() {
     let mut stage = Stage::new(80, 24);
     let command = |name: &str, hint: Option<&str>| SlashCommand {
         name: name.into(),
@@ -513,7 +513,7 @@ fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow(
 }
 
 #[test]
-fn the_files_of_another_directory_are_looked_for_anew() {
+fn completion_other_directory_lists_files_again() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("@");
     stage.told(TaskResult::List(ListResult::Files(files())));
@@ -539,7 +539,7 @@ fn with_skills(typed: &str) -> Stage {
 }
 
 #[test]
-fn enter_fuzzy_command_is_filled_in_and_not_run() {
+fn enter_fuzzy_command_is_completed_only() {
     for (typed, filled) in [("/bug", "/skill:debug "), ("/rsm", "/resume "), ("/re", "/resume ")] {
         let mut stage = with_skills(typed);
         stage.key(KeyCode::Enter);
@@ -567,7 +567,7 @@ fn enter_exact_name_alias_or_unique_prefix_runs() {
 }
 
 #[test]
-fn enter_command_that_was_gone_to_runs() {
+fn enter_selected_command_runs() {
     let mut stage = with_skills("/tr");
     stage.key(KeyCode::Down);
     let actions = stage.key(KeyCode::Enter);

@@ -86,7 +86,7 @@ impl Paper {
 }
 
 #[test]
-fn italics_come_out_underlined_where_they_would_be_reversed() {
+fn italics_are_underlined_if_reversed() {
     for (italics, sequence, other) in
         [(Italics::Slanted, "\u{1b}[3m", "\u{1b}[4m"), (Italics::Underlined, "\u{1b}[4m", "\u{1b}[3m")]
     {
@@ -102,7 +102,7 @@ fn said(stage: &mut Stage, said: &str) {
 }
 
 #[test]
-fn a_frame_in_which_nothing_changed_writes_no_byte() {
+fn frame_unchanged_writes_nothing() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     stage.app.place.manner.links = LinkStyle::Live;
     stage.app.place.images = Images::Painted;
@@ -125,7 +125,7 @@ fn a_frame_in_which_nothing_changed_writes_no_byte() {
 }
 
 #[test]
-fn colours_of_code_that_are_told_later_hurry_no_frame() {
+fn frame_late_highlight_waits() {
     let mut stage = Stage::new(80, 24);
     stage.app.stale = Dirty::No;
     let told = || Msg::Report(TaskResult::CodeTold);
@@ -138,7 +138,7 @@ fn colours_of_code_that_are_told_later_hurry_no_frame() {
 }
 
 #[test]
-fn a_row_with_an_emoji_of_several_characters_is_written_with_the_whole_screen_and_erased_behind_it() {
+fn frame_wide_grapheme_row_is_redrawn() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     said(&mut stage, "from 🇨🇭 to 🇩🇪");
     let cells = |paper: &mut Paper, stage: &mut Stage| {
@@ -162,7 +162,7 @@ fn a_row_with_an_emoji_of_several_characters_is_written_with_the_whole_screen_an
 }
 
 #[test]
-fn a_link_is_written_around_its_cells_and_ends_with_them() {
+fn link_wraps_its_cells() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     stage.app.place.manner.links = LinkStyle::Live;
     said(
@@ -190,7 +190,7 @@ fn a_link_is_written_around_its_cells_and_ends_with_them() {
 }
 
 #[test]
-fn a_cell_whose_address_alone_changed_is_written_again() {
+fn link_target_change_redraws_cell() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     stage.app.place.manner.links = LinkStyle::Live;
     said(&mut stage, "[here](https://a.example)");
@@ -204,7 +204,7 @@ fn a_cell_whose_address_alone_changed_is_written_again() {
 }
 
 #[test]
-fn on_a_terminal_without_links_none_is_written_and_the_address_is_spelled_out() {
+fn link_unsupported_spells_out_address() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     said(&mut stage, "see [the docs](https://docs.example/a)");
     let shown = stage.screen();
@@ -236,7 +236,7 @@ fn images(shown: Images) -> Stage {
 }
 
 #[test]
-fn images_are_lines_and_where_the_terminal_can_pictures_beneath_them() {
+fn images_are_lines_and_kitty_pictures() {
     let mut lines = images(Images::Line);
     for (width, height) in SIZES {
         lines.resize(width, height);
@@ -253,7 +253,7 @@ fn images_are_lines_and_where_the_terminal_can_pictures_beneath_them() {
 }
 
 #[test]
-fn pictures_go_when_something_lies_over_them_and_when_they_leave_the_screen() {
+fn images_covered_or_scrolled_away_are_removed() {
     let (mut stage, mut paper) = (images(Images::Painted), Paper::new());
     paper.written(&mut stage);
     stage.key(KeyCode::Char('?'));
@@ -277,7 +277,7 @@ fn inline(written: &str) -> Vec<&str> {
 }
 
 #[test]
-fn pictures_in_the_cells_wait_until_the_page_rests_and_leave_nothing_behind() {
+fn iterm_images_wait_for_a_resting_screen() {
     let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
     assert_eq!(inline(&paper.written(&mut stage)), [""; 0]);
     assert!(paper.terminal.backend().owes_pictures());
@@ -301,7 +301,7 @@ fn pictures_in_the_cells_wait_until_the_page_rests_and_leave_nothing_behind() {
 }
 
 #[test]
-fn a_picture_in_the_cells_is_written_again_when_what_lay_over_it_has_gone() {
+fn iterm_image_is_redrawn_when_uncovered() {
     let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
     let rested = |stage: &mut Stage, paper: &mut Paper| {
         let first = paper.written(stage);

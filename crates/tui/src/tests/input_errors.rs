@@ -1,4 +1,5 @@
-//! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the transcript.
+//! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the
+//! transcript.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::id::EntryId;
@@ -38,7 +39,7 @@ impl Stage {
 }
 
 #[test]
-fn a_command_that_takes_no_words_does_nothing_with_words_behind_it_and_they_stay() {
+fn command_unexpected_argument_is_rejected() {
     let mut stage = Stage::new(80, 24);
     for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
         assert_eq!(stage.does(line), [], "{line}");
@@ -54,7 +55,7 @@ fn a_command_that_takes_no_words_does_nothing_with_words_behind_it_and_they_stay
 }
 
 #[test]
-fn an_answer_is_copied_by_its_number_from_the_end() {
+fn copy_numbered_answer() {
     let mut stage = Stage::new(80, 24);
     for answer in ["one", "two", "three"] {
         stage.answer(vec![text(answer)]);
@@ -73,7 +74,7 @@ fn an_answer_is_copied_by_its_number_from_the_end() {
 }
 
 #[test]
-fn of_a_session_that_is_not_read_whole_it_is_said_how_many_answers_are() {
+fn copy_partly_loaded_session_says_so() {
     let mut stage = Stage::new(80, 24);
     let earlier: Vec<EntryId> = (0..300).map(|at| EntryId::new(format!("p{at}"))).collect();
     let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
@@ -85,7 +86,7 @@ fn of_a_session_that_is_not_read_whole_it_is_said_how_many_answers_are() {
 }
 
 #[test]
-fn a_setting_is_set_by_a_line_and_what_it_does_not_take_stays_to_be_mended() {
+fn settings_invalid_value_is_returned() {
     let mut stage = Stage::new(80, 24);
     let auto = Action::InList(ListAction::Set(&setting::APPROVAL, "auto".into()));
     assert_eq!(stage.does("/settings approval auto"), [auto]);
@@ -116,7 +117,7 @@ fn rows_of(said: &str, height: u16) -> Vec<String> {
 }
 
 #[test]
-fn a_word_that_passes_by_has_three_rows_and_ends_with_a_sign_where_it_is_cut() {
+fn flash_is_cut_after_three_rows() {
     let advice = "one two three four five six seven eight nine ten: then do this and that";
     let rows = ["  · one two three four five six seven", "    eight nine ten: then do this and", "    that"];
     assert_eq!(rows_of(advice, 24), rows);
@@ -133,7 +134,7 @@ fn a_word_that_passes_by_has_three_rows_and_ends_with_a_sign_where_it_is_cut() {
 }
 
 #[test]
-fn what_needs_the_agent_to_be_at_rest_comes_back_to_be_sent_again() {
+fn input_while_busy_is_returned() {
     for line in ["/new", "/clone"] {
         let mut stage = Stage::new(80, 24);
         let actions = stage.does(line);
@@ -145,7 +146,7 @@ fn what_needs_the_agent_to_be_at_rest_comes_back_to_be_sent_again() {
 }
 
 #[test]
-fn a_long_word_stays_until_it_can_have_been_read() {
+fn flash_long_text_stays_longer() {
     let mut stage = Stage::new(80, 24);
     stage.input(Msg::Report(TaskResult::Note("one two ".repeat(20))));
     stage.wait(9_000);
@@ -155,7 +156,7 @@ fn a_long_word_stays_until_it_can_have_been_read() {
 }
 
 #[test]
-fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
+fn input_error_returns_the_text() {
     let mut stage = Stage::new(80, 24);
     let what = || "no usable model matches `gtp`".to_owned();
     let slip = |typed: &str, origin| {
@@ -176,7 +177,7 @@ fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
 }
 
 #[test]
-fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile() {
+fn input_error_returns_text_under_list() {
     for origin in [TaskOrigin::Typed, TaskOrigin::List(ListKind::Tools)] {
         let mut stage = Stage::new(80, 24);
         stage.control('l');
@@ -190,7 +191,7 @@ fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile
 }
 
 #[test]
-fn what_was_typed_is_not_joined_to_a_message_that_is_edited_or_the_reason_of_a_no() {
+fn input_error_keeps_edited_message_apart() {
     let slip = || {
         let (typed, what) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
         Msg::Report(TaskResult::slip(typed, (what, None), TaskOrigin::Typed))
@@ -229,7 +230,7 @@ fn slip_with_picture() -> Msg {
 }
 
 #[test]
-fn a_message_that_slips_has_its_pictures_again_also_when_others_came_meanwhile() {
+fn input_error_returns_images() {
     let mut stage = Stage::new(80, 24);
     stage.input(slip_with_picture());
     assert_eq!(stage.app.editor.pictures(), [image("first")]);
@@ -241,7 +242,7 @@ fn a_message_that_slips_has_its_pictures_again_also_when_others_came_meanwhile()
 }
 
 #[test]
-fn a_message_that_slips_while_another_is_edited_has_its_pictures_in_the_draft() {
+fn input_error_while_editing_returns_images_to_draft() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     waiting(&mut stage);
@@ -255,7 +256,7 @@ fn a_message_that_slips_while_another_is_edited_has_its_pictures_in_the_draft() 
 }
 
 #[test]
-fn a_message_that_slips_while_a_reason_is_given_is_recalled_with_its_pictures() {
+fn input_error_in_reason_recalls_images() {
     let mut stage = Stage::new(80, 24);
     stage.asks();
     stage.wait(500);
@@ -270,7 +271,7 @@ fn a_message_that_slips_while_a_reason_is_given_is_recalled_with_its_pictures() 
 }
 
 #[test]
-fn what_nobody_has_time_for_or_fails_comes_back_with_its_pictures() {
+fn input_rejected_or_failed_returns_images() {
     let said =
         Submit::WithPictures(Box::new(Submit::Steer("see [image #1: 3×2]".into())), vec![image("first")]);
     let action = Action::Say(said);

@@ -41,7 +41,7 @@ fn picture() -> AttachedImage {
 }
 
 #[test]
-fn what_is_searched_for_is_no_order_to_the_messages_that_wait() {
+fn search_keys_do_not_reach_the_queue() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
@@ -58,7 +58,7 @@ fn what_is_searched_for_is_no_order_to_the_messages_that_wait() {
 }
 
 #[test]
-fn messages_that_come_back_bring_all_their_pictures() {
+fn returned_messages_keep_all_images() {
     let mut stage = Stage::new(80, 24);
     let waiting = |id: &str| QueueItem {
         id: id.into(),
@@ -79,7 +79,7 @@ fn messages_that_come_back_bring_all_their_pictures() {
 }
 
 #[test]
-fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
+fn image_rejected_job_types_path() {
     let mut stage = Stage::new(80, 24);
     stage.actions.clear();
     let actions = {
@@ -92,7 +92,7 @@ fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
 }
 
 #[test]
-fn what_is_pasted_into_a_search_cannot_turn_the_line_around() {
+fn search_paste_bidi_is_visible() {
     let mut stage = Stage::new(80, 24);
     stage.control('f');
     stage.input(Msg::Paste("\u{202e}txt".into()));
@@ -100,7 +100,7 @@ fn what_is_pasted_into_a_search_cannot_turn_the_line_around() {
 }
 
 #[test]
-fn a_search_has_enter_and_esc_also_while_a_message_that_waits_is_edited() {
+fn search_has_keys_while_editing_queue() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
@@ -116,7 +116,7 @@ fn a_search_has_enter_and_esc_also_while_a_message_that_waits_is_edited() {
 }
 
 #[test]
-fn what_may_complete_the_text_has_esc_and_enter_before_the_message_that_is_edited() {
+fn completion_has_keys_while_editing_queue() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
@@ -133,7 +133,7 @@ fn what_may_complete_the_text_has_esc_and_enter_before_the_message_that_is_edite
 }
 
 #[test]
-fn a_chosen_block_takes_no_key_of_the_next_message() {
+fn focused_block_takes_no_key_of_next_message() {
     let mut stage = Stage::new(80, 24);
     steered(&mut stage);
     stage.screen();
@@ -145,7 +145,7 @@ fn a_chosen_block_takes_no_key_of_the_next_message() {
 }
 
 #[test]
-fn a_chosen_block_takes_no_letter_of_a_text_that_comes_at_once() {
+fn focused_block_takes_no_letter_of_fast_text() {
     let mut stage = Stage::new(80, 24);
     steered(&mut stage);
     stage.screen();
@@ -161,7 +161,7 @@ fn a_chosen_block_takes_no_letter_of_a_text_that_comes_at_once() {
 }
 
 #[test]
-fn a_drag_that_ends_under_a_list_is_over() {
+fn drag_ending_under_list_ends() {
     let mut stage = Stage::new(80, 24);
     for nth in 0..20 {
         stage.user(&format!("prompt {nth}"));
@@ -181,7 +181,7 @@ fn a_drag_that_ends_under_a_list_is_over() {
 }
 
 #[test]
-fn what_completes_a_prompt_of_earlier_times_keeps_no_arrow_from_the_one_before() {
+fn completion_leaves_arrows_to_history() {
     let mut stage = Stage::new(80, 24);
     stage.app.editor.remember("/t");
     stage.key(KeyCode::Up);
@@ -194,7 +194,7 @@ fn what_completes_a_prompt_of_earlier_times_keeps_no_arrow_from_the_one_before()
 }
 
 #[test]
-fn what_another_editor_made_of_the_text_is_completed_anew() {
+fn completion_updates_after_external_editor() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/mod");
     assert_eq!(stage.control('g'), [Action::Own(TerminalAction::EditElsewhere("/mod".into()))]);
@@ -203,7 +203,7 @@ fn what_another_editor_made_of_the_text_is_completed_anew() {
 }
 
 #[test]
-fn a_command_that_was_not_run_comes_back_as_one() {
+fn shell_command_not_run_is_returned() {
     let mut stage = Stage::new(80, 24);
     for line in ["!ls", "!!ls", "ls"] {
         stage.type_text(line);
@@ -214,7 +214,7 @@ fn a_command_that_was_not_run_comes_back_as_one() {
 }
 
 #[test]
-fn what_nobody_takes_is_a_draft_again() {
+fn undelivered_message_is_a_draft() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("half");
     stage.app.refused(Action::Say(Submit::Steer("whole".into())));
@@ -222,7 +222,7 @@ fn what_nobody_takes_is_a_draft_again() {
 }
 
 #[test]
-fn an_order_that_nobody_takes_loses_no_message() {
+fn undelivered_queue_command_loses_nothing() {
     let item = |id: &str, text: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,
@@ -244,7 +244,7 @@ fn an_order_that_nobody_takes_loses_no_message() {
 }
 
 #[test]
-fn a_picture_cannot_slip_out_of_a_message_by_halves() {
+fn image_placeholder_is_never_split() {
     let mut stage = Stage::new(80, 24);
     stage.input(Msg::Report(TaskResult::Attached(picture())));
     assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
@@ -259,7 +259,7 @@ fn a_picture_cannot_slip_out_of_a_message_by_halves() {
 }
 
 #[test]
-fn a_message_that_waits_takes_no_picture_that_would_not_go_with_it() {
+fn queued_message_takes_no_image() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
@@ -271,7 +271,7 @@ fn a_message_that_waits_takes_no_picture_that_would_not_go_with_it() {
 }
 
 #[test]
-fn a_draft_has_no_sign_of_a_picture_that_is_gone_by_then() {
+fn draft_has_no_image_placeholder() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("look:");
     stage.input(Msg::Report(TaskResult::Attached(picture())));
@@ -280,7 +280,7 @@ fn a_draft_has_no_sign_of_a_picture_that_is_gone_by_then() {
 }
 
 #[test]
-fn a_prompt_of_earlier_times_has_what_was_pasted_into_it() {
+fn history_prompt_has_expanded_paste() {
     let mut stage = Stage::new(80, 24);
     let pasted = "one line\n".repeat(9);
     stage.input(Msg::Paste(pasted.clone()));
@@ -291,9 +291,10 @@ fn a_prompt_of_earlier_times_has_what_was_pasted_into_it() {
     assert_eq!(stage.app.editor.expanded(), pasted);
 }
 
-/// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be drawn.
+/// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be
+/// drawn.
 #[test]
-fn no_order_of_keys_and_events_makes_it_fall_over() {
+fn random_keys_and_events_never_panic() {
     let keys = [
         KeyCode::Esc,
         KeyCode::Enter,
@@ -352,7 +353,7 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
 }
 
 #[test]
-fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
+fn click_anywhere_keeps_cursor_off_placeholder() {
     for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
         let mut stage = Stage::new(width, height);
         stage.type_text("日本 a\tb ");
@@ -372,7 +373,7 @@ fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
 }
 
 #[test]
-fn an_export_that_takes_long_is_told_of_until_it_is_over() {
+fn export_long_job_is_shown() {
     let mut stage = Stage::new(80, 24);
     stage.input(Msg::Report(TaskResult::Began(Job::Export)));
     stage.wait(199);

@@ -12,7 +12,7 @@ use crate::keymap::Keymap;
 use crate::{FirstPrompt, tree};
 
 #[test]
-fn enter_steers_and_alt_enter_follows_up() {
+fn enter_steers_and_alt_enter_queues() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
     let remember = Action::Beside(BackgroundJob::Remember(vec!["hello".into()]));
@@ -29,7 +29,7 @@ fn enter_steers_and_alt_enter_follows_up() {
 }
 
 #[test]
-fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
+fn ctrl_c_twice_while_working_stops_only() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.type_text("half");
@@ -39,7 +39,7 @@ fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
 }
 
 #[test]
-fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
+fn slash_agent_command_is_sent_unknown_is_not() {
     let mut stage = Stage::new(80, 24);
     let command = SlashCommand {
         name: "greet".into(),
@@ -68,7 +68,7 @@ fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
 }
 
 #[test]
-fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
+fn esc_stops_and_returns_queue() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.type_text("typed");
@@ -86,7 +86,7 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
 }
 
 #[test]
-fn escape_that_goes_on_being_pressed_after_it_stopped_the_run_opens_no_tree() {
+fn esc_repeated_after_stop_opens_no_tree() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
@@ -107,7 +107,7 @@ fn escape_that_goes_on_being_pressed_after_it_stopped_the_run_opens_no_tree() {
 }
 
 #[test]
-fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
+fn enter_again_delivers_steering_now() {
     let mut stage = Stage::new(80, 24);
     let item = QueueItem {
         id: "q".into(),
@@ -130,7 +130,7 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
 }
 
 #[test]
-fn an_earlier_prompt_is_found_by_its_words() {
+fn history_search_finds_prompt() {
     let mut stage = Stage::new(80, 24);
     for text in ["fix the lexer", "write a poem", "fix the lexer"] {
         stage.type_text(text);
@@ -148,7 +148,7 @@ fn an_earlier_prompt_is_found_by_its_words() {
 }
 
 #[test]
-fn a_copy_is_asked_for_by_name() {
+fn clone_command_requests_a_copy() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/clone");
     assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Navigate::Clone)]);
@@ -172,7 +172,7 @@ fn ctrl_c_clears_then_quits() {
 }
 
 #[test]
-fn an_unknown_command_stays_in_the_editor_and_suggests() {
+fn unknown_command_stays_with_suggestion() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/modle gpt");
     let actions = stage.key(KeyCode::Enter);
@@ -182,7 +182,7 @@ fn an_unknown_command_stays_in_the_editor_and_suggests() {
 }
 
 #[test]
-fn wrong_arguments_stay_in_the_editor_to_be_mended() {
+fn invalid_arguments_stay_in_editor() {
     for line in ["/theme nope", "/thinking nope", "/approval nope"] {
         let mut stage = Stage::new(80, 24);
         stage.type_text(line);
@@ -192,7 +192,7 @@ fn wrong_arguments_stay_in_the_editor_to_be_mended() {
 }
 
 #[test]
-fn a_shell_without_a_command_is_no_message_to_the_model() {
+fn bang_without_command_is_not_sent() {
     for line in ["!", "!!", " ! "] {
         let mut stage = Stage::new(80, 24);
         stage.type_text(line);
@@ -204,7 +204,7 @@ fn a_shell_without_a_command_is_no_message_to_the_model() {
 }
 
 #[test]
-fn name_alone_says_what_the_session_is_called() {
+fn name_without_argument_shows_name() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/name");
     stage.key(KeyCode::Enter);
@@ -214,7 +214,7 @@ fn name_alone_says_what_the_session_is_called() {
 }
 
 #[test]
-fn what_was_said_of_the_next_key_goes_with_it() {
+fn flash_about_next_key_ends_with_it() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("text");
     stage.control('c');
@@ -224,7 +224,7 @@ fn what_was_said_of_the_next_key_goes_with_it() {
 }
 
 #[test]
-fn the_page_of_keys_names_them_and_is_narrowed_by_what_is_typed() {
+fn hotkeys_page_is_filtered_by_typing() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("/hotkeys");
@@ -244,7 +244,7 @@ fn the_page_of_keys_names_them_and_is_narrowed_by_what_is_typed() {
 }
 
 #[test]
-fn a_fork_without_a_name_is_marked() {
+fn footer_marks_unnamed_fork() {
     let mut stage = Stage::new(80, 24);
     stage.input(Msg::Report(TaskResult::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
     assert!(!stage.screen().contains("fork "), "its name tells it apart");
@@ -254,7 +254,7 @@ fn a_fork_without_a_name_is_marked() {
 }
 
 #[test]
-fn of_many_commands_it_is_said_how_many_there_are() {
+fn completion_counts_hidden_commands() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/");
     let screen = stage.screen();
@@ -264,7 +264,7 @@ fn of_many_commands_it_is_said_how_many_there_are() {
 }
 
 #[test]
-fn a_half_typed_command_is_completed() {
+fn completion_partial_command() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/fo");
     assert!(stage.screen().contains("/followup TEXT"));
@@ -280,7 +280,7 @@ fn a_half_typed_command_is_completed() {
 }
 
 #[test]
-fn a_label_is_given_and_taken_away_by_name() {
+fn label_command_sets_and_removes() {
     let mut stage = Stage::new(80, 24);
     for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
         stage.type_text(line);
@@ -290,7 +290,7 @@ fn a_label_is_given_and_taken_away_by_name() {
 }
 
 #[test]
-fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() {
+fn history_keeps_followup_as_typed() {
     let mut stage = Stage::new(80, 24);
     let prompt = FirstPrompt {
         text: "why? @parse.rs".into(),
@@ -312,7 +312,7 @@ fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() 
 }
 
 #[test]
-fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_earlier_prompts() {
+fn history_skips_followup_of_command() {
     let mut stage = Stage::new(80, 24);
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
         let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
@@ -332,7 +332,7 @@ fn recalled(stage: &mut Stage, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_that_is_sent() {
+fn history_keeps_replaced_draft() {
     let draft = "another precious draft";
     let by_list = |stage: &mut Stage| {
         stage.control('r');
@@ -356,7 +356,7 @@ fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_
 }
 
 #[test]
-fn the_pastes_of_a_draft_that_was_replaced_outlast_what_is_taken_meanwhile() {
+fn history_replaced_draft_keeps_pastes() {
     let mut stage = Stage::new(80, 24);
     let paste = |mark: &str| (0..40).map(|n| format!("{mark} {n}\n")).collect::<String>();
     stage.input(Msg::Paste(paste("first")));
@@ -370,7 +370,7 @@ fn the_pastes_of_a_draft_that_was_replaced_outlast_what_is_taken_meanwhile() {
 }
 
 #[test]
-fn a_draft_that_one_came_back_to_is_no_prompt_but_what_it_became() {
+fn history_skips_restored_draft() {
     let undone = |stage: &mut Stage| _ = stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
     let below = |stage: &mut Stage| _ = stage.key(KeyCode::Down);
     for come_back in [&undone as &dyn Fn(&mut Stage), &below] {
@@ -385,7 +385,7 @@ fn a_draft_that_one_came_back_to_is_no_prompt_but_what_it_became() {
 }
 
 #[test]
-fn changes_of_an_earlier_prompt_that_one_went_on_from_and_what_was_cleared_after_it_stay_in_the_history() {
+fn history_keeps_edited_recalls() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("draft");
     stage.key(KeyCode::Up);
@@ -400,7 +400,7 @@ fn changes_of_an_earlier_prompt_that_one_went_on_from_and_what_was_cleared_after
 }
 
 #[test]
-fn what_the_other_editor_made_of_a_draft_can_be_taken_back() {
+fn external_editor_change_can_be_undone() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
     stage.input(Msg::Report(TaskResult::Edited(String::new())));
@@ -409,7 +409,7 @@ fn what_the_other_editor_made_of_a_draft_can_be_taken_back() {
 }
 
 #[test]
-fn a_draft_that_holds_a_key_gets_into_no_history() {
+fn history_skips_draft_with_api_key() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/login anthropic sk-ant-api03-0123456789abcdefghijklmnop");
     stage.key(KeyCode::Up);
@@ -420,7 +420,7 @@ fn a_draft_that_holds_a_key_gets_into_no_history() {
 }
 
 #[test]
-fn of_the_faults_in_the_file_of_keys_only_what_is_new_and_what_is_mended_is_said() {
+fn keybindings_reload_reports_changes_only() {
     let mut stage = Stage::new(120, 40);
     let mut read = |text: &str| {
         stage.app.rebind(Keymap::read(text, "keys.json"));
@@ -438,7 +438,7 @@ fn of_the_faults_in_the_file_of_keys_only_what_is_new_and_what_is_mended_is_said
 }
 
 #[test]
-fn ctrl_d_at_work_says_what_quits() {
+fn ctrl_d_while_working_names_quit_key() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     assert_eq!(stage.control('d'), []);
@@ -450,7 +450,7 @@ fn ctrl_d_at_work_says_what_quits() {
 }
 
 #[test]
-fn status_line_waiting_steering_names_enter() {
+fn status_queued_steering_names_enter() {
     let mut stage = Stage::new(120, 40);
     at_work(&mut stage);
     assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());

@@ -47,7 +47,7 @@ fn models() -> Models {
 }
 
 #[test]
-fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
+fn models_narrow_keeps_distinguishing_part() {
     let mut stage = Stage::new(40, 12);
     stage.control('l');
     let locked = catalog::known("anthropic").into_iter();
@@ -59,7 +59,7 @@ fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
 }
 
 #[test]
-fn models_say_what_they_cost_and_which_key_is_missing() {
+fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.control('l'), [Action::InList(ListAction::Gather(ListKind::Models))]);
@@ -89,7 +89,7 @@ fn all_levels(id: &str) -> Levels {
 }
 
 #[test]
-fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
+fn esc_clears_filter_then_closes() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
     stage.control('l');
@@ -105,7 +105,7 @@ fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
 }
 
 #[test]
-fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
+fn thinking_unsupported_level_is_marked() {
     let mut stage = Stage::new(80, 24);
     stage.say("/thinking");
     let can = vec![ThinkingLevel::Off];
@@ -117,7 +117,7 @@ fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
 }
 
 #[test]
-fn thinking_and_approval_are_chosen_from_what_there_is() {
+fn thinking_and_approval_lists() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.say("/thinking"), [Action::InList(ListAction::Gather(ListKind::Thinking))]);
@@ -144,7 +144,7 @@ fn thinking_and_approval_are_chosen_from_what_there_is() {
 }
 
 #[test]
-fn permissions_are_listed_and_taken_back() {
+fn permissions_list_revokes() {
     let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
     for code in [KeyCode::Enter, KeyCode::Delete] {
         let mut stage = Stage::new(80, 24);
@@ -162,7 +162,7 @@ fn permissions_are_listed_and_taken_back() {
 }
 
 #[test]
-fn tools_are_offered_or_not_and_their_list_stays() {
+fn tools_list_switches_and_stays() {
     let tool = |name: &str, source: ToolSource, standing: ToolStanding| OfferedTool {
         spec: ToolSpec {
             name: name.into(),
@@ -207,7 +207,7 @@ fn tools_are_offered_or_not_and_their_list_stays() {
 }
 
 #[test]
-fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
+fn settings_value_is_chosen_or_typed() {
     let settings = || {
         let mut settings = Settings::default();
         let never = setting::SYNC.parse("never").unwrap();
@@ -258,7 +258,7 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
 }
 
 #[test]
-fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
+fn list_very_wide_keeps_notes_near() {
     let mut stage = Stage::new(200, 60);
     stage.say("/settings");
     stage.report(TaskResult::List(ListResult::Settings(Box::default())));
@@ -269,7 +269,7 @@ fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
 }
 
 #[test]
-fn a_session_that_another_process_holds_can_be_forked() {
+fn sessions_locked_can_be_forked() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
     stage.app.browse("");
@@ -285,7 +285,7 @@ fn a_session_that_another_process_holds_can_be_forked() {
 }
 
 #[test]
-fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
+fn preview_beside_wide_or_below_high_list() {
     for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
         let mut stage = Stage::new(width, height);
         stage.control('l');
@@ -304,7 +304,7 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
 }
 
 #[test]
-fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_have_their_room() {
+fn preview_of_models_needs_room_for_prices() {
     for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
         let mut stage = Stage::new(width, 30);
         stage.control('l');
@@ -318,7 +318,7 @@ fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_hav
 }
 
 #[test]
-fn where_nothing_fits_nothing_is_previewed() {
+fn preview_without_match_is_empty() {
     let mut stage = Stage::new(120, 24);
     stage.control('l');
     let item = PickerItem::new("a", PickerChoice::Model("a".into()))
@@ -332,7 +332,7 @@ fn where_nothing_fits_nothing_is_previewed() {
 }
 
 #[test]
-fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
+fn list_data_of_closed_list_is_dropped() {
     let mut stage = Stage::new(80, 24);
     stage.say("/thinking");
     stage.key(KeyCode::Esc);
@@ -346,7 +346,7 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
 }
 
 #[test]
-fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
+fn failure_without_list_has_one_sign() {
     let mut stage = Stage::new(80, 24);
     stage.report(TaskResult::List(ListResult::Said(StatusText::trouble("there is no tool nope"))));
     assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());

@@ -42,7 +42,7 @@ fn changed(provider: &str) -> TaskResult {
 }
 
 #[test]
-fn a_key_is_asked_for_in_the_list_and_never_shown() {
+fn login_key_is_masked() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/login");
         assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logins))), "{actions:?}");
@@ -70,7 +70,7 @@ fn a_key_is_asked_for_in_the_list_and_never_shown() {
 }
 
 #[test]
-fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
+fn login_esc_leaves_prompt_then_list() {
     let (mut stage, _) = sent(SIZES[0], "/login");
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     stage.key(KeyCode::Enter);
@@ -86,7 +86,7 @@ fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
 }
 
 #[test]
-fn a_key_that_is_refused_leaves_the_list_and_the_line_to_be_mended() {
+fn login_rejected_key_can_be_corrected() {
     let (mut stage, _) = sent(SIZES[0], "/login anthropic");
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     stage.type_text("sk-bad");
@@ -101,7 +101,7 @@ fn a_key_that_is_refused_leaves_the_list_and_the_line_to_be_mended() {
 }
 
 #[test]
-fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
+fn login_from_locked_model_and_back() {
     let (mut stage, _) = sent(SIZES[0], "/model");
     let locked = PickerItem::new("anthropic/claude", PickerChoice::Locked("anthropic".into()));
     offers(&mut stage, ListKind::Models, vec![locked]);
@@ -120,7 +120,7 @@ fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
 }
 
 #[test]
-fn a_provider_that_is_named_is_asked_about_at_once() {
+fn login_named_provider_prompts_at_once() {
     let (mut stage, _) = sent(SIZES[0], "/login anth");
     stage.type_text("sk-hush");
     assert!(!stage.screen().contains("sk-hush"), "typed before the list is there: {}", stage.screen());
@@ -139,7 +139,7 @@ fn a_provider_that_is_named_is_asked_about_at_once() {
 }
 
 #[test]
-fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
+fn login_key_argument_is_not_in_history() {
     let (mut stage, actions) = sent(SIZES[0], "/login anthropic sk-hush");
     assert_eq!(actions, [Action::InList(ListAction::Gather(ListKind::Logins))]);
     assert!(!format!("{:?}", stage.app.editor.history()).contains("hush"));
@@ -154,7 +154,7 @@ fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
 }
 
 #[test]
-fn only_keys_that_are_there_can_be_taken_away() {
+fn logout_lists_stored_keys_only() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/logout");
         assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logouts))), "{actions:?}");
@@ -189,7 +189,7 @@ fn foreign() -> Vec<ForeignLog> {
 }
 
 #[test]
-fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
+fn import_lists_by_first_prompt() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/import");
         assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Foreign))), "{actions:?}");

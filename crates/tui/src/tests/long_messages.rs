@@ -23,7 +23,7 @@ fn long() -> (Stage, String) {
 const SHORT: &str = "fix this: [paste #1: 375 lines]";
 
 #[test]
-fn long_message_is_asked_about_before_it_is_sent() {
+fn long_message_asks_before_sending() {
     let (mut stage, _) = long();
     assert_eq!(stage.key(KeyCode::Enter), []);
     let screen = stage.screen();
@@ -34,7 +34,7 @@ fn long_message_is_asked_about_before_it_is_sent() {
 }
 
 #[test]
-fn long_message_goes_as_a_file_with_the_signs_of_pastes() {
+fn long_message_as_file_has_placeholders() {
     let (mut stage, whole) = long();
     stage.key(KeyCode::Enter);
     let sent = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
@@ -43,7 +43,7 @@ fn long_message_goes_as_a_file_with_the_signs_of_pastes() {
 }
 
 #[test]
-fn long_message_that_could_not_be_kept_comes_back_whole() {
+fn long_message_not_stored_is_returned() {
     let say = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile("the whole".into()));
     assert_eq!(say.typed(), Some("the whole".to_owned().into()));
 }
@@ -58,7 +58,7 @@ fn long_message_can_be_sent_anyway() {
 }
 
 #[test]
-fn long_message_stays_in_the_editor_when_one_goes_back() {
+fn long_message_back_stays_in_editor() {
     for keys in [&[KeyCode::Esc][..], &[KeyCode::Down, KeyCode::Down, KeyCode::Enter]] {
         let (mut stage, whole) = long();
         stage.key(KeyCode::Enter);
@@ -71,7 +71,7 @@ fn long_message_stays_in_the_editor_when_one_goes_back() {
 }
 
 #[test]
-fn message_of_half_the_window_is_sent_at_once() {
+fn long_message_half_window_is_sent_at_once() {
     let (mut stage, _) = long();
     stage.app.editor.clear();
     let half = "x".repeat(2_000);
@@ -80,7 +80,7 @@ fn message_of_half_the_window_is_sent_at_once() {
 }
 
 #[test]
-fn message_with_attachments_says_what_they_are() {
+fn message_shows_its_attachments() {
     let mut stage = Stage::new(80, 24);
     let text = "see @src/lexer.rs\n\n<file path=\"src/lexer.rs\" lines=\"212\">\nfn lex() {}\n</file>";
     let typed = Some("see @src/lexer.rs".to_owned());
@@ -90,7 +90,7 @@ fn message_with_attachments_says_what_they_are() {
 }
 
 #[test]
-fn paste_that_shows_as_a_token_names_no_files() {
+fn paste_placeholder_mentions_no_files() {
     let mut stage = Stage::new(80, 24);
     let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
     stage.type_text("fix @a.rs: ");

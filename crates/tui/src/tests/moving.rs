@@ -89,7 +89,7 @@ fn talked(stage: &mut Stage, count: usize) {
 }
 
 #[test]
-fn the_wheel_scrolls_three_lines_and_in_a_list_it_is_an_arrow() {
+fn wheel_scrolls_three_lines_or_one_row() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 20);
     stage.screen();
@@ -109,7 +109,7 @@ fn the_wheel_scrolls_three_lines_and_in_a_list_it_is_an_arrow() {
 }
 
 #[test]
-fn end_moves_to_the_end_of_the_line_and_then_to_the_end_of_what_was_said() {
+fn end_key_line_then_transcript() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 20);
     stage.screen();
@@ -125,7 +125,7 @@ fn end_moves_to_the_end_of_the_line_and_then_to_the_end_of_what_was_said() {
 }
 
 #[test]
-fn a_click_folds_one_block_and_a_second_one_on_its_line_folds_it_again() {
+fn click_toggles_one_block() {
     let mut stage = Stage::new(80, 40);
     steered(&mut stage);
     let row = stage.row("more lines (ctrl+o)");
@@ -142,7 +142,7 @@ fn a_click_folds_one_block_and_a_second_one_on_its_line_folds_it_again() {
 }
 
 #[test]
-fn dragging_selects_text_and_copies_it_without_what_stands_beside_it() {
+fn drag_copies_text_without_margins() {
     let mut stage = Stage::new(80, 40);
     steered(&mut stage);
     let row = stage.row("│ test case_1 ... ok");
@@ -159,7 +159,7 @@ fn dragging_selects_text_and_copies_it_without_what_stands_beside_it() {
 }
 
 #[test]
-fn a_double_click_copies_a_word_and_a_triple_click_a_line() {
+fn double_click_word_triple_click_line() {
     let mut stage = Stage::new(80, 40);
     steered(&mut stage);
     let row = stage.row("✗ bash");
@@ -173,7 +173,7 @@ fn a_double_click_copies_a_word_and_a_triple_click_a_line() {
 }
 
 #[test]
-fn dragging_beyond_the_edge_scrolls_as_long_as_the_button_is_held() {
+fn drag_beyond_edge_scrolls() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 40);
     stage.screen();
@@ -193,7 +193,7 @@ fn dragging_beyond_the_edge_scrolls_as_long_as_the_button_is_held() {
 }
 
 #[test]
-fn a_click_in_the_editor_places_the_cursor() {
+fn click_in_editor_places_cursor() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello world");
     stage.screen();
@@ -204,7 +204,7 @@ fn a_click_in_the_editor_places_the_cursor() {
 }
 
 #[test]
-fn a_block_is_chosen_by_keys_and_folded_and_copied() {
+fn focus_by_keys_folds_and_copies() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         steered(&mut stage);
@@ -229,7 +229,7 @@ fn a_block_is_chosen_by_keys_and_folded_and_copied() {
 }
 
 #[test]
-fn what_is_searched_for_stands_out_and_is_gone_through() {
+fn search_highlights_and_steps() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         talked(&mut stage, 30);
@@ -256,7 +256,7 @@ fn what_is_searched_for_stands_out_and_is_gone_through() {
 }
 
 #[test]
-fn a_search_may_end_where_it_led_and_its_block_is_chosen() {
+fn search_stay_focuses_block() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 30);
     stage.screen();
@@ -272,7 +272,7 @@ fn a_search_may_end_where_it_led_and_its_block_is_chosen() {
 }
 
 #[test]
-fn a_hit_in_folded_output_is_unfolded_and_folded_again_when_the_search_goes_on() {
+fn search_hit_unfolds_temporarily() {
     let mut stage = Stage::new(80, 40);
     steered(&mut stage);
     stage.screen();
@@ -286,7 +286,7 @@ fn a_hit_in_folded_output_is_unfolded_and_folded_again_when_the_search_goes_on()
 }
 
 #[test]
-fn letters_that_come_at_once_lead_to_the_same_place_in_folded_output_as_one_by_one() {
+fn search_fast_typing_finds_same_hit() {
     let stage = || {
         let mut stage = Stage::new(80, 24);
         stage.user("count");
@@ -314,7 +314,7 @@ fn letters_that_come_at_once_lead_to_the_same_place_in_folded_output_as_one_by_o
 }
 
 #[test]
-fn lines_that_are_pasted_into_a_search_stand_behind_each_other_with_a_blank_between() {
+fn search_paste_joins_lines() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 1);
     stage.control('f');
@@ -323,7 +323,7 @@ fn lines_that_are_pasted_into_a_search_stand_behind_each_other_with_a_blank_betw
 }
 
 #[test]
-fn a_search_takes_in_what_arrives_meanwhile() {
+fn search_includes_new_output() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 3);
     stage.screen();
@@ -336,7 +336,7 @@ fn a_search_takes_in_what_arrives_meanwhile() {
 }
 
 #[test]
-fn a_place_in_the_answer_that_is_arriving_is_the_same_when_it_is_there() {
+fn search_streaming_hit_stays_when_logged() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 3);
     stage.event(EventKind::AgentStart);
@@ -385,7 +385,7 @@ fn resumed(stage: &mut Stage, count: usize) {
 }
 
 #[test]
-fn a_session_of_many_entries_in_which_nothing_was_said_opens_with_the_first_lines() {
+fn session_without_messages_shows_banner() {
     let begins = |used| {
         let mut stage = Stage::new(80, 24);
         let older: Vec<EntryId> = (0..120).map(|at| EntryId::new(format!("o{at}"))).collect();
@@ -406,7 +406,7 @@ fn upper(screen: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew() {
+fn reload_keeps_the_screen() {
     for scrolls in [1, 20] {
         let mut stage = Stage::new(80, 24);
         resumed(&mut stage, 300);
@@ -436,7 +436,7 @@ fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew
 }
 
 #[test]
-fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_screen() {
+fn external_entries_are_one_notice() {
     let mut stage = Stage::new(80, 24);
     resumed(&mut stage, 300);
     stage.key(KeyCode::PageUp);
@@ -460,7 +460,7 @@ fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_sc
 }
 
 #[test]
-fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
+fn reload_continues_streaming_answer() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     let text: String = (0..60).map(|at| format!("Line {at} of it.\n\n")).collect();
@@ -484,7 +484,7 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
 }
 
 #[test]
-fn a_command_goes_on_in_its_line_when_events_were_missed_and_all_that_was_shown_of_it_stays() {
+fn reload_continues_shell_command() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     let (id, before): (EntryId, String) = ("b1".into(), (0..300).map(|at| format!("line {at}\n")).collect());
@@ -509,7 +509,7 @@ fn a_command_goes_on_in_its_line_when_events_were_missed_and_all_that_was_shown_
 }
 
 #[test]
-fn a_lot_of_text_that_comes_at_once_is_shown_over_several_frames() {
+fn burst_of_text_spreads_over_frames() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.text(0, &"Some **words**.\n\n".repeat(20_000));
@@ -540,7 +540,7 @@ fn read(stage: &mut Stage) {
 }
 
 #[test]
-fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
+fn search_hit_in_unread_part_is_loaded() {
     let mut stage = Stage::new(80, 24);
     resumed(&mut stage, 1_010);
     read(&mut stage);
@@ -582,7 +582,7 @@ fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
 }
 
 #[test]
-fn keys_lead_from_prompt_to_prompt_and_to_both_ends() {
+fn keys_jump_between_prompts_and_ends() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 30);
     stage.screen();
@@ -608,7 +608,7 @@ fn keys_lead_from_prompt_to_prompt_and_to_both_ends() {
 }
 
 #[test]
-fn a_prompt_that_was_never_answered_says_so_and_enter_takes_it_back() {
+fn unanswered_prompt_returns_on_enter() {
     let mut stage = Stage::new(80, 24);
     resumed(&mut stage, 20);
     for (width, height) in SIZES {
@@ -622,7 +622,7 @@ fn a_prompt_that_was_never_answered_says_so_and_enter_takes_it_back() {
 }
 
 #[test]
-fn only_the_first_row_of_a_message_makes_room_for_its_time() {
+fn message_time_takes_first_row_only() {
     let mut stage = Stage::new(40, 24);
     stage.user(&"four ".repeat(20));
     let screen = stage.screen();
@@ -633,7 +633,7 @@ fn only_the_first_row_of_a_message_makes_room_for_its_time() {
 }
 
 #[test]
-fn a_long_message_of_the_users_is_folded() {
+fn long_user_message_is_folded() {
     let mut stage = Stage::new(80, 40);
     let long: String = (0..50).map(|n| format!("row {n}\n")).collect();
     stage.user(&long);
@@ -644,7 +644,7 @@ fn a_long_message_of_the_users_is_folded() {
 }
 
 #[test]
-fn hints_name_the_key_that_unfolds() {
+fn hints_name_the_unfold_key() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.event(EventKind::AgentSettled);
@@ -656,7 +656,7 @@ fn hints_name_the_key_that_unfolds() {
 }
 
 #[test]
-fn what_the_text_may_become_is_not_offered_while_searching() {
+fn completion_hidden_while_searching() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/the");
     assert!(stage.screen().contains("/theme"), "{}", stage.screen());

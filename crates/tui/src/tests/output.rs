@@ -15,7 +15,7 @@ fn numbered(count: usize) -> String {
 }
 
 #[test]
-fn that_an_output_was_cut_is_said_under_its_call_and_nowhere_else() {
+fn truncation_note_is_under_its_call_only() {
     let mut stage = Stage::new(80, 40);
     at_work(&mut stage);
     let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/a";
@@ -28,7 +28,7 @@ fn that_an_output_was_cut_is_said_under_its_call_and_nowhere_else() {
 }
 
 #[test]
-fn of_what_the_users_own_command_prints_a_screen_is_shown() {
+fn shell_output_shows_a_screenful() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         let id = || "b1".into();
@@ -57,7 +57,7 @@ fn of_what_the_users_own_command_prints_a_screen_is_shown() {
 }
 
 #[test]
-fn what_became_of_the_users_own_command_stands_apart_from_it_with_how_long_it_took() {
+fn shell_result_has_note_and_duration() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());

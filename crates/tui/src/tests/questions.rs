@@ -23,7 +23,7 @@ fn forks(actions: &[Action]) -> bool {
 }
 
 #[test]
-fn enter_that_was_on_its_way_answers_no_question_that_has_just_come() {
+fn dialog_early_enter_is_ignored() {
     let mut stage = Stage::new(80, 24);
     stage.control('l');
     asked(&mut stage);
@@ -36,7 +36,7 @@ fn enter_that_was_on_its_way_answers_no_question_that_has_just_come() {
 }
 
 #[test]
-fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
+fn dialog_typing_defers_it() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     compaction_fails(&mut stage);
@@ -58,7 +58,7 @@ fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
 }
 
 #[test]
-fn a_question_waits_until_a_search_is_over() {
+fn dialog_waits_for_search() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     stage.control('f');
@@ -72,7 +72,7 @@ fn a_question_waits_until_a_search_is_over() {
 }
 
 #[test]
-fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
+fn dialog_paste_esc_and_wheel_are_no_answers() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     asked(&mut stage);
@@ -94,7 +94,7 @@ fn page(stage: &mut Stage) {
 }
 
 #[test]
-fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_comes_afterwards() {
+fn page_typing_defers_it() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("q");
     page(&mut stage);
@@ -120,7 +120,7 @@ fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_co
 }
 
 #[test]
-fn a_page_that_comes_while_a_list_is_open_waits_until_that_is_left() {
+fn page_waits_for_open_list() {
     let mut stage = Stage::new(80, 24);
     stage.control('l');
     page(&mut stage);
@@ -135,7 +135,7 @@ fn a_page_that_comes_while_a_list_is_open_waits_until_that_is_left() {
 }
 
 #[test]
-fn a_question_that_comes_late_waits_until_nobody_is_typing() {
+fn dialog_late_waits_for_typing() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("and");
     asked(&mut stage);
@@ -154,7 +154,7 @@ fn reloads(stage: &mut Stage) {
 }
 
 #[test]
-fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is_read_anew() {
+fn dialog_deferred_survives_reload() {
     let mut stage = Stage::new(80, 24);
     asked(&mut stage);
     stage.type_text("and");
@@ -166,7 +166,7 @@ fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is
 }
 
 #[test]
-fn a_question_that_was_put_off_is_not_asked_any_more_when_one_is_elsewhere_or_it_is_settled() {
+fn dialog_deferred_is_dropped_when_settled() {
     let mut stage = Stage::new(80, 24);
     asked(&mut stage);
     stage.type_text("and");

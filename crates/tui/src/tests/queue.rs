@@ -55,7 +55,7 @@ fn ordered(order: QueueAction) -> [Action; 1] {
 }
 
 #[test]
-fn what_waits_is_chosen_with_the_keys_and_what_is_in_the_editor_stays_there() {
+fn queue_keys_leave_editor_alone() {
     for (width, height) in SIZES {
         let mut stage = waiting(width, height);
         stage.type_text("a draft");
@@ -70,7 +70,7 @@ fn what_waits_is_chosen_with_the_keys_and_what_is_in_the_editor_stays_there() {
 }
 
 #[test]
-fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
+fn queue_edit_puts_message_back() {
     for (width, height) in SIZES {
         let mut stage = waiting(width, height);
         stage.type_text("a draft");
@@ -94,7 +94,7 @@ fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
 }
 
 #[test]
-fn esc_leaves_a_message_as_it_was_and_what_was_typed_is_in_the_history() {
+fn queue_esc_discards_edit_into_history() {
     let mut stage = waiting(80, 24);
     stage.type_text("a draft");
     stage.alt_up();
@@ -120,7 +120,7 @@ fn edited_when_the_run_ended() -> Stage {
 }
 
 #[test]
-fn a_message_that_is_edited_waits_for_enter_also_when_the_run_ends_and_goes_in_then() {
+fn queue_edited_message_waits_for_enter() {
     let mut stage = edited_when_the_run_ended();
     let screen = stage.screen();
     assert!(!screen.contains("↳ held") && screen.contains("· being edited"), "{screen}");
@@ -138,7 +138,7 @@ fn a_message_that_is_edited_waits_for_enter_also_when_the_run_ends_and_goes_in_t
 }
 
 #[test]
-fn esc_after_the_run_leaves_a_message_that_was_edited_held() {
+fn queue_esc_after_run_keeps_message_held() {
     let mut stage = edited_when_the_run_ended();
     stage.event(EventKind::AgentSettled);
     assert_eq!(stage.key(KeyCode::Esc), []);
@@ -146,7 +146,7 @@ fn esc_after_the_run_leaves_a_message_that_was_edited_held() {
 }
 
 #[test]
-fn a_message_that_was_held_before_it_was_edited_stays_held() {
+fn queue_held_message_stays_held() {
     let mut stage = waiting(80, 24);
     stage.waits(three().into_iter().map(|item| QueueItem { held: true, ..item }).collect());
     stage.alt_up();
@@ -155,7 +155,7 @@ fn a_message_that_was_held_before_it_was_edited_stays_held() {
 }
 
 #[test]
-fn messages_change_places_among_their_kind_and_may_change_it() {
+fn queue_reorders_within_kind() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     let shift = |stage: &mut Stage, code| stage.press(code, KeyModifiers::SHIFT);
@@ -170,7 +170,7 @@ fn messages_change_places_among_their_kind_and_may_change_it() {
 }
 
 #[test]
-fn the_choice_stays_with_its_message_wherever_that_goes() {
+fn queue_selection_follows_message() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     let mut items = three();
@@ -181,7 +181,7 @@ fn the_choice_stays_with_its_message_wherever_that_goes() {
 }
 
 #[test]
-fn what_was_taken_out_is_brought_back() {
+fn queue_undo_restores_removed() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q3".into(), 2)));
@@ -204,7 +204,7 @@ fn what_was_taken_out_is_brought_back() {
 }
 
 #[test]
-fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
+fn shell_record_takes_log_position() {
     let mut stage = Stage::new(80, 24);
     stage.event(EventKind::BashExecutionStart {
         id: "b".into(),
@@ -233,7 +233,7 @@ fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
 }
 
 #[test]
-fn a_message_that_is_gone_says_so_and_the_next_one_is_chosen() {
+fn queue_delivered_message_selects_next() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.waits(three()[..2].to_vec());
@@ -279,7 +279,7 @@ fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
 }
 
 #[test]
-fn esc_returns_waiting_messages_in_the_order_of_the_screen() {
+fn esc_returns_queue_in_screen_order() {
     let mut stage = waiting(80, 24);
     let screen = stage.screen();
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
@@ -294,8 +294,7 @@ fn esc_returns_waiting_messages_in_the_order_of_the_screen() {
 }
 
 #[test]
-fn a_message_that_is_delivered_while_it_is_edited_leaves_the_words_as_a_draft_that_enter_does_not_send_at_once()
- {
+fn queue_delivered_while_edited_leaves_draft() {
     let mut stage = waiting(80, 24);
     stage.type_text("a draft");
     stage.alt_up();
@@ -311,7 +310,7 @@ fn a_message_that_is_delivered_while_it_is_edited_leaves_the_words_as_a_draft_th
 }
 
 #[test]
-fn words_for_a_message_that_was_delivered_at_that_moment_come_back_as_a_draft() {
+fn queue_late_edit_is_a_draft() {
     let mut stage = waiting(80, 24);
     stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(Some("better words".into())))));
     assert_eq!(stage.app.editor.text(), "better words");
@@ -319,7 +318,7 @@ fn words_for_a_message_that_was_delivered_at_that_moment_come_back_as_a_draft() 
 }
 
 #[test]
-fn while_a_message_is_edited_the_draft_is_what_is_kept_for_the_next_time() {
+fn queue_edit_stores_the_draft() {
     let mut stage = waiting(80, 24);
     stage.type_text("a draft");
     stage.alt_up();
@@ -330,7 +329,7 @@ fn while_a_message_is_edited_the_draft_is_what_is_kept_for_the_next_time() {
 }
 
 #[test]
-fn held_messages_say_which_key_lets_them_go() {
+fn queue_held_names_release_key() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         let held = three().into_iter().map(|item| QueueItem { held: true, ..item }).collect();
@@ -348,7 +347,7 @@ fn held_messages_say_which_key_lets_them_go() {
 }
 
 #[test]
-fn of_many_messages_the_first_are_shown_and_the_others_counted() {
+fn queue_many_messages_are_counted() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
     let items: Vec<QueueItem> =
@@ -362,7 +361,7 @@ fn of_many_messages_the_first_are_shown_and_the_others_counted() {
 }
 
 #[test]
-fn a_delivered_message_tells_what_became_of_it() {
+fn queue_delivered_message_has_receipt() {
     let waited =
         |queued_at, queued_as| Waited { queued_at: Some(UnixMs(queued_at)), queued_as, ..Waited::default() };
     let receipts = [
@@ -400,7 +399,7 @@ fn a_delivered_message_tells_what_became_of_it() {
 }
 
 #[test]
-fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
+fn queue_left_panel_stays_left() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.key(KeyCode::Char('d'));
@@ -416,7 +415,7 @@ fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
 }
 
 #[test]
-fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said_once_they_are_back() {
+fn queue_removed_are_counted_in_any_order() {
     let removed: Vec<RemovedMessages> =
         three().into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
     for is_told_first in [true, false] {
@@ -443,7 +442,7 @@ fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said
 }
 
 #[test]
-fn what_was_removed_can_be_brought_back_after_the_panel_was_left() {
+fn queue_undo_after_leaving_panel() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.key(KeyCode::Char('d'));

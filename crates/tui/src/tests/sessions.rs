@@ -72,7 +72,7 @@ impl Stage {
 }
 
 #[test]
-fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
+fn sessions_list_with_hits_below() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("/resume");
@@ -113,7 +113,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
 }
 
 #[test]
-fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
+fn sessions_rename_trash_and_restore() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
@@ -168,7 +168,7 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
 }
 
 #[test]
-fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason() {
+fn sessions_failed_rename_reopens_prompt() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
@@ -202,7 +202,7 @@ fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason(
 }
 
 #[test]
-fn a_session_that_was_named_is_called_so_in_its_preview_too() {
+fn sessions_rename_updates_preview() {
     let scope = SessionScope::ThisDirectory;
     let mut stage = Stage::new(120, 40);
     stage.app.browse("");
@@ -222,7 +222,7 @@ fn a_session_that_was_named_is_called_so_in_its_preview_too() {
 }
 
 #[test]
-fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_list() {
+fn sessions_restore_after_failure() {
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
@@ -251,7 +251,7 @@ fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_lis
 }
 
 #[test]
-fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
+fn sessions_stale_search_is_dropped() {
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
     stage.know_sessions(SessionScope::ThisDirectory);
@@ -273,7 +273,7 @@ fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
 }
 
 #[test]
-fn a_session_is_found_by_either_end_of_its_id() {
+fn sessions_found_by_either_end_of_id() {
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
     let mut known = summaries();
@@ -291,7 +291,7 @@ fn a_session_is_found_by_either_end_of_its_id() {
 }
 
 #[test]
-fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
+fn sessions_threads_switch_to_newest() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
@@ -309,7 +309,7 @@ fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
 }
 
 #[test]
-fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
+fn sessions_other_query_or_scope_is_dropped() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume not there");
     assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "not there")]);
@@ -329,7 +329,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
 }
 
 #[test]
-fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
+fn sessions_typing_while_opening_is_kept() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
@@ -343,7 +343,7 @@ fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
 }
 
 #[test]
-fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_left() {
+fn sessions_typing_survives_failed_open() {
     for left in [None, Some(KeyCode::Esc)] {
         let mut stage = Stage::new(80, 24);
         stage.type_text("/resume");
@@ -364,7 +364,7 @@ fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_lef
 }
 
 #[test]
-fn the_choice_stays_with_its_session_when_the_list_grows() {
+fn sessions_selection_follows_session() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
@@ -377,7 +377,7 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
 }
 
 #[test]
-fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_seen_to_go() {
+fn start_typing_before_list_stays_in_editor() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("fix");
     assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
@@ -404,7 +404,7 @@ fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_s
 }
 
 #[test]
-fn enter_that_was_on_its_way_opens_no_session_at_the_start() {
+fn start_early_enter_opens_nothing() {
     let mut stage = Stage::new(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));

@@ -18,7 +18,7 @@ pub(super) fn compaction_fails(stage: &mut Stage) {
 }
 
 #[test]
-fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_it_is() {
+fn summary_failed_dialog_esc_keeps_all() {
     let mut stage = Stage::new(80, 24);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
     assert!(stage.screen().contains("compacting 68k tokens… 0.0s · esc stops"), "{}", stage.screen());
@@ -49,7 +49,7 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
 }
 
 #[test]
-fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
+fn summary_dialog_survives_other_failures() {
     let mut stage = Stage::new(80, 24);
     compaction_fails(&mut stage);
     let failed = TaskResult::Failed { what: "no room".into(), hint: None, text: None };
@@ -62,7 +62,7 @@ fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
 }
 
 #[test]
-fn what_to_do_after_a_failed_summary_is_not_asked_over_what_is_being_typed() {
+fn summary_dialog_waits_for_typing() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("and al");
     compaction_fails(&mut stage);
@@ -74,7 +74,7 @@ fn what_to_do_after_a_failed_summary_is_not_asked_over_what_is_being_typed() {
 }
 
 #[test]
-fn compact_takes_the_users_words_and_esc_stops_it() {
+fn compact_takes_focus_and_esc_stops() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/compact mind the lexer");
     let actions = stage.key(KeyCode::Enter);
@@ -84,7 +84,7 @@ fn compact_takes_the_users_words_and_esc_stops_it() {
 }
 
 #[test]
-fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
+fn summary_instructions_are_typed_in_editor() {
     let mut stage = Stage::new(80, 24);
     let choose = |stage: &mut Stage| {
         let item = PickerItem::new("say what matters", PickerChoice::Instruct("e1".into()));
@@ -105,7 +105,7 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
 }
 
 #[test]
-fn a_summary_that_waits_for_another_try_counts_down_with_the_reason() {
+fn summary_retry_counts_down() {
     let retry = || EventKind::SummaryRetry {
         attempt: 1,
         max_attempts: 5,
@@ -127,7 +127,7 @@ fn a_summary_that_waits_for_another_try_counts_down_with_the_reason() {
 }
 
 #[test]
-fn a_conversation_that_does_not_fit_names_the_ways_out() {
+fn context_overflow_names_remedies() {
     let mut stage = Stage::new(120, 24);
     stage.event(EventKind::CompactionEnd {
         reason: CompactionReason::Overflow,

@@ -1,4 +1,5 @@
-//! Themes on the screen: tried on while they are looked at, worn when they are chosen, read anew when their files change.
+//! Themes on the screen: tried on while they are looked at, worn when they are chosen, read anew when their files
+//! change.
 
 use std::fs;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ fn kept(theme: &str) -> Action {
 }
 
 #[test]
-fn the_list_of_themes_shows_something_of_everything() {
+fn theme_list_previews_all_roles() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = painted(width, height);
         command(&mut stage, "/theme");
@@ -53,7 +54,7 @@ fn the_list_of_themes_shows_something_of_everything() {
 }
 
 #[test]
-fn a_theme_shows_while_it_is_looked_at_and_leaving_brings_back_the_one_before() {
+fn theme_preview_ends_on_leaving() {
     let mut stage = painted(120, 40);
     assert_eq!(command(&mut stage, "/theme"), []);
     stage.type_text("gruv");
@@ -73,7 +74,7 @@ fn a_theme_shows_while_it_is_looked_at_and_leaving_brings_back_the_one_before() 
 }
 
 #[test]
-fn a_theme_that_is_chosen_is_worn_and_kept() {
+fn theme_choice_is_applied_and_stored() {
     let mut stage = painted(120, 40);
     command(&mut stage, "/theme");
     stage.type_text("gruv");
@@ -86,7 +87,7 @@ fn a_theme_that_is_chosen_is_worn_and_kept() {
 }
 
 #[test]
-fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
+fn theme_setting_applies_valid_names_only() {
     let mut stage = painted(120, 40);
     let set = |name: &str| [Action::InList(ListAction::Set(&setting::THEME, name.into()))];
     let is_now = |name: &str| Msg::Report(TaskResult::List(ListResult::Theme(&setting::THEME, name.into())));
@@ -110,7 +111,7 @@ fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
 }
 
 #[test]
-fn the_theme_for_a_ground_is_worn_at_once_where_the_ground_decides() {
+fn theme_for_background_applies_with_auto() {
     let mut stage = painted(120, 40);
     let is_now = |setting, name: &str| Msg::Report(TaskResult::List(ListResult::Theme(setting, name.into())));
     let set = [Action::InList(ListAction::Set(&setting::THEME_DARK, "gruvbox".into()))];
@@ -123,7 +124,7 @@ fn the_theme_for_a_ground_is_worn_at_once_where_the_ground_decides() {
 }
 
 #[test]
-fn a_name_that_there_is_not_suggests_one() {
+fn theme_unknown_name_suggests() {
     let mut stage = painted(120, 40);
     assert_eq!(command(&mut stage, "/theme gruvboxx"), []);
     assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
@@ -135,7 +136,7 @@ fn a_name_that_there_is_not_suggests_one() {
 }
 
 #[test]
-fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
+fn theme_background_only_decides_auto() {
     let mut stage = painted(120, 40);
     stage.input(Msg::Ground(Rgb::WHITE));
     assert_eq!(accent(&stage), LIGHT);
@@ -145,7 +146,7 @@ fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
 }
 
 #[test]
-fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen_stays_as_it_was() {
+fn theme_broken_file_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");
     let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
@@ -176,7 +177,7 @@ fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen
 }
 
 #[test]
-fn a_file_that_comes_while_the_list_is_open_is_in_it() {
+fn theme_new_file_joins_open_list() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.json"), r#"{"name": "mine", "roles": {}}"#).unwrap();
     let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };

@@ -219,23 +219,23 @@ fn each_size(name: &str, act: impl Fn(&mut Grove)) {
 }
 
 #[test]
-fn the_tree_shows_its_branches_and_the_entry_under_the_cursor() {
+fn tree_shows_branches_and_preview() {
     each_size("preview", |_| {});
 }
 
 #[test]
-fn without_the_preview_there_is_room_for_more_rows() {
+fn tree_without_preview_has_more_rows() {
     each_size("plain", |grove| assert_eq!(grove.control('o'), []));
 }
 
 #[test]
-fn each_filter_says_what_it_lets_through() {
+fn tree_filters() {
     each_size("all", |grove| (0..3).for_each(|_| drop(grove.key(KeyCode::Tab))));
     each_size("labelled", |grove| (0..2).for_each(|_| drop(grove.key(KeyCode::Tab))));
 }
 
 #[test]
-fn where_one_is_stays_marked_above_when_the_filter_leaves_it_out() {
+fn tree_filtered_position_marks_ancestor() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     assert!(grove.screen().contains(" ▸●      You're right"), "{}", grove.screen());
@@ -246,12 +246,12 @@ fn where_one_is_stays_marked_above_when_the_filter_leaves_it_out() {
 }
 
 #[test]
-fn typing_finds_what_was_said_further_down_too() {
+fn tree_typing_searches() {
     each_size("search", |grove| grove.type_text("FIXTURE still"));
 }
 
 #[test]
-fn a_label_is_edited_in_its_row() {
+fn tree_label_is_edited_in_place() {
     each_size("label", |grove| {
         grove.control('l');
         grove.type_text("works");
@@ -259,7 +259,7 @@ fn a_label_is_edited_in_its_row() {
 }
 
 #[test]
-fn while_the_agent_works_choosing_asks_first() {
+fn tree_accept_while_working_asks() {
     each_size("busy", |grove| {
         grove.event(EventKind::AgentStart);
         grove.key(KeyCode::Up);
@@ -268,7 +268,7 @@ fn while_the_agent_works_choosing_asks_first() {
 }
 
 #[test]
-fn a_session_in_which_nothing_was_said_has_an_empty_tree() {
+fn tree_of_empty_session() {
     let mut grove = Grove::new(80, 24);
     grove.open();
     for (width, height) in SIZES {
@@ -285,7 +285,7 @@ fn a_session_in_which_nothing_was_said_has_an_empty_tree() {
 }
 
 #[test]
-fn branches_deeper_than_the_screen_leave_room_for_what_was_said() {
+fn tree_deep_branches_leave_room() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut grove = Grove::new(width, height);
         grove.user("the first prompt");
@@ -301,7 +301,7 @@ fn branches_deeper_than_the_screen_leave_room_for_what_was_said() {
 }
 
 #[test]
-fn no_screen_is_too_small_for_the_tree() {
+fn tree_small_screens() {
     for width in [1, 2, 3, 5, 8, 13, 29] {
         for height in [1, 2, 3, 4, 7, 8, 15] {
             let mut grove = Grove::branched(width, height);
@@ -317,7 +317,7 @@ fn no_screen_is_too_small_for_the_tree() {
 }
 
 #[test]
-fn enter_goes_to_just_before_a_prompt_and_on_from_anything_else() {
+fn tree_enter_before_prompt_or_from_entry() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     assert_eq!(grove.key(KeyCode::Enter), [], "that is where one is");
@@ -336,7 +336,7 @@ fn enter_goes_to_just_before_a_prompt_and_on_from_anything_else() {
 }
 
 #[test]
-fn what_was_typed_stays_when_a_prompt_comes_back_into_the_editor() {
+fn tree_returned_prompt_keeps_draft() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.stage.app.editor.set_text("a draft");
@@ -348,7 +348,7 @@ fn what_was_typed_stays_when_a_prompt_comes_back_into_the_editor() {
 }
 
 #[test]
-fn escape_goes_from_the_search_to_the_tree_and_from_there_to_the_transcript() {
+fn tree_esc_clears_search_then_closes() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.type_text("fixture");
@@ -364,7 +364,7 @@ fn escape_goes_from_the_search_to_the_tree_and_from_there_to_the_transcript() {
 }
 
 #[test]
-fn a_search_finds_labels_and_words_that_json_spells_otherwise() {
+fn tree_search_labels_and_escaped_text() {
     let mut grove = Grove::branched(80, 24);
     grove.user("she said \"naïve\", twice");
     grove.open();
@@ -376,7 +376,7 @@ fn a_search_finds_labels_and_words_that_json_spells_otherwise() {
 }
 
 #[test]
-fn what_follows_is_folded_and_unfolded_and_so_are_all_other_branches() {
+fn tree_folds_branch_and_others() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.key(KeyCode::Home);
@@ -397,7 +397,7 @@ fn what_follows_is_folded_and_unfolded_and_so_are_all_other_branches() {
 }
 
 #[test]
-fn keys_lead_from_branch_to_branch_and_to_where_they_begin() {
+fn tree_keys_move_between_branches() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.alt(KeyCode::Up);
@@ -413,7 +413,7 @@ fn keys_lead_from_branch_to_branch_and_to_where_they_begin() {
 }
 
 #[test]
-fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
+fn tree_label_keys() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.control('l');
@@ -440,7 +440,7 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
 }
 
 #[test]
-fn of_a_label_longer_than_its_row_the_end_is_shown_while_it_is_typed_and_all_of_it_is_kept() {
+fn tree_long_label_shows_its_end() {
     let long = "a label that says rather more than there is room for in its row, and that is its end";
     for (width, height) in SIZES {
         let mut grove = Grove::branched(width, height);
@@ -461,7 +461,7 @@ fn of_a_label_longer_than_its_row_the_end_is_shown_while_it_is_typed_and_all_of_
 }
 
 #[test]
-fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
+fn tree_branch_is_hidden_and_restored() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.alt(KeyCode::Up);
@@ -495,7 +495,7 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
 }
 
 #[test]
-fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
+fn tree_current_branch_is_not_hidden() {
     let mut grove = Grove::branched(120, 40);
     grove.open();
     assert!(!grove.screen().contains("ctrl+x hide"), "{}", grove.screen());
@@ -510,7 +510,7 @@ fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
 }
 
 #[test]
-fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
+fn tree_dialog_key_selects_nothing_below() {
     for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
         let mut grove = Grove::branched(80, 24);
         grove.open();
@@ -536,7 +536,7 @@ fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
 }
 
 #[test]
-fn entries_that_come_appear_in_the_open_tree_and_the_cursor_stays() {
+fn tree_new_entries_keep_cursor() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.key(KeyCode::Up);
@@ -550,7 +550,7 @@ fn entries_that_come_appear_in_the_open_tree_and_the_cursor_stays() {
 }
 
 #[test]
-fn choosing_while_the_agent_works_stops_it_first_and_goes_only_then() {
+fn tree_accept_while_working_stops_first() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.event(EventKind::AgentStart);
@@ -569,7 +569,7 @@ fn choosing_while_the_agent_works_stops_it_first_and_goes_only_then() {
 }
 
 #[test]
-fn while_the_agent_works_a_fork_is_made_beside_it() {
+fn tree_fork_while_working() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.event(EventKind::AgentStart);
@@ -587,7 +587,7 @@ fn while_the_agent_works_a_fork_is_made_beside_it() {
 }
 
 #[test]
-fn leaving_the_tree_while_the_agent_stops_stays_where_one_is() {
+fn tree_closed_while_stopping_stays() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.event(EventKind::AgentStart);
@@ -601,7 +601,7 @@ fn leaving_the_tree_while_the_agent_stops_stays_where_one_is() {
 }
 
 #[test]
-fn a_fork_begins_with_the_prompts_of_the_user() {
+fn fork_lists_user_prompts() {
     let mut grove = Grove::branched(80, 24);
     grove.type_text("/fork");
     grove.key(KeyCode::Enter);
@@ -613,7 +613,7 @@ fn a_fork_begins_with_the_prompts_of_the_user() {
 }
 
 #[test]
-fn what_choosing_does_is_said_in_full_beside_the_tree() {
+fn tree_effect_is_shown_in_preview() {
     for (key, words) in [("/tree", "enter: you are here; back to the transcript"), ("/fork", FORKS_BEFORE)] {
         let mut grove = Grove::branched(120, 40);
         grove.type_text(key);
@@ -624,7 +624,7 @@ fn what_choosing_does_is_said_in_full_beside_the_tree() {
 }
 
 #[test]
-fn choosing_how_to_leave_takes_the_tree_away() {
+fn tree_leave_dialog_closes_tree() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     grove.key(KeyCode::Up);
@@ -640,7 +640,7 @@ fn choosing_how_to_leave_takes_the_tree_away() {
 }
 
 #[test]
-fn a_quick_second_enter_chooses_nothing_more_and_sends_no_draft() {
+fn tree_second_enter_does_nothing() {
     let mut grove = Grove::branched(80, 24);
     grove.stage.app.editor.set_text("a draft");
     grove.stage.app.open_tree(tree::TreePurpose::Go);
@@ -660,7 +660,7 @@ fn a_quick_second_enter_chooses_nothing_more_and_sends_no_draft() {
 }
 
 #[test]
-fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
+fn tree_typing_while_navigating_is_a_draft() {
     let went = || {
         let mut grove = Grove::branched(80, 24);
         grove.open();
@@ -684,7 +684,7 @@ fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
 }
 
 #[test]
-fn only_what_is_on_the_screen_and_near_it_is_read() {
+fn tree_reads_visible_texts_only() {
     let mut grove = Grove::new(80, 24);
     for at in 0..1_000 {
         grove.user(&format!("prompt {at}"));
@@ -710,7 +710,7 @@ fn only_what_is_on_the_screen_and_near_it_is_read() {
 }
 
 #[test]
-fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
+fn tree_click_selects_then_accepts() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
     let row = |grove: &mut Grove, text: &str| {
@@ -729,7 +729,7 @@ fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
 }
 
 #[test]
-fn a_tree_that_is_clicked_on_near_its_edge_does_not_scroll_away_under_the_mouse() {
+fn tree_click_near_edge_does_not_scroll() {
     let mut grove = Grove::branched(80, 9);
     grove.open();
     let first = |grove: &mut Grove| grove.stage.screen().lines().nth(2).unwrap().to_owned();

@@ -32,23 +32,23 @@ fn run(stage: &mut Stage, command: &str) {
 }
 
 #[test]
-fn help_is_a_page() {
+fn help_page() {
     drawn("help", |stage| run(stage, "/help"));
 }
 
 #[test]
-fn a_slash_shows_the_commands() {
+fn slash_shows_commands() {
     drawn("commands", |stage| stage.type_text("/"));
 }
 
 #[test]
-fn a_bang_makes_the_editor_a_shell() {
+fn bang_switches_editor_to_shell() {
     drawn("shell", |stage| stage.type_text("!cargo test --lib"));
     drawn("private_shell", |stage| stage.type_text("!!env"));
 }
 
 #[test]
-fn a_prompt_that_has_no_room_says_how_much_of_it_is_hidden() {
+fn editor_counts_hidden_rows() {
     drawn("long_prompt", |stage| {
         stage.type_text("line 1");
         for line in 2..=24 {
@@ -62,7 +62,7 @@ fn a_prompt_that_has_no_room_says_how_much_of_it_is_hidden() {
 }
 
 #[test]
-fn the_rules_around_the_editor_say_what_is_hidden_beside_them_only() {
+fn editor_rules_count_their_side() {
     let mut stage = Stage::new(80, 24);
     let rules = |stage: &mut Stage| -> Vec<String> {
         let screen = stage.screen();
@@ -82,7 +82,7 @@ fn the_rules_around_the_editor_say_what_is_hidden_beside_them_only() {
 }
 
 #[test]
-fn earlier_prompts_are_a_list() {
+fn history_list() {
     drawn("history", |stage| {
         for prompt in ["why does the lexer drift?", "write a test for it\nand mend it", "and the docs"] {
             run(stage, prompt);
@@ -94,7 +94,7 @@ fn earlier_prompts_are_a_list() {
 }
 
 #[test]
-fn a_session_that_opens_says_so() {
+fn opening_session_is_shown() {
     drawn("opening", |stage| {
         stage.app.work.opening_since = Some(UnixMs(stage.now));
         stage.type_text("meanwhile");
@@ -103,7 +103,7 @@ fn a_session_that_opens_says_so() {
 }
 
 #[test]
-fn a_request_that_waits_for_its_next_try_counts_down() {
+fn retry_counts_down() {
     drawn("retry", |stage| {
         stage.user("why does the lexer drift?");
         stage.event(EventKind::AgentStart);
@@ -118,7 +118,7 @@ fn a_request_that_waits_for_its_next_try_counts_down() {
 }
 
 #[test]
-fn a_summary_that_failed_is_a_question() {
+fn summary_failed_dialog() {
     drawn("summary_failed", |stage| {
         steered(stage);
         compaction_fails(stage);
@@ -127,7 +127,7 @@ fn a_summary_that_failed_is_a_question() {
 }
 
 #[test]
-fn what_is_left_behind_is_a_question() {
+fn leave_branch_dialog() {
     drawn("left_behind", |stage| {
         steered(stage);
         let question = list_data::left_behind(&EntryId::new("e1"));
@@ -137,7 +137,7 @@ fn what_is_left_behind_is_a_question() {
 }
 
 #[test]
-fn what_was_made_shorter_and_branches_that_were_left_are_rules_across_the_page() {
+fn compaction_and_branches_are_rules() {
     drawn("rules", |stage| {
         stage.user("first");
         stage.entry(&EntryBody::Compaction(Compaction {
@@ -158,7 +158,7 @@ fn what_was_made_shorter_and_branches_that_were_left_are_rules_across_the_page()
 }
 
 #[test]
-fn output_below_is_marked_for_whoever_reads_above() {
+fn new_output_below_is_marked() {
     drawn("below", |stage| {
         for at in 0..30 {
             stage.user(&format!("prompt {at}"));
@@ -172,7 +172,7 @@ fn output_below_is_marked_for_whoever_reads_above() {
 }
 
 #[test]
-fn a_call_that_asks_can_be_read_whole() {
+fn approval_page() {
     drawn("whole_call", |stage| {
         at_work(stage);
         let steps: Vec<String> = (1..=60).map(|step| format!("echo step {step}")).collect();
@@ -194,7 +194,7 @@ fn a_call_that_asks_can_be_read_whole() {
 }
 
 #[test]
-fn the_log_is_a_page_newest_first() {
+fn log_page() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let lines = [
         "2026-11-21T14:02:00.000Z  INFO tiller_session: opened",
@@ -211,7 +211,7 @@ fn the_log_is_a_page_newest_first() {
 }
 
 #[test]
-fn the_facts_about_a_session_are_a_page() {
+fn session_page() {
     let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
     let reader = manager.create(UnixMs(START)).reader();
     drawn("session", |stage| {
@@ -231,7 +231,7 @@ fn the_facts_about_a_session_are_a_page() {
 }
 
 #[test]
-fn a_long_folder_and_a_long_branch_make_way_step_by_step_and_never_for_the_model() {
+fn footer_drops_items_stepwise() {
     let shown = |width| {
         let mut stage = Stage::new(width, 24);
         stage.app.place.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();

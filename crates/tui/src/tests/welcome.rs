@@ -32,7 +32,7 @@ fn fresh(width: u16, height: u16) -> Stage {
 }
 
 #[test]
-fn first_screen_tells_what_the_session_begins_with() {
+fn banner_shows_session_start() {
     for (width, height) in SIZES {
         let mut stage = fresh(width, height);
         insta::assert_snapshot!(format!("first_{width}x{height}"), stage.screen());
@@ -40,13 +40,13 @@ fn first_screen_tells_what_the_session_begins_with() {
 }
 
 #[test]
-fn first_screen_is_looked_up_after_the_start() {
+fn banner_is_filled_after_start() {
     let stage = Stage::new(80, 24);
     assert!(stage.actions.contains(&Action::Beside(BackgroundJob::Welcome)), "{:?}", stage.actions);
 }
 
 #[test]
-fn first_screen_follows_a_change_of_the_model() {
+fn banner_follows_model_change() {
     let mut stage = fresh(80, 24);
     let model = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
     stage.event(tiller_core::event::EventKind::ModelChanged { model });
@@ -56,7 +56,7 @@ fn first_screen_follows_a_change_of_the_model() {
 }
 
 #[test]
-fn first_screen_goes_with_the_first_message() {
+fn banner_ends_with_first_message() {
     let mut stage = fresh(80, 24);
     stage.app.say(crate::block::NoticeLevel::Warning, "a notice", None);
     assert!(stage.screen().contains("Type what you want done"), "{}", stage.screen());
@@ -71,7 +71,7 @@ fn first_screen_goes_with_the_first_message() {
 }
 
 #[test]
-fn context_page_shows_each_part_with_its_share() {
+fn context_page_shows_shares() {
     for (width, height) in SIZES {
         let part = |kind, count, tokens| ContextPart { kind, count, tokens: Tokens(tokens) };
         let breakdown = ContextBreakdown {
@@ -95,7 +95,7 @@ fn context_page_shows_each_part_with_its_share() {
 }
 
 #[test]
-fn context_command_asks_for_the_page() {
+fn context_command_requests_page() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/context");
     let actions = stage.key(KeyCode::Enter);
@@ -103,7 +103,7 @@ fn context_command_asks_for_the_page() {
 }
 
 #[test]
-fn ctrl_c_in_the_list_that_resume_begins_with_quits() {
+fn ctrl_c_in_start_list_quits() {
     let mut stage = fresh(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     stage.wait(1_000);

@@ -1,40 +1,40 @@
-//! What tiller notes beneath an output: that it was cut and where all of it is, that the command took too long.
+//! Notes under tool output: that it was truncated and where the full output is, or that the command timed out.
 //!
-//! The notes are part of the text that the model reads. On the screen they stand apart, so that a folded output ends with what was
-//! printed last.
+//! The notes are part of the text for the model. The screen separates them, so that folded output ends with the last
+//! printed lines.
 
 use tiller_render::{
     self as render, Breaks, ControlChars, Indent, Line, LinkSource, Role, Span, sanitize, wrap,
 };
 
-/// How the note on a cut output begins: in the result of a call, and in the record of a command of the user's own.
-const CUT: [&str; 2] = ["\n[output cut: ", "\noutput cut: "];
+/// Prefix of the truncation note: in a tool result, and in the record of a user's shell command.
+const TRUNCATED: [&str; 2] = ["\n[output cut: ", "\noutput cut: "];
 
-/// Bytes at the end of a text in which its notes stand: a few lines, one with a path.
-const LONGEST: usize = 8 * 1024;
+/// Bytes at the end of a text that are searched for notes: a few lines, one with a path.
+const MAX_NOTES: usize = 8 * 1024;
 
-/// A text without the blank lines at its end; a carriage return there is none.
+/// A text without trailing blank lines. A trailing carriage return is kept.
 pub(super) fn trimmed(text: &str) -> &str {
     text.trim_end_matches([' ', '\t', '\n'])
 }
 
-/// What was printed, and the notes beneath it. Without a note on a cut there is none.
+/// Splits a text into output and notes. Without a truncation note there are none.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let text = trimmed(text);
-    let from = text.ceil_char_boundary(text.len().saturating_sub(LONGEST));
-    let found = CUT.iter().filter_map(|cut| text[from..].rfind(cut)).max();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_NOTES));
+    let found = TRUNCATED.iter().filter_map(|prefix| text[from..].rfind(prefix)).max();
     match found.map(|at| text.split_at(from + at)) {
         Some((printed, notes)) if notes.lines().skip(2).all(is_note) => (trimmed(printed), notes.trim()),
         Some(_) | None => (text, ""),
     }
 }
 
-/// Whether a line is tiller's, if the one on the cut before it is.
+/// Whether a line after a truncation note is a note too.
 fn is_note(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
 
-/// Notes as lines; a path is whole where a line has room for it.
+/// The lines of notes; a path is not broken if a line has room for it.
 pub(super) fn lines(notes: &str, width: usize) -> Vec<Line> {
     let line = |note: &str| {
         let note = note.trim_start_matches('[').trim_end_matches(']');
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_notes_beneath_an_output_are_told_from_what_was_printed() {
+    fn notes_split_output_and_notes() {
         let cut = "[output cut: the last 2 of 9 lines are shown; all of it is in /tmp/a]";
         let late = format!("{cut}\n[stopped after 3 s]");
         assert_eq!(split(&format!("8\n9\n{cut}")), ("8\n9", cut));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_fits_on_a_line_is_not_broken() {
+    fn notes_fitting_path_is_not_broken() {
         let path = "/home/ada/.cache/tiller/output-abc-def.txt";
         let lines = lines(&format!("[output cut: the last 2 lines are shown; all of it is in {path}]"), 46);
         assert_eq!(lines.last().unwrap().text().trim_end(), path);

@@ -1,23 +1,22 @@
-//! What is shown beneath a call or a command of the user's own, and how that is to be read.
+//! Output under a tool call or a user's shell command.
 
 use tiller_core::ansi::{StyleRun, StyledText};
 use tiller_render::{self as render, Breaks, Indent, Line, LinkSource, Role, wrap};
 
-use super::{MOST_LINES, notes};
+use super::{MAX_LINES, notes};
 use crate::layout::RenderContext;
 
-/// A text and what is known of it.
+/// A piece of output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ToolOutputBlock<'a> {
-    /// What a command printed, and where it is coloured.
+    /// Command output with its style runs.
     Printed(&'a str, &'a [StyleRun]),
-    /// What a tool answered: a file, a page. Nothing in it is obeyed.
+    /// Any other tool result, such as a file or a page. Escape sequences in it are shown, not interpreted.
     Literal(&'a str),
 }
 
 impl<'a> ToolOutputBlock<'a> {
-    /// What a command printed.
-    pub(crate) fn of(printed: &'a StyledText) -> Self {
+    pub(crate) fn from_styled(printed: &'a StyledText) -> Self {
         Self::Printed(&printed.text, &printed.strokes)
     }
 
@@ -27,7 +26,7 @@ impl<'a> ToolOutputBlock<'a> {
         }
     }
 
-    /// The same of a text that is its beginning.
+    /// The same kind of output with a prefix of the text.
     pub(super) const fn with_text<'b>(self, text: &'b str) -> ToolOutputBlock<'b>
     where
         'a: 'b,
@@ -38,12 +37,12 @@ impl<'a> ToolOutputBlock<'a> {
         }
     }
 
-    /// Without the blank lines at its end.
+    /// The output without trailing blank lines.
     pub(super) fn trimmed(self) -> Self {
         self.with_text(notes::trimmed(self.text()))
     }
 
-    /// Its last `most` lines, and of those no more than about so many bytes.
+    /// The last `most` lines, limited to about `bytes` bytes.
     pub(super) fn last_lines(self, most: usize, bytes: usize, ctx: &RenderContext) -> Vec<Line> {
         let text = self.text();
         let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
@@ -51,18 +50,18 @@ impl<'a> ToolOutputBlock<'a> {
         let by_bytes = text.ceil_char_boundary(text.len().saturating_sub(bytes.saturating_mul(4)));
         let from = by_lines.max(by_bytes);
         match self {
-            Self::Printed(..) => ToolOutputBlock::of(&self.printed().end_from(from)).lines(ctx),
+            Self::Printed(..) => ToolOutputBlock::from_styled(&self.printed().end_from(from)).lines(ctx),
             Self::Literal(text) => Self::Literal(&text[from..]).lines(ctx),
         }
     }
 
-    /// Its lines, wrapped to stand beneath a call.
+    /// The lines, wrapped for the width under a call.
     pub(super) fn lines(self, ctx: &RenderContext) -> Vec<Line> {
         let lines = match self.trimmed() {
             output @ ToolOutputBlock::Printed(..) => render::command_output(&output.printed(), Role::Muted),
             ToolOutputBlock::Literal(text) => render::literal(text, Role::Muted),
         };
-        let skipped = lines.len().saturating_sub(MOST_LINES);
+        let skipped = lines.len().saturating_sub(MAX_LINES);
         let width = ctx.width.saturating_sub(4).max(1);
         let wrapped = |line: Line| {
             let spans = render::linked(line.spans, LinkSource::AsItIs);

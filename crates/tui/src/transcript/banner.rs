@@ -1,24 +1,24 @@
-//! The banner above a session in which nothing was said yet.
+//! The welcome banner above an empty session.
 
 use super::chunk::Chunk;
 use super::{Block, BlockKind, BlockPos, Transcript};
 use crate::welcome::Banner;
 
 impl Transcript {
-    /// Puts a block above all others of a session in which nothing was said: parts with nothing to show may be above it still.
+    /// Inserts a block at the beginning of an empty session; parts without visible blocks may precede it.
     pub(crate) fn open_with(&mut self, block: Block) {
         if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) {
             blocks.insert(0, block);
         }
     }
 
-    /// Returns whether what tiller says of itself before anything is said is there.
+    /// Whether the banner is shown.
     pub(crate) fn has_banner(&self) -> bool {
         let first = self.parts.last().and_then(Chunk::blocks).and_then(<[Block]>::first);
         first.is_some_and(|block| matches!(block.kind, BlockKind::Banner(_)))
     }
 
-    /// Puts another one in its place.
+    /// Replaces the banner.
     pub(crate) fn set_banner(&mut self, banner: Banner) {
         let blocks = self.parts.last_mut().and_then(Chunk::blocks_mut);
         if let Some(block) = blocks.and_then(|blocks| blocks.first_mut())
@@ -30,7 +30,7 @@ impl Transcript {
         }
     }
 
-    /// Removes it: something is said.
+    /// Removes the banner once there is a message.
     pub(crate) fn remove_banner(&mut self) {
         if self.has_banner()
             && let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut)

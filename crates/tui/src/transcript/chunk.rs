@@ -1,83 +1,81 @@
-//! The path in parts, of which only those near the screen are in memory.
+//! The chunks of the path, of which only those near the screen are in memory.
 //!
-//! A part keeps its number, and its blocks theirs, whatever is read or forgotten before it: a place in the transcript stays
-//! valid. What the log doesn't know (a word of tiller's, what was unfolded) is kept when a part is forgotten.
+//! Chunks and blocks keep their numbers while others are read or dropped, so positions stay valid. State outside of
+//! the log (notices of tiller, fold states) survives when a chunk is dropped.
 
 use tiller_core::id::EntryId;
 use tiller_session::Section;
 
 use super::super::block::{Block, Fold};
 
-/// Entries of a part: what is read at once when the screen comes near, some milliseconds' work.
+/// Entries per chunk: the unit of reading, a few milliseconds of work.
 pub(crate) const ENTRIES: usize = 100;
 
-/// A block's place: the number of its part, and its number in there.
+/// A block's position: its part, and its number in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlockPos {
     pub(crate) part: usize,
     pub(crate) block: usize,
 }
 
-/// A stretch of the path.
+/// A chunk of the path.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// Which entries; `None` while there are none.
+    /// Its entries; `None` if it has none.
     section: Option<Section>,
     pub(super) content: ChunkContent,
-    kept: CachedRows,
+    retained: RetainedState,
 }
 
-/// How much of a part is in memory.
+/// The loading state of a chunk.
 #[derive(Debug, Default)]
 pub(super) enum ChunkContent {
     #[default]
     Unread,
-    /// It is being read.
     Asked,
     Read(Vec<Block>),
 }
 
-/// What a part has that the log doesn't, each with the number of its block.
+/// A chunk's state outside of the log, by block number.
 #[derive(Debug, Default)]
-struct CachedRows {
+struct RetainedState {
     asides: Vec<(usize, Block)>,
     folds: Vec<(usize, Fold)>,
 }
 
 impl Chunk {
-    /// One that is not read yet.
+    /// A chunk that isn't read yet.
     pub(super) fn unread(section: Section) -> Self {
         Self { section: Some(section), ..Self::default() }
     }
 
-    /// One that is, whose blocks are yet to come.
+    /// A chunk in memory, without blocks.
     pub(super) fn read(section: Option<Section>) -> Self {
         Self { section, content: ChunkContent::Read(Vec::new()), ..Self::default() }
     }
 
-    /// Which entries; `None` while there are none.
     pub(super) fn section(&self) -> Option<&Section> {
         self.section.as_ref()
     }
 
-    /// How many entries.
+    /// Number of entries.
     pub(super) fn count(&self) -> usize {
         self.section.as_ref().map_or(0, |section| section.count)
     }
 
-    /// Takes another entry at its end.
+    /// Appends an entry to its section.
     pub(super) fn lengthen(&mut self, id: &EntryId) {
         self.section = Some(Section { last: id.clone(), count: self.count() + 1 });
     }
 
-    /// What is to be read of it, if it isn't read yet, nor being read.
+    /// Returns the section to read, unless it is in memory or requested.
     pub(super) fn ask(&mut self) -> Option<Section> {
         let section = self.section.as_ref().filter(|_| matches!(self.content, ChunkContent::Unread))?;
         self.content = ChunkContent::Asked;
         Some(section.clone())
     }
 
-    /// Its blocks, as far as they are in memory.
+    /// Its blocks, if they are in memory.
     pub(super) fn blocks(&self) -> Option<&[Block]> {
         match &self.content {
             ChunkContent::Read(blocks) => Some(blocks),
@@ -85,7 +83,6 @@ impl Chunk {
         }
     }
 
-    /// The same, to be changed.
     pub(super) fn blocks_mut(&mut self) -> Option<&mut Vec<Block>> {
         match &mut self.content {
             ChunkContent::Read(blocks) => Some(blocks),
@@ -93,19 +90,19 @@ impl Chunk {
         }
     }
 
-    /// What it has that the log doesn't, in memory or kept.
+    /// The blocks outside of the log, in memory or retained.
     pub(super) fn asides_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let read = match &mut self.content {
             ChunkContent::Read(blocks) => blocks.as_mut_slice(),
             ChunkContent::Unread | ChunkContent::Asked => &mut [],
         };
-        let kept = self.kept.asides.iter_mut().map(|(_, block)| block);
-        read.iter_mut().filter(|block| block.entry.is_none()).chain(kept)
+        let retained = self.retained.asides.iter_mut().map(|(_, block)| block);
+        read.iter_mut().filter(|block| block.entry.is_none()).chain(retained)
     }
 
-    /// Takes its blocks as they were read; what was kept is put back among them.
+    /// Sets the blocks that were read, with the retained state.
     pub(super) fn fill(&mut self, mut blocks: Vec<Block>) {
-        let CachedRows { asides, folds } = std::mem::take(&mut self.kept);
+        let RetainedState { asides, folds } = std::mem::take(&mut self.retained);
         for (at, block) in asides {
             blocks.insert(at.min(blocks.len()), block);
         }
@@ -117,22 +114,22 @@ impl Chunk {
         self.content = ChunkContent::Read(blocks);
     }
 
-    /// Forgets its blocks; they can be read again.
+    /// Drops the blocks, which can be read again.
     pub(super) fn forget(&mut self) {
         let ChunkContent::Read(blocks) = std::mem::take(&mut self.content) else { return };
         for (at, block) in blocks.into_iter().enumerate() {
             if block.fold != Fold::AsAll {
-                self.kept.folds.push((at, block.fold));
+                self.retained.folds.push((at, block.fold));
             }
             if block.entry.is_none() {
-                self.kept.asides.push((at, block));
+                self.retained.asides.push((at, block));
             }
         }
     }
 
-    /// No block is folded apart from all others any more.
+    /// Removes the blocks' own fold states.
     pub(super) fn fold_alike(&mut self) {
-        self.kept.folds.clear();
+        self.retained.folds.clear();
         self.blocks_mut().into_iter().flatten().for_each(|block| block.fold = Fold::AsAll);
     }
 }

@@ -1,38 +1,45 @@
-//! Going to places that may have to be read first, and the block that keys are for.
+//! Jumps to positions that may have to be read first, and the focused block.
 
 use super::super::block::{Block, BlockKind, Fold};
 use super::super::layout::RenderContext;
 use super::chunk::Chunk;
 use super::viewport::TranscriptRow;
-use super::{BlockPos, FoldStep, Transcript};
+use super::{BlockPos, BlockStep, Transcript};
 
-/// Rows above a place that somebody went to, where there are any.
+/// Rows shown above a jump target.
 const CONTEXT: usize = 3;
 
-/// Up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Older,
     Newer,
 }
 
-/// Where somebody wants to go.
+/// The target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JumpTarget {
-    /// The beginning.
     Top,
-    /// The nearest prompt before or after a place.
-    Prompt { from: BlockPos, toward: Direction },
-    /// A row of a block.
-    Row { at: BlockPos, row: usize },
-    /// A part in which something was found.
-    Hit { part: usize },
-    /// The part in which is what was on top before all was read anew.
-    Former { part: usize },
+    /// The nearest prompt before or after a position.
+    Prompt {
+        from: BlockPos,
+        toward: Direction,
+    },
+    Row {
+        at: BlockPos,
+        row: usize,
+    },
+    /// A part with a search hit.
+    Hit {
+        part: usize,
+    },
+    /// The part with the top line before a reload.
+    Former {
+        part: usize,
+    },
 }
 
 impl JumpTarget {
-    /// The part in which it is, as far as is known.
+    /// The part of the target, as far as known.
     pub(super) fn part(&self) -> usize {
         match self {
             Self::Top => 0,
@@ -44,18 +51,18 @@ impl JumpTarget {
 }
 
 impl Transcript {
-    /// Goes somewhere, as soon as it is read; what is on the screen stays until then.
+    /// Starts a jump; the screen stays until the target is in memory.
     pub(crate) fn go(&mut self, goal: JumpTarget) {
         self.view.goal = Some(goal);
     }
 
-    /// Goes to the prompt before the one on top of the screen, or to the one after it.
+    /// Jumps to the previous or next prompt relative to the top of the screen.
     pub(crate) fn go_to_prompt(&mut self, toward: Direction) {
         let Some((at, row)) = self.top() else { return };
         let from = match (&self.view.goal, toward) {
-            // Pressed again before it was read.
+            // Pressed again before the target was read.
             (Some(JumpTarget::Prompt { from, .. }), _) => *from,
-            // In the middle of a prompt its own beginning is the one before.
+            // Inside a prompt, its beginning is the previous one.
             (_, Direction::Older) if row <= usize::from(self.gap(at)) => at,
             (_, Direction::Older | Direction::Newer) => BlockPos { block: at.block + 1, ..at },
         };
@@ -66,7 +73,7 @@ impl Transcript {
         self.block(at).is_some_and(|block| matches!(block.kind, BlockKind::User { .. }))
     }
 
-    /// Shows what somebody wanted to go to, if it is in memory by now.
+    /// Completes a jump if its target is in memory.
     pub(super) fn reach_goal(&mut self) {
         match self.view.goal.take() {
             None => {}
@@ -78,7 +85,7 @@ impl Transcript {
             Some(JumpTarget::Prompt { from, toward }) => self.reach_prompt(from, toward),
             Some(JumpTarget::Row { at, row }) if self.count(at.part).is_some() => self.stay(at, row),
             Some(JumpTarget::Former { part }) if self.count(part).is_some() => self.reach_former(part),
-            // The search shows a hit: it knows the line.
+            // The search scrolls to its hit; it knows the line.
             Some(
                 goal @ (JumpTarget::Hit { .. }
                 | JumpTarget::Row { .. }
@@ -97,31 +104,31 @@ impl Transcript {
         };
         loop {
             match (step, toward) {
-                (FoldStep::To(at), _) if self.is_prompt(at) => return self.stay(at, 0),
-                (FoldStep::To(at), Direction::Older) => step = self.before(at),
-                (FoldStep::To(at), Direction::Newer) => step = self.after(at),
-                (FoldStep::Unread(part), Direction::Older) => {
+                (BlockStep::To(at), _) if self.is_prompt(at) => return self.stay(at, 0),
+                (BlockStep::To(at), Direction::Older) => step = self.before(at),
+                (BlockStep::To(at), Direction::Newer) => step = self.after(at),
+                (BlockStep::Unread(part), Direction::Older) => {
                     let from = BlockPos { part: part + 1, block: 0 };
                     self.view.goal = Some(JumpTarget::Prompt { from, toward });
                     return;
                 }
-                (FoldStep::Unread(part), Direction::Newer) => {
+                (BlockStep::Unread(part), Direction::Newer) => {
                     self.view.goal = Some(JumpTarget::Prompt { from: BlockPos { part, block: 0 }, toward });
                     return;
                 }
-                (FoldStep::End, Direction::Older) => return self.stay(BlockPos::default(), 0),
-                (FoldStep::End, Direction::Newer) => return self.follow(),
+                (BlockStep::End, Direction::Older) => return self.stay(BlockPos::default(), 0),
+                (BlockStep::End, Direction::Newer) => return self.follow(),
             }
         }
     }
 
-    /// Shows a line of a block that is in memory, some rows of what stands before it above it, unless it is on the screen.
+    /// Scrolls to a line of a block in memory, with some context above, unless it is on the screen.
     pub(crate) fn show(&mut self, at: BlockPos, line: usize, height: usize, ctx: &RenderContext) {
         let has_row =
             self.view.rows.contains(&TranscriptRow::Line { at, line }) && self.view.rows.len() <= height;
         self.view.goal = None;
         if !(has_row && self.is_laid_out(ctx)) {
-            // What was on top doesn't stay there.
+            // The top line doesn't stay.
             self.view.mark = None;
             self.height(at, ctx);
             self.stay(at, line + usize::from(self.gap(at)));
@@ -129,17 +136,17 @@ impl Transcript {
         }
     }
 
-    /// The block that keys are for.
+    /// The focused block.
     pub(crate) fn focus(&self) -> Option<BlockPos> {
         self.view.focus
     }
 
-    /// Puts the keys to a block.
+    /// Sets the focused block.
     pub(crate) fn set_focus(&mut self, at: Option<BlockPos>) {
         self.view.focus = at;
     }
 
-    /// Moves the keys to the next block in a direction; the first one is the last on the screen.
+    /// Moves the focus to the next block in a direction, starting with the last one on the screen.
     pub(crate) fn move_focus(&mut self, toward: Direction, height: usize, ctx: &RenderContext) {
         let Some((_, last)) = self.on_screen() else { return };
         let Some(at) = self.view.focus else {
@@ -147,24 +154,24 @@ impl Transcript {
             return;
         };
         let mut step = self.next(at, toward);
-        while let FoldStep::To(at) = step {
+        while let BlockStep::To(at) = step {
             if self.height(at, ctx) > 0 {
                 self.view.focus = Some(at);
-                return self.bring_in(at, height, ctx);
+                return self.scroll_into_view(at, height, ctx);
             }
             step = self.next(at, toward);
         }
     }
 
-    pub(super) fn next(&self, at: BlockPos, toward: Direction) -> FoldStep {
+    pub(super) fn next(&self, at: BlockPos, toward: Direction) -> BlockStep {
         match toward {
             Direction::Older => self.before(at),
             Direction::Newer => self.after(at),
         }
     }
 
-    /// Scrolls no further than it takes for the block to be on the screen.
-    fn bring_in(&mut self, at: BlockPos, height: usize, ctx: &RenderContext) {
+    /// Scrolls as little as needed to show a block.
+    fn scroll_into_view(&mut self, at: BlockPos, height: usize, ctx: &RenderContext) {
         let Some((first, last)) = self.on_screen() else { return };
         let own = self.height(at, ctx);
         if at <= first {
@@ -181,13 +188,13 @@ impl Transcript {
         }
     }
 
-    /// Folds a block, or unfolds it; what is above it on the screen stays. False when there is nothing to fold.
+    /// Toggles a block's fold state; the top line stays. Returns false if the block can't be folded.
     pub(crate) fn toggle(&mut self, at: BlockPos, ctx: &RenderContext) -> bool {
         if !self.block(at).is_some_and(Block::can_fold) {
             return false;
         }
         self.stay_at_top();
-        self.mark_place();
+        self.mark_top_line();
         self.view.selection = None;
         if let Some(block) = self.block_mut(at) {
             block.toggle(ctx.folds);
@@ -195,9 +202,9 @@ impl Transcript {
         true
     }
 
-    /// Unfolds a block; false when there is nothing to unfold.
+    /// Unfolds a block; returns false if it is open or can't be folded.
     pub(crate) fn open(&mut self, at: BlockPos, ctx: &RenderContext) -> bool {
-        self.mark_place();
+        self.mark_top_line();
         let Some(block) = self.block_mut(at).filter(|block| block.can_fold()) else { return false };
         let before = block.fold;
         block.open(ctx.folds);
@@ -208,7 +215,7 @@ impl Transcript {
         is_open
     }
 
-    /// Where the screen begins, to come back to; `None` at the end.
+    /// The position of the top line, to return to; `None` at the end.
     pub(crate) fn place(&self) -> Option<JumpTarget> {
         match self.view.scroll {
             super::viewport::Scroll::Follows => None,
@@ -221,9 +228,9 @@ impl Transcript {
         self.on_screen().map_or(self.end(), |(_, last)| last)
     }
 
-    /// No block is folded apart from all others any more.
+    /// Removes all blocks' own fold states.
     pub(crate) fn fold_alike(&mut self) {
-        self.mark_place();
+        self.mark_top_line();
         self.parts.iter_mut().for_each(Chunk::fold_alike);
         self.live.iter_mut().for_each(|block| block.fold = Fold::AsAll);
     }

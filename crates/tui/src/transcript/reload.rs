@@ -1,4 +1,4 @@
-//! A session that is read anew while it is on the screen, as when events were missed: what somebody was reading stays there.
+//! Reloading a session that is on the screen, as after missed events, without moving the visible text.
 
 use std::ops::Range;
 
@@ -7,58 +7,57 @@ use tiller_core::id::EntryId;
 use super::chunk::Chunk;
 use super::{Block, BlockPos, JumpTarget, Transcript};
 
-/// What a transcript leaves to the one that takes its place.
+/// State handed over to the transcript that replaces this one.
 #[derive(Debug)]
 pub(crate) struct ScrollAnchor {
-    /// Blocks of the answer that was arriving.
+    /// Blocks of the streaming answer.
     pub(crate) live: Vec<Block>,
-    /// The line on top, unless the end was followed.
+    /// The top line; `None` at the end.
     top: Option<TopRow>,
 }
 
-/// What is to be on the screen when all is read anew.
+/// The position after the reload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum NextTop {
-    /// The end.
     #[default]
     End,
-    /// What is there now.
+    /// The same top line.
     Same,
 }
 
-/// A line, by what the log says of it.
+/// A line, identified by its log entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TopRow {
     of: AnchorBlock,
     row: usize,
-    /// How many entries of the path stood before the part it was in, and before the one after that. They do so on every path that has
-    /// the entry.
+    /// Number of entries before its part and before the next part. They precede it on every path that contains the
+    /// entry.
     before: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum AnchorBlock {
-    /// The block of an entry with this number.
+    /// The entry's block with this number.
     Entry(EntryId, usize),
-    /// The same, of the answer that arrives.
+    /// The streaming answer's block with this number.
     Live(usize),
 }
 
 impl Transcript {
-    /// What the transcript that takes the place of this one needs of it.
+    /// Takes the state for the transcript that replaces this one.
     pub(super) fn leave(&mut self) -> ScrollAnchor {
-        // What isn't read yet is still to be on top.
+        // The previous anchor counts if it isn't reached yet.
         let top = self.view.former.take().or_else(|| self.named_top());
         let top = top.filter(|_| self.view.next == NextTop::Same);
         ScrollAnchor { top, live: std::mem::take(&mut self.live) }
     }
 
-    /// Events were missed: what is read anew is this transcript, and more.
+    /// The next reload is of the same session: keep the top line.
     pub(crate) fn expect_same(&mut self) {
         self.view.next = NextTop::Same;
     }
 
-    /// Somebody went elsewhere: what is read anew is shown from its end.
+    /// The next reload is of another session: show the end.
     pub(crate) fn expect_other(&mut self) {
         self.view.next = NextTop::End;
     }
@@ -68,7 +67,7 @@ impl Transcript {
         let blocks = self.parts.get(at.part)?.blocks()?;
         let of = match blocks.get(at.block) {
             None => AnchorBlock::Live(at.block - blocks.len()),
-            // A word of tiller's stands where the entry before it does.
+            // A notice of tiller is identified by the entry before it.
             Some(_) => {
                 let entry = blocks[..=at.block].iter().rev().find_map(|block| block.entry.as_ref())?;
                 let first = blocks.iter().position(|block| block.entry.as_ref() == Some(entry))?;
@@ -78,12 +77,12 @@ impl Transcript {
         Some(TopRow { of, row, before: self.entries_before(at.part) })
     }
 
-    /// Shows the line that was on top of the former transcript, as soon as it is read. One that is gone is not looked for.
+    /// Returns to the former top line as soon as it is read; an entry that no longer exists is not searched for.
     pub(crate) fn return_to(&mut self, former: ScrollAnchor) {
         let Some(top) = former.top else { return };
         let part = match &top.of {
             AnchorBlock::Live(_) => Some(self.last()),
-            AnchorBlock::Entry(..) => self.with_place_for(&top).next(),
+            AnchorBlock::Entry(..) => self.candidate_parts(&top).next(),
         };
         if let Some(part) = part {
             self.view.former = Some(top);
@@ -92,14 +91,14 @@ impl Transcript {
         }
     }
 
-    /// How many entries of the path stand before a part, and before the one after it.
+    /// Number of entries before a part and before the next one.
     fn entries_before(&self, part: usize) -> Range<usize> {
         let before = self.parts[..part].iter().map(Chunk::count).sum();
         before..before + self.parts[part].count()
     }
 
-    /// The parts that the entry may be in.
-    fn with_place_for(&self, top: &TopRow) -> impl Iterator<Item = usize> {
+    /// The parts that may contain the entry.
+    fn candidate_parts(&self, top: &TopRow) -> impl Iterator<Item = usize> {
         let ends = self.parts.iter().scan(0, |end, part| {
             *end += part.count();
             Some((*end - part.count(), *end))
@@ -109,7 +108,7 @@ impl Transcript {
         parts.map(|(part, _)| part)
     }
 
-    /// A part is in memory in which what was on top may be.
+    /// Continues the search for the former top line in a part that is in memory.
     pub(super) fn reach_former(&mut self, part: usize) {
         let Some(top) = self.view.former.take() else { return };
         let blocks = self.parts[part].blocks().unwrap_or_default();
@@ -119,7 +118,7 @@ impl Transcript {
                 let first = blocks.iter().position(|block| block.entry.as_ref() == Some(entry));
                 match first {
                     Some(first) => first + index,
-                    None => return self.look_further(top, part),
+                    None => return self.search_next_part(top, part),
                 }
             }
         };
@@ -130,9 +129,9 @@ impl Transcript {
         }
     }
 
-    /// It wasn't in a part.
-    fn look_further(&mut self, top: TopRow, part: usize) {
-        let next = self.with_place_for(&top).find(|other| *other > part);
+    /// Searches the next candidate part.
+    fn search_next_part(&mut self, top: TopRow, part: usize) {
+        let next = self.candidate_parts(&top).find(|other| *other > part);
         if let Some(part) = next {
             self.view.former = Some(top);
             self.go(JumpTarget::Former { part });

@@ -1,6 +1,6 @@
-//! What the mouse marks, and its text.
+//! The mouse selection and its text.
 //!
-//! A selection begins with a unit (a character, a word, a line) and goes to another one; it belongs to the text, not to the screen.
+//! A selection extends from one unit (character, word, line) to another; it belongs to the text, not to the screen.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,11 +8,11 @@ use tiller_render::{self as render, CopyAs, Line, Wrap};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::super::layout::RenderContext;
-use super::super::logical_line::{LogicalLine, said_columns};
+use super::super::logical_line::{LogicalLine, content_columns};
 use super::viewport::{ShownRows, TranscriptRow};
-use super::{BlockPos, FoldStep, Transcript};
+use super::{BlockPos, BlockStep, Transcript};
 
-/// A column of a line of a block.
+/// A position in a block: line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TextPos {
     pub(crate) at: BlockPos,
@@ -20,7 +20,7 @@ pub(crate) struct TextPos {
     pub(crate) column: usize,
 }
 
-/// By what is selected.
+/// The unit of a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Granularity {
     Character,
@@ -28,20 +28,20 @@ pub(crate) enum Granularity {
     Line,
 }
 
-/// From one unit to another.
+/// A selection between two units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     unit: Granularity,
-    /// The unit it began with: from, and up to but without.
+    /// The first unit's range; the end is exclusive.
     anchor: (TextPos, TextPos),
     head: (TextPos, TextPos),
 }
 
-/// What was selected.
+/// A copied text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopiedText {
     pub(crate) text: String,
-    /// What it is called when it was copied: `3 lines`.
+    /// A short description for the message: `3 lines`.
     pub(crate) what: String,
 }
 
@@ -50,7 +50,7 @@ impl Selection {
         self.anchor.0.min(self.head.0)..self.anchor.1.max(self.head.1)
     }
 
-    /// The parts of the path it lies on.
+    /// The parts of the path that it covers.
     pub(super) fn parts(&self) -> RangeInclusive<usize> {
         let range = self.range();
         range.start.at.part..=range.end.at.part
@@ -64,8 +64,8 @@ impl Selection {
 }
 
 impl Transcript {
-    /// What is at a row of the screen and a column of it. A free row stands for the beginning of the line below it, what lies beyond
-    /// the last line for its end.
+    /// The text position at a screen row and column. A blank row maps to the beginning of the next line; rows beyond
+    /// the last line map to its end.
     pub(crate) fn spot(&self, row: usize, column: usize) -> Option<TextPos> {
         let rows = &self.view.rows;
         let at = (row..rows.len()).find_map(|row| match rows[row] {
@@ -85,13 +85,13 @@ impl Transcript {
         }
     }
 
-    /// Selects from a spot on, by units.
+    /// Starts a selection at a position.
     pub(crate) fn select(&mut self, spot: TextPos, unit: Granularity) {
         let anchor = self.unit(spot, unit);
         self.view.selection = Some(Selection { unit, anchor, head: anchor });
     }
 
-    /// Selects up to another spot.
+    /// Extends the selection to a position.
     pub(crate) fn select_to(&mut self, spot: TextPos) {
         let Some(unit) = self.view.selection.as_ref().map(|selection| selection.unit) else { return };
         let head = self.unit(spot, unit);
@@ -100,62 +100,61 @@ impl Transcript {
         }
     }
 
-    /// Nothing is selected any more; false when nothing was.
+    /// Clears the selection; returns false if there was none.
     pub(crate) fn unselect(&mut self) -> bool {
         self.view.selection.take().is_some()
     }
 
-    /// Whether something is selected.
     pub(crate) fn is_selecting(&self) -> bool {
         self.view.selection.is_some()
     }
 
     fn unit(&self, spot: TextPos, unit: Granularity) -> (TextPos, TextPos) {
         let Some(block) = self.block(spot.at) else { return (spot, spot) };
-        let passage = LogicalLine::around(block, spot.line);
+        let logical = LogicalLine::around(block, spot.line);
         let cells = match unit {
             Granularity::Character => {
-                let is_it = |cell: &super::super::logical_line::LineCell| {
+                let is_at_pos = |cell: &super::super::logical_line::LineCell| {
                     cell.line == spot.line && cell.columns.contains(&spot.column)
                 };
-                passage.cells.iter().position(is_it).map(|at| at..at + 1)
+                logical.cells.iter().position(is_at_pos).map(|at| at..at + 1)
             }
-            Granularity::Word => passage.word_at(spot.line, spot.column),
-            Granularity::Line => Some(0..passage.cells.len()).filter(|cells| !cells.is_empty()),
+            Granularity::Word => logical.word_at(spot.line, spot.column),
+            Granularity::Line => Some(0..logical.cells.len()).filter(|cells| !cells.is_empty()),
         };
         let Some(cells) = cells else {
-            let said = block.line(spot.line).map(said_columns).unwrap_or_default();
-            let column = spot.column.clamp(said.start, said.end);
+            let content = block.line(spot.line).map(content_columns).unwrap_or_default();
+            let column = spot.column.clamp(content.start, content.end);
             return (TextPos { column, ..spot }, TextPos { column, ..spot });
         };
-        let (first, last) = (&passage.cells[cells.start], &passage.cells[cells.end - 1]);
+        let (first, last) = (&logical.cells[cells.start], &logical.cells[cells.end - 1]);
         let place = |line: usize, column: usize| TextPos { at: spot.at, line, column };
         (place(first.line, first.columns.start), place(last.line, last.columns.end))
     }
 
-    /// Columns of a row on the screen that are selected, those left free at its left not counted.
+    /// The selected columns of a screen row, without its indentation.
     pub(crate) fn selected(&self, row: &ShownRows<'_>) -> Option<Range<usize>> {
         let range = self.view.selection.as_ref()?.range();
-        let said = said_columns(row.line);
-        let here = |spot: TextPos| (spot.at, spot.line).cmp(&(row.at, row.number));
-        let from = match here(range.start) {
-            std::cmp::Ordering::Less => said.start,
-            std::cmp::Ordering::Equal => range.start.column.max(said.start),
+        let content = content_columns(row.line);
+        let relative_to = |spot: TextPos| (spot.at, spot.line).cmp(&(row.at, row.number));
+        let from = match relative_to(range.start) {
+            std::cmp::Ordering::Less => content.start,
+            std::cmp::Ordering::Equal => range.start.column.max(content.start),
             std::cmp::Ordering::Greater => return None,
         };
-        let to = match here(range.end) {
+        let to = match relative_to(range.end) {
             std::cmp::Ordering::Less => return None,
-            std::cmp::Ordering::Equal => range.end.column.min(said.end),
-            std::cmp::Ordering::Greater => said.end,
+            std::cmp::Ordering::Equal => range.end.column.min(content.end),
+            std::cmp::Ordering::Greater => content.end,
         };
         (from < to).then_some(from..to)
     }
 
-    /// The selected text: broken lines joined, without what stands beside them.
+    /// The selected text: wrapped lines joined, without margins.
     pub(crate) fn selected_text(&mut self, ctx: &RenderContext) -> Option<CopiedText> {
         let range = self.view.selection.as_ref()?.range();
-        let (mut text, mut step) = (String::new(), FoldStep::To(range.start.at));
-        while let FoldStep::To(at) = step
+        let (mut text, mut step) = (String::new(), BlockStep::To(range.start.at));
+        while let BlockStep::To(at) = step
             && at <= range.end.at
         {
             self.height(at, ctx);
@@ -184,20 +183,20 @@ impl Transcript {
             }
             let row = ShownRows { at, number, inset: 0, line };
             if let Some(columns) = self.selected(&row) {
-                text.push_str(&cut(line, &columns));
+                text.push_str(&source_text(line, &columns));
             }
         }
     }
 }
 
-/// Spaces at the end of a line only filled it.
+/// Ends a line of the copied text, without padding.
 fn end_line(text: &mut String) {
     text.truncate(text.trim_end_matches(' ').len());
     text.push('\n');
 }
 
-/// The text of a line between two columns, as its source has it: a tab is one where its first column is among them.
-fn cut(line: &Line, columns: &Range<usize>) -> String {
+/// The source text of a line between two columns: an expanded tab is copied as a tab if its first column is selected.
+fn source_text(line: &Line, columns: &Range<usize>) -> String {
     let (mut text, mut column) = (String::new(), 0);
     for span in &line.spans {
         for grapheme in span.text.graphemes(true) {
@@ -214,7 +213,7 @@ fn cut(line: &Line, columns: &Range<usize>) -> String {
     text
 }
 
-/// How much a text is, in words.
+/// The size of a text in words.
 pub(crate) fn amount(text: &str) -> String {
     match text.lines().count() {
         0 | 1 => match text.chars().count() {

@@ -71,7 +71,7 @@ fn draw(transcript: &mut Transcript, height: usize, ctx: &RenderContext) -> Vec<
 }
 
 #[test]
-fn the_end_is_shown_and_followed() {
+fn transcript_follows_its_end() {
     let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m8", "", "m9"]);
     transcript.append(&said(10), UnixMs(0));
@@ -79,7 +79,7 @@ fn the_end_is_shown_and_followed() {
 }
 
 #[test]
-fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
+fn transcript_scrolled_up_counts_new_blocks() {
     let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     transcript.lay_out(3, &ctx);
     transcript.scroll_up(4, &ctx);
@@ -94,7 +94,7 @@ fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
 }
 
 #[test]
-fn what_is_taken_away_is_not_counted_among_what_arrives() {
+fn transcript_removed_block_is_not_counted() {
     let is_notice = |block: &Block| matches!(block.kind, BlockKind::Notice { .. });
     let away = |warned: Warned| {
         let (mut transcript, ctx) = (transcript(10), RenderContext::default());
@@ -125,7 +125,7 @@ enum Warned {
 }
 
 #[test]
-fn a_block_of_what_arrives_keeps_its_place_when_one_before_it_is_taken_away() {
+fn transcript_streaming_block_keeps_place() {
     let (mut transcript, ctx) = (transcript(3), RenderContext::default());
     transcript.say(NoticeLevel::Warning, "careful", None);
     let mut stream = MarkdownStream::new(80);
@@ -140,7 +140,7 @@ fn a_block_of_what_arrives_keeps_its_place_when_one_before_it_is_taken_away() {
 }
 
 #[test]
-fn what_is_near_the_screen_is_read_without_moving_it() {
+fn transcript_near_parts_are_read_in_place() {
     let (mut transcript, ctx) = (long(250, 10), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
     transcript.scroll_up(1_000, &ctx);
@@ -152,7 +152,7 @@ fn what_is_near_the_screen_is_read_without_moving_it() {
 }
 
 #[test]
-fn a_long_way_through_a_session_never_holds_more_than_what_is_near() {
+fn transcript_memory_stays_bounded() {
     let (mut transcript, ctx) = (long(10_000, 100), RenderContext::default());
     draw(&mut transcript, 20, &ctx);
     let mut most = 0;
@@ -175,7 +175,7 @@ fn a_long_way_through_a_session_never_holds_more_than_what_is_near() {
 }
 
 #[test]
-fn the_beginning_of_a_long_session_is_shown_without_reading_what_lies_between() {
+fn transcript_top_skips_parts_between() {
     let (mut transcript, ctx) = (long(100_000, 100), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
     transcript.go(JumpTarget::Top);
@@ -189,7 +189,7 @@ fn the_beginning_of_a_long_session_is_shown_without_reading_what_lies_between() 
 }
 
 #[test]
-fn what_was_read_for_another_transcript_is_dropped() {
+fn transcript_stale_read_is_dropped() {
     let (mut transcript, ctx) = (long(500, 10), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
     let wanted = transcript.take_wanted().remove(0);
@@ -203,7 +203,7 @@ fn what_was_read_for_another_transcript_is_dropped() {
 }
 
 #[test]
-fn only_what_is_on_the_screen_is_measured() {
+fn transcript_lays_out_visible_blocks_only() {
     let (mut transcript, ctx) = (transcript(1_000), RenderContext::default());
     transcript.lay_out(10, &ctx);
     let is_measured = |block: &&Block| block.line(0).is_some();
@@ -217,7 +217,7 @@ fn only_what_is_on_the_screen_is_measured() {
 }
 
 #[test]
-fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
+fn transcript_short_cannot_scroll() {
     let (mut transcript, ctx) = (transcript(2), RenderContext::default());
     transcript.lay_out(20, &ctx);
     transcript.scroll_up(5, &ctx);
@@ -226,7 +226,7 @@ fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
 }
 
 #[test]
-fn the_line_on_top_stays_on_top_when_its_block_wraps_anew() {
+fn transcript_top_line_survives_rewrap() {
     let words: String = (0..400).map(|n| format!("w{n} ")).collect();
     let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
     let (mut transcript, wide) =
@@ -271,7 +271,7 @@ fn result(at: usize, id: &str, text: &str, ms: i64) -> Entry {
 }
 
 #[test]
-fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
+fn transcript_own_fold_survives_reload() {
     let output: String = (0..30).map(|n| format!("line {n}\n")).collect();
     let mut entries = vec![call(0, "look", &["c"]), result(1, "c", &output, 0)];
     entries.extend((2..100).map(said));
@@ -307,7 +307,7 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
 }
 
 #[test]
-fn what_was_on_top_is_found_again_where_the_path_is_cut_elsewhere() {
+fn reload_other_part_bounds_keep_top_line() {
     for pages in [2, 30, 60] {
         let (mut transcript, ctx) = (long(300, 150), RenderContext::default());
         draw(&mut transcript, 4, &ctx);
@@ -323,7 +323,7 @@ fn what_was_on_top_is_found_again_where_the_path_is_cut_elsewhere() {
 }
 
 #[test]
-fn what_was_on_top_and_is_nowhere_any_more_is_not_looked_for_without_end() {
+fn reload_missing_top_line_ends_search() {
     let (mut transcript, ctx) = (long(300, 150), RenderContext::default());
     draw(&mut transcript, 4, &ctx);
     transcript.scroll_up(100, &ctx);
@@ -340,7 +340,7 @@ fn what_was_on_top_and_is_nowhere_any_more_is_not_looked_for_without_end() {
 }
 
 #[test]
-fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
+fn transcript_result_in_next_part_is_applied() {
     let mut transcript =
         Transcript::of(0, NewestMarker::of(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
     draw(&mut transcript, 10, &RenderContext::default());
@@ -352,7 +352,7 @@ fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
 }
 
 #[test]
-fn calls_take_as_long_as_the_log_says() {
+fn transcript_call_durations_follow_the_log() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
     let entries =
         [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
@@ -364,7 +364,7 @@ fn calls_take_as_long_as_the_log_says() {
 }
 
 #[test]
-fn after_a_crash_the_screen_says_of_each_call_what_the_log_will_say() {
+fn transcript_crash_states_match_the_log() {
     let answer = Entry { id: "01JAV7E0000000000000000000".into(), ..call(1, "look", &["a", "b", "c"]) };
     let entries = [said(0), answer, result(2, "a", "out", 5)];
     let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
@@ -385,7 +385,7 @@ fn after_a_crash_the_screen_says_of_each_call_what_the_log_will_say() {
 }
 
 #[test]
-fn of_calls_that_another_program_left_without_results_none_is_said_not_to_have_begun() {
+fn transcript_foreign_calls_are_never_not_run() {
     let entries = [said(0), call(1, "look", &["a", "b"])];
     let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
     transcript.settle();
@@ -395,7 +395,7 @@ fn of_calls_that_another_program_left_without_results_none_is_said_not_to_have_b
 }
 
 #[test]
-fn a_prompt_that_nobody_answered_is_known_until_something_follows() {
+fn transcript_unanswered_until_followed() {
     let mut transcript = transcript(2);
     assert_eq!(transcript.unanswered(), Some(&"e1".into()));
     transcript.append(&answered(2, "yes"), UnixMs(0));
@@ -403,7 +403,7 @@ fn a_prompt_that_nobody_answered_is_known_until_something_follows() {
 }
 
 #[test]
-fn going_from_prompt_to_prompt_reads_what_lies_between() {
+fn jump_prompt_reads_parts_between() {
     let mut path: Vec<Entry> = (0..400).map(|at| answered(at, &format!("a{at}"))).collect();
     path[7] = said(7);
     path[350] = said(350);
@@ -458,7 +458,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn scrolled_up_nothing_that_happens_changes_what_is_on_the_screen(
+    fn transcript_scrolled_up_is_stable(
         up in 12..60usize,
         events in prop::collection::vec(happening(), 1..80),
     ) {
@@ -488,7 +488,7 @@ proptest! {
 }
 
 #[test]
-fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
+fn transcript_inside_streaming_answer_is_stable() {
     let (mut transcript, ctx) = (transcript(3), RenderContext::default());
     let text: String = (0..60).map(|n| format!("- item {n}\n")).collect();
     transcript.live.push(Block::new(BlockKind::Thinking(String::new())));
@@ -504,7 +504,7 @@ fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
 }
 
 #[test]
-fn a_long_run_begins_new_parts_and_forgets_the_old_ones() {
+fn transcript_long_run_drops_old_parts() {
     let (mut transcript, ctx) = (transcript(1), RenderContext::default());
     for at in 1..2_000 {
         transcript.begin_part();
@@ -525,7 +525,7 @@ fn spot(transcript: &Transcript, row: usize, column: usize) -> TextPos {
 }
 
 #[test]
-fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
+fn selection_joins_lines_without_margins() {
     let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
     let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![said(0), answered(1, markdown)]));
     let ctx = RenderContext { width: 18, ..RenderContext::default() };
@@ -546,7 +546,7 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 }
 
 #[test]
-fn what_is_selected_is_copied_as_its_source_has_it() {
+fn selection_copies_source_text() {
     let markdown = "a\u{200b}b\n\n```make\nall:\n\tcc\t-o x\u{1b}[0m\n```";
     let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![answered(0, markdown)]));
     let ctx = RenderContext { width: 18, ..RenderContext::default() };
@@ -564,7 +564,7 @@ fn what_is_selected_is_copied_as_its_source_has_it() {
 }
 
 #[test]
-fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
+fn selection_wide_characters_are_whole() {
     let mut transcript = Transcript::of(
         0,
         NewestMarker::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]),
@@ -580,7 +580,7 @@ fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
 }
 
 #[test]
-fn a_selection_stays_with_its_text_while_more_arrives() {
+fn selection_stays_with_text() {
     let (mut transcript, ctx) = (transcript(10), RenderContext::default());
     draw(&mut transcript, 5, &ctx);
     transcript.select(spot(&transcript, 2, 3), Granularity::Word);
@@ -594,7 +594,7 @@ fn a_selection_stays_with_its_text_while_more_arrives() {
 }
 
 #[test]
-fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_are_read_again() {
+fn transcript_equal_failures_merge_also_on_reload() {
     let failed = |at, error: &str| {
         let answer = AssistantMessage {
             stop_reason: StopReason::Error,
@@ -655,7 +655,7 @@ fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn failed_requests_before_an_answer_are_one_line() {
+fn transcript_recovered_failures_are_one_line() {
     let overloaded = Some("anthropic: Overloaded (HTTP status 529) → try again later");
     let entries = [
         said(0),
@@ -680,7 +680,7 @@ fn failed_requests_before_an_answer_are_one_line() {
 }
 
 #[test]
-fn failed_requests_that_no_answer_follows_stay() {
+fn transcript_final_failures_stay() {
     let entries =
         [said(0), tried(1, 1_000, "", Some("openai: no route")), said(2), tried(3, 10_000, "Here.", None)];
     for lines in told_and_read(&entries) {
@@ -690,7 +690,7 @@ fn failed_requests_that_no_answer_follows_stay() {
 }
 
 #[test]
-fn calls_behind_failed_requests_get_their_results() {
+fn transcript_calls_after_failures_get_results() {
     let call = ToolCall {
         id: "c1".into(),
         name: "bash".into(),

@@ -1,7 +1,7 @@
-//! Which rows of the transcript are on the screen, and scrolling.
+//! The viewport: which rows are on the screen, and scrolling.
 //!
-//! While it follows, the last row is at the bottom. Scrolled up, the line on top stays on top whatever arrives, is read, folded or
-//! wrapped anew.
+//! While following, the last row is at the bottom. Otherwise the top line stays in place whatever is appended, read,
+//! folded or wrapped again.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,84 +14,84 @@ use super::super::layout::{Folds, RenderContext};
 use super::chunk::{Chunk, ChunkContent};
 use super::reload::{NextTop, TopRow};
 use super::selection::Selection;
-use super::{BlockPos, Direction, FoldStep, JumpTarget, Transcript};
+use super::{BlockPos, BlockStep, Direction, JumpTarget, Transcript};
 
-/// Blocks between the screen and what isn't in memory, below which that is read.
+/// Distance in blocks at which an unloaded part is read.
 const NEAR: usize = 20;
 
-/// Parts on either side of the screen that stay in memory.
+/// Parts kept in memory on each side of the screen.
 const STAY: usize = 2;
 
-/// What of the transcript is on the screen.
+/// The rows on the screen and the scroll state.
 #[derive(Debug, Default)]
 pub(super) struct Viewport {
     pub(super) scroll: Scroll,
     pub(super) rows: Vec<TranscriptRow>,
-    /// Where the line on top is, when its block is about to be laid out anew.
+    /// The text position of the top line, while its block is about to be laid out again.
     pub(super) mark: Option<Mark>,
-    /// By what it was laid out; `None` when a block was folded or unfolded since.
+    /// Width and folds of the last layout; `None` after a block was folded or unfolded.
     laid: Option<(usize, Folds)>,
-    /// What the line on top was taken for when it was last found again: however often, it is still looked for by what it was first.
+    /// The scroll position found for a mark at the last layout; repeated layouts use the original mark.
     found: Option<(Scroll, Mark)>,
-    /// Where somebody wants to go, as soon as it is read.
+    /// A pending jump.
     pub(super) goal: Option<JumpTarget>,
-    /// What was on top before all was read anew, until it is read.
+    /// The top line before a reload, until it is read.
     pub(super) former: Option<TopRow>,
-    /// What is to be on top when all is read anew.
+    /// The position after the next reload.
     pub(super) next: NextTop,
-    /// The block that keys are for.
+    /// The focused block.
     pub(super) focus: Option<BlockPos>,
     pub(super) selection: Option<Selection>,
-    news: UnseenNotice,
+    new_below: NewBelow,
 }
 
-/// What arrived below the screen.
+/// Output below the screen.
 #[derive(Clone, Copy, Debug, Default)]
-struct UnseenNotice {
-    /// Blocks there were when the end was left.
+struct NewBelow {
+    /// Number of blocks when the end was left.
     known: usize,
     any: bool,
 }
 
-/// Which part of the transcript is on the screen.
+/// The scroll position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Scroll {
-    /// Its end, whatever is added.
+    /// Follows the end.
     #[default]
     Follows,
-    /// From this row of this block on; the free row above a block is its first.
+    /// Starts at this row of a block; the blank row above a block is its row 0.
     From { at: BlockPos, row: usize },
 }
 
-/// A row of the screen: a block's line, or free.
+/// A row of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TranscriptRow {
     Free,
     Line { at: BlockPos, line: usize },
 }
 
-/// A row as it is drawn.
+/// A row to draw.
 pub(crate) struct ShownRows<'a> {
     pub(crate) at: BlockPos,
-    /// Its number in the block.
+    /// Line number in the block.
     pub(crate) number: usize,
-    /// Columns left free.
+    /// Indentation in columns.
     pub(crate) inset: usize,
     pub(crate) line: &'a Line,
 }
 
 impl Transcript {
-    /// Lays out the `height` rows that are on the screen.
+    /// Lays out the rows for a screen of `height` rows.
     pub(crate) fn lay_out(&mut self, height: usize, ctx: &RenderContext) {
         self.reach_goal();
-        self.keep_place(ctx);
+        self.keep_top_line(ctx);
         match self.view.scroll {
             Scroll::Follows => self.view.rows = self.rows_up(self.end(), height, ctx),
-            // What is on the screen stays until it is read.
+            // The screen stays until the part is read.
             Scroll::From { at, .. } if self.count(at.part).is_none() => return,
             Scroll::From { at, row } => self.lay_out_from(at, row, height, ctx),
         }
-        self.forget_far();
+        self.drop_distant();
     }
 
     fn lay_out_from(&mut self, at: BlockPos, row: usize, height: usize, ctx: &RenderContext) {
@@ -101,8 +101,8 @@ impl Transcript {
             return;
         }
         let (bottom, is_end) = match end {
-            FoldStep::Unread(part) => (BlockPos { part, block: 0 }, false),
-            FoldStep::To(_) | FoldStep::End => (self.end(), true),
+            BlockStep::Unread(part) => (BlockPos { part, block: 0 }, false),
+            BlockStep::To(_) | BlockStep::End => (self.end(), true),
         };
         self.view.rows = self.rows_up(bottom, height, ctx);
         if is_end {
@@ -112,28 +112,28 @@ impl Transcript {
         }
     }
 
-    /// The line on top is where scrolling begins from now on.
+    /// Fixes the current top line.
     pub(super) fn stay_at_top(&mut self) {
         if let Some((at, row)) = self.top() {
             self.stay(at, row);
         }
     }
 
-    /// Shows this row on top, whatever is added.
+    /// Fixes a row as the top line.
     pub(super) fn stay(&mut self, at: BlockPos, row: usize) {
         if self.view.scroll == Scroll::Follows {
-            self.view.news = UnseenNotice { known: self.blocks(), any: false };
+            self.view.new_below = NewBelow { known: self.blocks(), any: false };
         }
         self.view.scroll = Scroll::From { at, row };
     }
 
-    /// Keeps the line on top where it is when its block is laid out anew: for another width, or unfolded.
-    fn keep_place(&mut self, ctx: &RenderContext) {
+    /// Keeps the top line's text position when its block is laid out again with another width or fold state.
+    fn keep_top_line(&mut self, ctx: &RenderContext) {
         let by = Some((ctx.width, ctx.folds));
         if self.view.laid != by {
             self.view.laid = by;
             self.view.selection = None;
-            self.mark_place();
+            self.mark_top_line();
         }
         let (Some(mark), Scroll::From { at, .. }) = (self.view.mark.take(), self.view.scroll) else { return };
         let gap = usize::from(self.gap(at));
@@ -145,41 +145,41 @@ impl Transcript {
         self.view.found = Some((self.view.scroll, mark));
     }
 
-    /// Whether the rows are those of the last time still: nothing was folded or unfolded since.
+    /// Whether the rows of the last layout are still valid.
     pub(super) fn is_laid_out(&self, ctx: &RenderContext) -> bool {
         self.view.laid == Some((ctx.width, ctx.folds))
     }
 
-    /// A block was folded or unfolded by itself: its rows are others.
+    /// Invalidates the layout after a block was folded or unfolded.
     pub(super) fn refolded(&mut self) {
         self.view.laid = None;
     }
 
-    /// Remembers which line is on top by what it says.
-    pub(super) fn mark_place(&mut self) {
+    /// Remembers the text position of the top line.
+    pub(super) fn mark_top_line(&mut self) {
         let Scroll::From { at, row } = self.view.scroll else { return };
         let line = row.checked_sub(usize::from(self.gap(at)));
         let first = self.view.found.filter(|(scroll, _)| *scroll == self.view.scroll).map(|(_, mark)| mark);
         self.view.mark = self.view.mark.or(first).or(line.and_then(|line| self.block(at)?.mark(line)));
     }
 
-    /// The answer that arrived is in the log: what was said of its blocks holds for those that take their place, which are as many
-    /// but for the empty ones.
+    /// Ends the streaming answer, which is in the log now. Positions move to the log's blocks, which are the same
+    /// without the empty ones.
     pub(crate) fn end_live(&mut self) {
-        self.mark_place();
+        self.mark_top_line();
         let live = std::mem::take(&mut self.live);
         let first = self.end();
         let moved = |at: BlockPos| match at.block.checked_sub(first.block) {
             Some(index) if at.part == first.part => {
-                let said = live.iter().take(index).filter(|block| !block.is_blank()).count();
-                BlockPos { block: first.block + said, ..at }
+                let index = live.iter().take(index).filter(|block| !block.is_blank()).count();
+                BlockPos { block: first.block + index, ..at }
             }
             _ => at,
         };
         self.view.move_places(moved);
     }
 
-    /// Blocks from a place on get numbers by one higher.
+    /// Shifts positions after a block is inserted.
     pub(super) fn make_room(&mut self, from: BlockPos) {
         let moved = |at: BlockPos| match at.part == from.part && at.block >= from.block {
             true => BlockPos { block: at.block + 1, ..at },
@@ -188,86 +188,86 @@ impl Transcript {
         self.view.move_places(moved);
     }
 
-    /// A block is gone: those after it get numbers by one lower, and it was no news.
+    /// Shifts positions after a block is removed.
     pub(super) fn close_gap(&mut self, gone: BlockPos) {
         let moved = |at: BlockPos| match at.part == gone.part && at.block > gone.block {
             true => BlockPos { block: at.block - 1, ..at },
             false => at,
         };
         self.view.move_places(moved);
-        self.view.news.known = self.view.news.known.min(self.blocks());
+        self.view.new_below.known = self.view.new_below.known.min(self.blocks());
     }
 
-    /// Something was added to the live blocks, or below them.
+    /// Notes that the streaming answer grew or something followed it.
     pub(crate) fn grew(&mut self) {
-        self.view.news.any |= self.view.scroll != Scroll::Follows;
+        self.view.new_below.any |= self.view.scroll != Scroll::Follows;
     }
 
-    /// How many blocks arrived below the screen; `None` when nothing did.
+    /// Number of new blocks below the screen; `None` if there is no new output.
     pub(crate) fn news(&self) -> Option<usize> {
-        self.view.news.any.then(|| self.blocks().saturating_sub(self.view.news.known))
+        self.view.new_below.any.then(|| self.blocks().saturating_sub(self.view.new_below.known))
     }
 
-    /// Blocks that were added at the end so far and are there still.
+    /// Number of blocks added at the end and not removed.
     fn blocks(&self) -> usize {
         self.added - self.removed + self.live.iter().filter(|block| !block.is_blank()).count()
     }
 
-    /// Whether the end is on the screen, whatever is added.
+    /// Whether the end is followed.
     pub(crate) fn follows(&self) -> bool {
         self.view.scroll == Scroll::Follows
     }
 
-    /// Goes to the end and stays there.
+    /// Scrolls to the end and follows it.
     pub(crate) fn follow(&mut self) {
         self.view.scroll = Scroll::Follows;
-        self.view.news = UnseenNotice::default();
+        self.view.new_below = NewBelow::default();
     }
 
-    /// Whether some block on the screen changes by itself.
+    /// Whether a block on the screen changes with time.
     pub(crate) fn is_alive(&self) -> bool {
-        self.shows_one(Block::is_alive)
+        self.any_on_screen(Block::is_alive)
     }
 
-    /// Whether some block on the screen has text that its lines don't show yet.
+    /// Whether a block on the screen has text that its lines don't show yet.
     pub(crate) fn lags(&self) -> bool {
-        self.shows_one(Block::lags)
+        self.any_on_screen(Block::lags)
     }
 
-    fn shows_one(&self, which: fn(&Block) -> bool) -> bool {
+    fn any_on_screen(&self, which: fn(&Block) -> bool) -> bool {
         self.view.rows.iter().any(|row| match row {
             TranscriptRow::Line { at, .. } => self.block(*at).is_some_and(which),
             TranscriptRow::Free => false,
         })
     }
 
-    /// Rows of a block, the free one above it among them.
+    /// Number of rows of a block, including the blank row above.
     pub(super) fn height(&mut self, at: BlockPos, ctx: &RenderContext) -> usize {
         let lines = self.block_mut(at).map_or(0, |block| block.measure(ctx));
         lines + usize::from(lines > 0 && self.gap(at))
     }
 
-    /// Whether the row above a block is free. What isn't in memory is taken for what mostly stands before such a block.
+    /// Whether a blank row precedes a block. For an unloaded predecessor the usual case is assumed.
     pub(super) fn gap(&self, at: BlockPos) -> bool {
         let Some(block) = self.block(at) else { return false };
         let mut above = self.before(at);
-        while let FoldStep::To(silent) = above
+        while let BlockStep::To(silent) = above
             && self.block(silent).is_some_and(Block::is_silent)
         {
             above = self.before(silent);
         }
         match above {
-            FoldStep::To(above) => self.block(above).is_some_and(|above| block.stands_apart(above)),
-            FoldStep::Unread(_) => !block.is_call(),
-            FoldStep::End => false,
+            BlockStep::To(above) => self.block(above).is_some_and(|above| block.stands_apart(above)),
+            BlockStep::Unread(_) => !block.is_call(),
+            BlockStep::End => false,
         }
     }
 
-    /// Goes `count` rows up, or as far as there is something in memory.
+    /// Scrolls up by `count` rows, as far as blocks are in memory.
     pub(crate) fn scroll_up(&mut self, mut count: usize, ctx: &RenderContext) {
         let Some((mut at, mut row)) = self.top() else { return };
         while count > row {
-            let FoldStep::To(above) = self.before(at) else {
+            let BlockStep::To(above) = self.before(at) else {
                 count = row;
                 break;
             };
@@ -279,7 +279,7 @@ impl Transcript {
         self.stay(at, row - count);
     }
 
-    /// Goes `count` rows down; at the end it follows again.
+    /// Scrolls down by `count` rows; at the end it follows again.
     pub(crate) fn scroll_down(&mut self, count: usize, ctx: &RenderContext) {
         let Scroll::From { mut at, row } = self.view.scroll else { return };
         let mut row = row + count;
@@ -288,7 +288,7 @@ impl Transcript {
             if row < height {
                 break;
             }
-            let FoldStep::To(below) = self.after(at) else {
+            let BlockStep::To(below) = self.after(at) else {
                 row = row.min(height.saturating_sub(1));
                 break;
             };
@@ -299,7 +299,7 @@ impl Transcript {
         self.view.scroll = Scroll::From { at, row };
     }
 
-    /// The row on top: its block, and which of its rows.
+    /// The top line: its block and row.
     pub(super) fn top(&self) -> Option<(BlockPos, usize)> {
         match self.view.scroll {
             Scroll::From { at, row } => Some((at, row)),
@@ -317,18 +317,18 @@ impl Transcript {
         }
     }
 
-    /// The `height` rows from one on, and what stopped it when there are fewer.
+    /// Up to `height` rows from a position on, and the reason if there are fewer.
     fn rows_from(
         &mut self,
         from: BlockPos,
         skip: usize,
         height: usize,
         ctx: &RenderContext,
-    ) -> (Vec<TranscriptRow>, FoldStep) {
+    ) -> (Vec<TranscriptRow>, BlockStep) {
         let (mut rows, mut skip) = (Vec::new(), skip);
         let mut step = self.from(from);
         while rows.len() < height {
-            let FoldStep::To(at) = step else { return (rows, step) };
+            let BlockStep::To(at) = step else { return (rows, step) };
             let count = self.height(at, ctx);
             skip = skip.min(if at == from { count.saturating_sub(1) } else { 0 });
             let last = count.min(skip + height - rows.len());
@@ -338,7 +338,7 @@ impl Transcript {
         (rows, step)
     }
 
-    /// The last `height` rows before a place.
+    /// The last `height` rows before a position.
     pub(super) fn rows_up(
         &mut self,
         mut end: BlockPos,
@@ -347,7 +347,7 @@ impl Transcript {
     ) -> Vec<TranscriptRow> {
         let (mut parts, mut missing) = (Vec::new(), height);
         while missing > 0
-            && let FoldStep::To(at) = self.before(end)
+            && let BlockStep::To(at) = self.before(end)
         {
             let count = self.height(at, ctx);
             let taken = count.min(missing);
@@ -358,7 +358,7 @@ impl Transcript {
         parts.into_iter().rev().flat_map(|(at, rows)| self.rows_of(at, rows)).collect()
     }
 
-    /// Rows of a block that was measured, the free one above it being the first: no more than are asked for, of a block however long.
+    /// Rows of a block that was laid out; row 0 may be the blank one. Only the requested rows are produced.
     fn rows_of(&self, at: BlockPos, rows: Range<usize>) -> impl Iterator<Item = TranscriptRow> + use<> {
         let gap = usize::from(self.gap(at));
         rows.map(move |row| {
@@ -366,7 +366,7 @@ impl Transcript {
         })
     }
 
-    /// What is on the screen, top to bottom; `None` is a free row.
+    /// The rows on the screen, top to bottom; `None` is a blank row.
     pub(crate) fn visible(&self) -> impl Iterator<Item = Option<ShownRows<'_>>> {
         self.view.rows.iter().map(|row| match *row {
             TranscriptRow::Free => None,
@@ -377,13 +377,13 @@ impl Transcript {
         })
     }
 
-    /// Where the links on the screen lead, once for each piece of text.
+    /// The link targets on the screen, one for each piece of text.
     pub(crate) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
         let lines = self.visible().flatten().map(|row| row.line);
         lines.flat_map(|line| &line.spans).filter_map(|span| span.link.as_ref())
     }
 
-    /// The blocks on the screen, first and last.
+    /// The first and the last block on the screen.
     pub(super) fn on_screen(&self) -> Option<(BlockPos, BlockPos)> {
         let place = |row: &TranscriptRow| match row {
             TranscriptRow::Line { at, .. } => Some(*at),
@@ -392,7 +392,7 @@ impl Transcript {
         Some((self.view.rows.iter().find_map(place)?, self.view.rows.iter().rev().find_map(place)?))
     }
 
-    /// Parts that should be in memory: those that the screen comes near, and those around where somebody wants to go.
+    /// The parts that should be in memory: near the screen, and around a jump target.
     pub(super) fn near(&self) -> [Option<usize>; 5] {
         let (first, last) = self.on_screen().unwrap_or((self.end(), self.end()));
         let goal = self.view.goal.as_ref().map(JumpTarget::part);
@@ -406,31 +406,31 @@ impl Transcript {
         near.map(|part| part.filter(|part| *part < self.parts.len()))
     }
 
-    /// A part that isn't in memory within a few blocks of a place.
+    /// An unloaded part within a few blocks of a position.
     fn unread(&self, mut at: BlockPos, toward: Direction) -> Option<usize> {
         for _ in 0..NEAR {
             match self.next(at, toward) {
-                FoldStep::To(next) => at = next,
-                FoldStep::Unread(part) => return Some(part),
-                FoldStep::End => break,
+                BlockStep::To(next) => at = next,
+                BlockStep::Unread(part) => return Some(part),
+                BlockStep::End => break,
             }
         }
         None
     }
 
-    /// Forgets what is far from the screen and can be read again.
-    fn forget_far(&mut self) {
+    /// Drops parts that are far from the screen.
+    fn drop_distant(&mut self) {
         let Some((first, last)) = self.on_screen() else { return };
         let stays: BTreeSet<usize> =
             self.calls.values().copied().chain(self.focus()).map(|at| at.part).collect();
         let near = self.near();
-        let marked = self.view.selection.as_ref().map(Selection::parts);
+        let selected = self.view.selection.as_ref().map(Selection::parts);
         let newest = self.parts.len().saturating_sub(STAY);
         for (number, part) in self.parts.iter_mut().enumerate().take(newest) {
             let is_near = number + STAY >= first.part && number <= last.part + STAY;
-            let is_wanted = near.contains(&Some(number)) || stays.contains(&number);
-            let is_marked = marked.as_ref().is_some_and(|parts| parts.contains(&number));
-            if matches!(part.content, ChunkContent::Read(_)) && !is_near && !is_wanted && !is_marked {
+            let is_needed = near.contains(&Some(number)) || stays.contains(&number);
+            let is_selected = selected.as_ref().is_some_and(|parts| parts.contains(&number));
+            if matches!(part.content, ChunkContent::Read(_)) && !is_near && !is_needed && !is_selected {
                 Chunk::forget(part);
             }
         }

@@ -1,27 +1,27 @@
-//! What a click does in the tree: the same as in every list.
+//! Mouse clicks in the tree, with the rules of all lists.
 
 use ratatui::layout::Rect;
 
 use super::{PendingNavigation, TreeView};
 
 impl TreeView {
-    /// Where its rows stand on a screen of this size.
+    /// The area of the rows on a screen of this size.
     pub(crate) fn rows_area(&self, size: (u16, u16)) -> Rect {
         self.areas(size).list
     }
 
-    /// Whether an entry stands on this line of those on the screen, and can be gone to.
+    /// Whether there is a selectable entry on this visible line.
     pub(crate) fn has_line(&self, line: usize) -> bool {
         let is_free = self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere);
         is_free && self.place.top + line < self.rows.len()
     }
 
-    /// Goes to the entry on this line; says whether the user had chosen that already. What is on the screen stays where it is under the mouse.
+    /// Selects the entry on a visible line without scrolling; returns whether the user had selected it before.
     pub(crate) fn click(&mut self, line: usize) -> bool {
-        let (before, was_users) = (self.place.row, self.place.is_users);
+        let (before, was_user_selected) = (self.place.row, self.place.is_user_selected);
         self.place.refused = None;
         self.place.is_clicked = true;
         self.go_to(self.place.top + line);
-        was_users && self.place.row == before
+        was_user_selected && self.place.row == before
     }
 }

@@ -1,4 +1,4 @@
-//! The tree as lines: the rows that are on the screen, the preview, what was typed, the keys.
+//! Layout of the tree: visible rows, preview, search line, key hints.
 
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
@@ -13,31 +13,31 @@ use crate::keymap::{KeyCommand, Keymap};
 use crate::layout::{RenderContext, cut_front, right_aligned};
 use crate::tool_call::one_line;
 
-/// Columns of a row's sign.
+/// Width of a row's sign.
 const SIGN: usize = 2;
 
-/// Columns that a row's text has if it needs them and the screen has them: facts of a branch go before it does.
+/// Minimum width of a row's text if needed; a branch's facts are dropped before it is cut.
 const TEXT: usize = 36;
 
-/// Columns of a label at most, and those of its row that it leaves to everything else.
+/// Maximum width of a label, and the columns that it leaves for the rest of the row.
 const LABEL: usize = 40;
-const BESIDE_LABEL: usize = 12;
+const MIN_BESIDE_LABEL: usize = 12;
 
-/// What a screen of the tree looks like.
+/// The laid-out tree.
 #[derive(Debug, Default)]
 pub(crate) struct DrawnTree {
-    /// Lines with the places they stand at.
+    /// Lines with their areas.
     pub(crate) lines: Vec<(Rect, Line)>,
-    /// Where something is being typed.
+    /// The cursor position.
     pub(crate) cursor: (u16, u16),
 }
 
 impl TreeView {
-    /// Lays out what is on the screen; drawing after it only reads.
+    /// Lays out the screen; drawing then only reads.
     pub(crate) fn prepare(&mut self, size: (u16, u16), keymap: &Keymap, ctx: &RenderContext) {
         let (whole, areas) = (area(size), self.areas(size));
         self.place.height = usize::from(areas.list.height);
-        self.keep_in_sight();
+        self.scroll_to_cursor();
         let row = |at: u16| Rect { y: at, height: u16::from(at < whole.height), ..whole };
         let width = usize::from(whole.width);
         let mut lines = vec![(row(0), self.title(width)), (row(1), self.search_line(width))];
@@ -45,7 +45,7 @@ impl TreeView {
         let mut cursor = (column(typed, whole.width), 1.min(whole.height.saturating_sub(1)));
         let list_width = usize::from(areas.list.width).saturating_sub(1);
         if self.rows.len() == 0 {
-            lines.push((first_row(areas.list), Line::new(format!("   {}", self.nothing()), Role::Muted)));
+            lines.push((first_row(areas.list), Line::new(format!("   {}", self.empty_text()), Role::Muted)));
         }
         for place in 0..areas.list.height {
             let Some(at) = self.rows.get(self.place.top + usize::from(place)) else { break };
@@ -71,9 +71,9 @@ impl TreeView {
             TreePurpose::Go => "tree",
             TreePurpose::Fork => "fork from",
         };
-        let mut notes = vec![self.sieve.filter.name().to_owned()];
-        notes.extend((self.sieve.hidden == Visibility::Shown).then(|| "hidden too".to_owned()));
-        notes.extend((!self.sieve.folded.is_empty()).then(|| "folded".to_owned()));
+        let mut notes = vec![self.filters.filter.name().to_owned()];
+        notes.extend((self.filters.hidden == Visibility::Shown).then(|| "with hidden".to_owned()));
+        notes.extend((!self.filters.folded.is_empty()).then(|| "folded".to_owned()));
         let all = self.shape.as_ref().map_or(0, |shape| shape.len());
         notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(all)));
         let notes = notes.join(" · ");
@@ -91,16 +91,16 @@ impl TreeView {
     fn search_line(&self, width: usize) -> Line {
         let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
         if self.search.words().is_empty() {
-            return vec![mark, Span::new("type to search what was said", Role::Muted)].into();
+            return vec![mark, Span::new("type to search the messages", Role::Muted)].into();
         }
         let words = one_line(self.search.words());
         let state = Span::new(format!("{} ", self.search.state(self.found_hidden())), Role::Muted);
         right_aligned(vec![mark, Span::new(words, Role::Text)], Some(state), width)
     }
 
-    /// How much of what was found has no row because it is hidden.
+    /// Number of search hits without a row because they are hidden.
     fn found_hidden(&self) -> usize {
-        match (&self.shape, self.search.found(), self.sieve.hidden) {
+        match (&self.shape, self.search.found(), self.filters.hidden) {
             (Some(shape), Some(found), Visibility::Hidden) => {
                 let both = found.iter().zip(&shape.hidden_with);
                 both.filter(|(is_found, with)| **is_found && with.is_some()).count()
@@ -109,25 +109,25 @@ impl TreeView {
         }
     }
 
-    fn nothing(&self) -> &'static str {
+    fn empty_text(&self) -> &'static str {
         match &self.shape {
             None => "",
-            Some(shape) if shape.len() == 0 => "nothing has been said yet",
-            Some(_) if self.search.found().is_some() => "nothing says that",
-            Some(_) => "nothing of this kind is here",
+            Some(shape) if shape.len() == 0 => "no messages yet",
+            Some(_) if self.search.found().is_some() => "no match",
+            Some(_) => "no entries of this kind",
         }
     }
 
-    /// A row, and where its label is being typed.
+    /// A row, and the cursor's column if its label is being edited.
     fn row(&self, at: usize, row: &TreeRow, width: usize, ctx: &RenderContext) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.row;
         let lead = self.rows.lead(at, width / 3);
         let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
-        let (sign, text, style) = self.words(row, is_chosen);
+        let (sign, text, style) = self.row_text(row, is_chosen);
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
         let room = width.saturating_sub(used);
-        let (label, typed) = self.label(row.node, LABEL.min(room.saturating_sub(BESIDE_LABEL)));
+        let (label, typed) = self.label(row.node, LABEL.min(room.saturating_sub(MIN_BESIDE_LABEL)));
         let facts = self.facts(at, row, ctx);
         let label_width = label.as_ref().map_or(0, |label| label.width() + 2);
         let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
@@ -146,7 +146,7 @@ impl TreeView {
 
     fn gutter(&self, at: usize, row: &TreeRow) -> Span {
         let cursor = if at == self.place.row { "▸" } else { " " };
-        let path = match (self.rows.here() == Some(at), row.on_path) {
+        let path = match (self.rows.current() == Some(at), row.on_path) {
             (true, _) => "●",
             (false, true) => "•",
             (false, false) => " ",
@@ -154,15 +154,15 @@ impl TreeView {
         Span::new(format!(" {cursor}{path} "), Style::from(Role::Accent).with(Emphasis::BOLD))
     }
 
-    /// The sign of a row, its text, and how that looks: what is on the path has its full weight.
-    fn words(&self, row: &TreeRow, is_chosen: bool) -> (&'static str, String, Style) {
-        let said = self.texts.of(row.node);
-        let sign = said.map(|said| said.sign);
+    /// The sign, text and style of a row; rows on the current path are emphasized.
+    fn row_text(&self, row: &TreeRow, is_chosen: bool) -> (&'static str, String, Style) {
+        let loaded = self.texts.get(row.node);
+        let sign = loaded.map(|loaded| loaded.sign);
         let sign =
             sign.or_else(|| self.shape.as_ref().map(|shape| kind_sign(shape.node(row.node)))).unwrap_or(" ");
-        let text = said.map_or_else(|| "…".to_owned(), |said| said.text.clone());
-        let role = match said {
-            Some(said) if row.on_path && !said.is_muted() => said.role,
+        let text = loaded.map_or_else(|| "…".to_owned(), |loaded| loaded.text.clone());
+        let role = match loaded {
+            Some(text) if row.on_path && !text.is_muted() => text.role,
             _ => Role::Muted,
         };
         let bold = is_chosen || role == Role::User;
@@ -170,7 +170,7 @@ impl TreeView {
         (sign, text, style.with(if bold { Emphasis::BOLD } else { Emphasis::NONE }))
     }
 
-    /// The label of an entry in so many columns, and the column in it at which one types: that one is to be seen.
+    /// An entry's label cut to `room` columns, and the cursor's column in it while it is edited.
     fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
         if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
             let text = cut_front(&labelling.text, room);
@@ -183,7 +183,7 @@ impl TreeView {
         (label.map(|label| Span::new(shown(label), Role::Warning)), None)
     }
 
-    /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.
+    /// Right-aligned facts of a row: hidden, folded, and size and age of the branch it begins.
     fn facts(&self, at: usize, row: &TreeRow, ctx: &RenderContext) -> Vec<String> {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
@@ -191,10 +191,10 @@ impl TreeView {
         if shape.hidden_with[row.node].is_some() {
             facts.push("hidden".to_owned());
         }
-        let is_folded = self.sieve.folded.contains(&row.node) && self.search.found().is_none();
+        let is_folded = self.filters.folded.contains(&row.node) && self.search.found().is_none();
         if is_folded {
-            let kept_back = self.sieve.kept_back.get(&row.node).copied().unwrap_or(0);
-            facts.push(format!("{} folded", thousands(kept_back)));
+            let hidden_counts = self.filters.hidden_counts.get(&row.node).copied().unwrap_or(0);
+            facts.push(format!("{} folded", thousands(hidden_counts)));
         }
         if self.rows.begins(at) {
             facts.push(branch.newest.age(ctx.now));
@@ -223,7 +223,7 @@ impl TreeView {
         let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
         body.resize_with(height, Line::default);
         lines.extend(body);
-        let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).words());
+        let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).description());
         let enter = keymap.key_of(KeyCommand::Accept);
         let what = what.map(|what| cut_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
         let what = Span::new(what, Role::Muted);
@@ -238,17 +238,17 @@ impl TreeView {
         lines.into_iter().take(usize::from(area.height)).enumerate().map(place).collect()
     }
 
-    /// A rule that says when it was said, by whom, and what it took.
+    /// A rule with time, model and cost of the entry.
     fn preview_head(&self, width: usize, ctx: &RenderContext) -> Line {
         if self.rows.len() == 0 {
             return Line::new("─".repeat(width), Role::Muted);
         }
         let known = self.shape.as_ref().zip(self.preview.node());
-        let moment = known.filter(|(shape, node)| *node < shape.len()).map(|(shape, node)| {
-            let moment = shape.node(node).timestamp;
-            format!("{} · {} ago", ctx.clock(moment), moment.age(ctx.now)).replace("now ago", "now")
+        let time = known.filter(|(shape, node)| *node < shape.len()).map(|(shape, node)| {
+            let time = shape.node(node).timestamp;
+            format!("{} · {} ago", ctx.clock(time), time.age(ctx.now)).replace("now ago", "now")
         });
-        let facts: Vec<String> = moment.into_iter().chain(self.preview.facts().iter().cloned()).collect();
+        let facts: Vec<String> = time.into_iter().chain(self.preview.facts().iter().cloned()).collect();
         let words = cut_to(&facts.join(" · "), width.saturating_sub(8));
         let used = Span::new(words.as_str(), Role::Muted).width();
         let gap = if words.is_empty() { "──" } else { "" };
@@ -260,11 +260,11 @@ impl TreeView {
         let key = |command| keymap.key_of(command);
         if self.labelling.is_some() {
             let words = format!(
-                "{} keeps the label, empty takes it away · {}",
+                "{} saves the label, empty removes it · {}",
                 key(KeyCommand::Accept),
                 key(KeyCommand::Back)
             );
-            return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
+            return Line::new(format!("   {words} cancels"), Role::Muted);
         }
         if matches!(self.going, PendingNavigation::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
@@ -272,18 +272,18 @@ impl TreeView {
         if let Some(refused) = self.place.refused {
             return Line::new(cut_to(&format!("   ✗ {refused}"), width), Role::Error);
         }
-        let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
+        let is_folded = self.chosen().is_some_and(|node| self.filters.folded.contains(&node));
         let can = |command| command != KeyCommand::Hide || !self.is_in_use();
         let hints = [
-            (KeyCommand::Accept, if self.purpose == TreePurpose::Go { "goes there" } else { "forks there" }),
+            (KeyCommand::Accept, if self.purpose == TreePurpose::Go { "go there" } else { "fork there" }),
             (KeyCommand::NextFilter, "filter"),
             (KeyCommand::EditLabel, "label"),
-            if is_folded { (KeyCommand::Unfold, "unfold") } else { (KeyCommand::Fold, "fold") },
+            if is_folded { (KeyCommand::Unfold, "expand") } else { (KeyCommand::Fold, "collapse") },
             (KeyCommand::TogglePreview, "preview"),
             (KeyCommand::Hide, "hide"),
-            (KeyCommand::ShowHidden, "hidden too"),
+            (KeyCommand::ShowHidden, "show hidden"),
             (KeyCommand::ForkHere, "fork"),
-            (KeyCommand::FoldOthers, "fold others"),
+            (KeyCommand::FoldOthers, "collapse others"),
         ];
         let back = format!("{} back", key(KeyCommand::Back));
         let mut words = String::new();
@@ -306,7 +306,7 @@ fn column(at: usize, width: u16) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX).min(width.saturating_sub(1))
 }
 
-/// What the user said is marked by the accent, on the path.
+/// User messages on the current path have the accent color.
 fn sign_role(row: &TreeRow, role: Role) -> Role {
     if row.on_path && role == Role::User { Role::Accent } else { role }
 }
@@ -315,7 +315,7 @@ fn size(entries: u32) -> String {
     if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", thousands(entries as usize)) }
 }
 
-/// As many of the facts as there is room for, the first ones first.
+/// As many facts as fit, in their order.
 fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
     while !facts.is_empty() {
         let span = Span::new(facts.join(" · "), Role::Muted);
@@ -327,10 +327,10 @@ fn fitting(mut facts: Vec<String>, room: usize) -> Option<Span> {
     None
 }
 
-/// A text in which the words that are looked for stand out.
+/// A text with search matches highlighted.
 fn marked(text: &str, words: &str, style: Style) -> Vec<Span> {
     let lower = text.to_lowercase();
-    // Where letters change their length their places do too.
+    // Matches of the lowercase text only apply if its length is the same.
     if words.trim().is_empty() || lower.len() != text.len() {
         return vec![Span::new(text, style)];
     }
@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_are_looked_for_stand_out_wherever_they_are() {
+    fn tree_row_highlights_matches() {
         let spans = marked("The Lexer, the lexer", "LEXER t", Role::Text.into());
         let bright: Vec<&str> = spans
             .iter()
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_have_no_room_go_from_the_end() {
+    fn tree_facts_are_dropped_from_the_end() {
         let facts = || vec!["3h".to_owned(), "12 entries".to_owned(), "opus".to_owned()];
         let shown = |room| fitting(facts(), room).map(|span| span.text);
         assert_eq!(shown(30).as_deref(), Some("3h · 12 entries · opus"));

@@ -1,4 +1,4 @@
-//! What entries say: as a row, as a preview, and as the text in which words are looked for.
+//! Texts of entries: for rows, previews and search.
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, joined_text};
 use tiller_render::{self as render, Line, Role};
@@ -7,19 +7,18 @@ use tiller_session::{Entry, EntryBody, EntryKind, LineRole as Speaker};
 
 use crate::tool_call::{argument, one_line};
 
-/// Characters of a text that a row may show.
+/// Maximum characters of a row's text.
 const LONGEST: usize = 300;
 
-/// What a row says.
+/// A row's text with sign and style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryText {
-    /// What kind of entry it is.
     pub(super) sign: &'static str,
     pub(super) text: String,
     pub(super) role: Role,
 }
 
-/// The sign of an entry whose text isn't read yet.
+/// The sign of an entry whose text isn't loaded.
 pub(super) fn kind_sign(node: &TreeNode) -> &'static str {
     match (node.kind, node.role) {
         (EntryKind::Message, Some(Speaker::User)) => "▌",
@@ -31,16 +30,16 @@ pub(super) fn kind_sign(node: &TreeNode) -> &'static str {
 }
 
 impl EntryText {
-    /// What the row of an entry says.
-    pub(super) fn of(entry: &Entry) -> Self {
+    /// The row text of an entry.
+    pub(super) fn from_entry(entry: &Entry) -> Self {
         let muted = |sign, text: String| Self { sign, text: spaced(&text), role: Role::Muted };
         match &entry.body {
-            EntryBody::Message(said) => Self::of_message(&said.message),
+            EntryBody::Message(message) => Self::from_message(&message.message),
             EntryBody::Compaction(compaction) => muted(
                 "≡",
                 format!("compacted, {} tokens before: {}", compaction.tokens_before, compaction.summary),
             ),
-            EntryBody::BranchSummary { summary, .. } => muted("≡", format!("of another branch: {summary}")),
+            EntryBody::BranchSummary { summary, .. } => muted("≡", format!("summary of a branch: {summary}")),
             EntryBody::CustomMessage { content, .. } => {
                 Self { sign: "+", text: spaced(&content.joined_text()), role: Role::Text }
             }
@@ -52,7 +51,8 @@ impl EntryText {
                 muted("·", format!("thinking: {}", thinking_level.name()))
             }
             EntryBody::ContextEdit { replacement, .. } => {
-                let what = if replacement.is_some() { "an entry replaced" } else { "an entry left out" };
+                let what =
+                    if replacement.is_some() { "an entry was replaced" } else { "an entry was left out" };
                 muted("·", what.to_owned())
             }
             EntryBody::Label { label, .. } => {
@@ -61,21 +61,21 @@ impl EntryText {
             EntryBody::SessionInfo { name } => {
                 muted("·", format!("name: {}", name.as_deref().unwrap_or("none")))
             }
-            EntryBody::Usage { kind, model, .. } => muted("·", format!("spent on {kind}: {model}")),
+            EntryBody::Usage { kind, model, .. } => muted("·", format!("usage for {kind}: {model}")),
             EntryBody::Custom { custom_type, .. } => muted("·", custom_type.clone()),
-            EntryBody::Unknown => muted("·", "unknown to this version of tiller".to_owned()),
+            EntryBody::Unknown => muted("·", "unknown entry type of a newer version".to_owned()),
         }
     }
 
-    /// What stands in the place of an entry that can't be read.
+    /// The text of an entry that can't be read.
     pub(super) fn damaged() -> Self {
-        Self { sign: "✗", text: "damaged: tiller sessions verify says how".to_owned(), role: Role::Error }
+        Self { sign: "✗", text: "damaged entry; see tiller sessions verify".to_owned(), role: Role::Error }
     }
 
-    fn of_message(message: &Message) -> Self {
+    fn from_message(message: &Message) -> Self {
         match message {
             Message::User(user) => Self { sign: "▌", text: spaced(&user.as_typed()), role: Role::User },
-            Message::Assistant(answer) => answered(answer),
+            Message::Assistant(answer) => answer_text(answer),
             Message::BashExecution(bash) => {
                 let sign = if bash.exclude_from_context { "!!" } else { "!" };
                 Self { sign, text: spaced(&bash.command), role: Role::Text }
@@ -90,7 +90,7 @@ impl EntryText {
     }
 }
 
-fn answered(answer: &AssistantMessage) -> EntryText {
+fn answer_text(answer: &AssistantMessage) -> EntryText {
     let text = answer.joined_text();
     let calls: Vec<String> = answer
         .tool_calls()
@@ -113,16 +113,16 @@ fn answered(answer: &AssistantMessage) -> EntryText {
     EntryText { sign, text: spaced(&text), role }
 }
 
-/// The beginning of a text on one line, with one space wherever there was more.
+/// The beginning of a text on one line with whitespace collapsed.
 fn spaced(text: &str) -> String {
-    let glance: String = text.chars().take(LONGEST).collect();
-    one_line(&glance.split_whitespace().collect::<Vec<_>>().join(" "))
+    let beginning: String = text.chars().take(LONGEST).collect();
+    one_line(&beginning.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// All that an entry says, to look for words in.
-pub(super) fn whole(entry: &Entry) -> String {
+/// The full text of an entry, for search.
+pub(super) fn full_text(entry: &Entry) -> String {
     match &entry.body {
-        EntryBody::Message(said) => match &*said.message {
+        EntryBody::Message(message) => match &*message.message {
             Message::User(user) => user.as_typed(),
             Message::Assistant(answer) => {
                 let parts = answer.content.iter().map(|block| match block {
@@ -139,7 +139,7 @@ pub(super) fn whole(entry: &Entry) -> String {
         EntryBody::Compaction(compaction) => compaction.summary.clone(),
         EntryBody::BranchSummary { summary, .. } => summary.clone(),
         EntryBody::CustomMessage { content, .. } => content.joined_text(),
-        _ => EntryText::of(entry).text,
+        _ => EntryText::from_entry(entry).text,
     }
 }
 
@@ -150,10 +150,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn said_of_private_shell_command_has_two_marks() {
+    fn entry_text_private_shell_has_two_marks() {
         let sign = |exclude_from_context| {
             let bash = BashExecutionMessage { exclude_from_context, ..BashExecutionMessage::default() };
-            EntryText::of_message(&Message::BashExecution(bash)).sign
+            EntryText::from_message(&Message::BashExecution(bash)).sign
         };
         assert_eq!([sign(false), sign(true)], ["!", "!!"]);
     }

@@ -1,4 +1,4 @@
-//! What keys do in the tree. Text narrows it; everything else is a key of the table.
+//! Key handling of the tree. Text is searched for; all other keys are bound in the keymap.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::{EntryId, SessionId};
@@ -12,18 +12,16 @@ use crate::keymap::{Context, KeyCommand};
 use crate::overlay::Overlay;
 use crate::picker::{Picker, PickerChoice, PickerItem};
 
-/// Lines that the preview is scrolled by.
+/// Lines per scroll step of the preview.
 const PREVIEW_LINES: usize = 3;
 
-/// Characters of a label: more is no label, and slow to lay out. Of a longer one than its row has room for the end is shown while it
-/// is typed.
-const LONGEST_LABEL: usize = 1_000;
+/// Maximum characters of a label; longer ones are slow to lay out.
+const MAX_LABEL: usize = 1_000;
 
-/// What a key comes to, beyond the tree itself.
+/// The outcome of a key beyond the tree's own state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TreeKeyOutcome {
     Nothing,
-    /// One level back.
     Back,
     Close,
     Choose(TreePurpose),
@@ -32,13 +30,12 @@ enum TreeKeyOutcome {
 }
 
 impl App {
-    /// Opens the tree.
     pub(crate) fn open_tree(&mut self, purpose: TreePurpose) -> Vec<Action> {
         self.popups.push(Overlay::Tree(Box::new(TreeView::new(purpose))));
         Vec::new()
     }
 
-    /// The tree, wherever in the stack it is.
+    /// The tree, anywhere in the overlay stack.
     fn tree(&mut self) -> Option<&mut TreeView> {
         self.popups.iter_mut().find_map(|popup| match popup {
             Overlay::Tree(tree) => Some(&mut **tree),
@@ -46,37 +43,37 @@ impl App {
         })
     }
 
-    /// What the tree wants done after an input, whatever it was.
+    /// The requests and navigation of the tree after any input.
     pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
         let (size, is_working) = (self.place.size, self.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
-        let asks: Vec<TreeRequest> = tree.asks(size);
+        let requests: Vec<TreeRequest> = tree.take_requests(size);
         let go = if is_working { None } else { tree.once_stopped() };
-        asks.into_iter().map(BackgroundJob::Tree).map(Action::Beside).chain(go).collect()
+        requests.into_iter().map(BackgroundJob::Tree).map(Action::Beside).chain(go).collect()
     }
 
-    /// The session has other entries than the tree knows.
+    /// Marks the tree as stale after the session's entries have changed.
     pub(crate) fn outdate_tree(&mut self) {
         if let Some(tree) = self.tree() {
             tree.outdate();
         }
     }
 
-    pub(crate) fn tree_news(&mut self, session: &SessionId, news: TreeResult) {
+    pub(crate) fn tree_news(&mut self, session: &SessionId, result: TreeResult) {
         if let Some(tree) = self.tree() {
-            tree.take(session, news);
+            tree.take(session, result);
         }
     }
 
-    /// Says where a session was made.
+    /// Reports a new fork.
     pub(crate) fn forked_beside(&mut self, session: &SessionId) {
         self.popups.clear();
         let short = session.short();
-        let hint = format!("tiller --session {short} opens it; the prompt you chose waits in it");
-        self.say(NoticeLevel::Note, format!("forked into session {short}, beside this one"), Some(hint));
+        let hint = format!("open it with tiller --session {short}; the chosen prompt is in its editor");
+        self.say(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
     }
 
-    /// Takes a key, if the tree is on top.
+    /// Handles a key, if the tree is on top.
     pub(crate) fn tree_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let keymap = &self.place.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
@@ -93,7 +90,7 @@ impl App {
         Some(self.tree_outcome(outcome))
     }
 
-    /// Takes the entry under the cursor as Enter does.
+    /// Accepts the entry at the cursor as Enter does.
     pub(crate) fn accept_in_tree(&mut self) -> Vec<Action> {
         let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
         let outcome = tree.command(KeyCommand::Accept);
@@ -126,7 +123,7 @@ impl App {
         }
     }
 
-    /// Goes to the entry under the cursor; while the agent works the user is asked first.
+    /// Navigates to the entry at the cursor; while the agent works, asks first.
     fn choose_entry(&mut self, purpose: TreePurpose) -> Vec<Action> {
         let is_working = self.is_working();
         let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
@@ -141,38 +138,38 @@ impl App {
                 vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
             _ if is_working => {
-                let items = busy_items(purpose, &entry, tree.stands_first(node));
-                self.popups.push(Overlay::Pick(Box::new(Picker::of("the agent is at work", items))));
+                let items = busy_items(purpose, &entry, tree.is_first(node));
+                self.popups.push(Overlay::Pick(Box::new(Picker::of("the agent is working", items))));
                 Vec::new()
             }
             TreeEffect::Before | TreeEffect::From => {
-                tree.going = PendingNavigation::begun();
+                tree.going = PendingNavigation::started();
                 vec![Action::Go(Navigate::AskToLeave(entry))]
             }
             TreeEffect::Fork | TreeEffect::ForkBefore => {
-                tree.going = PendingNavigation::begun();
+                tree.going = PendingNavigation::started();
                 vec![Action::Go(Navigate::Fork(entry))]
             }
         }
     }
 
-    /// Asks whether an entry, and so many with it, are to leave the tree.
+    /// Asks whether to hide an entry and `count - 1` entries after it.
     pub(crate) fn ask_to_hide(&mut self, entry: EntryId, count: usize) {
         let entries = match count {
             1 => "this entry".to_owned(),
-            2 => "this and the entry after it".to_owned(),
-            count => format!("this and the {} entries after it", count - 1),
+            2 => "this entry and the one after it".to_owned(),
+            count => format!("this entry and the {} after it", count - 1),
         };
         let key = self.place.keymap.key_of(KeyCommand::ShowHidden);
-        let label = format!("hide {entries}; nothing is deleted, {key} shows what is hidden");
+        let label = format!("hide {entries}; nothing is deleted, {key} shows hidden entries");
         let items = vec![
             PickerItem::new(label, PickerChoice::Hide(entry)),
-            PickerItem::new("leave the tree as it is", PickerChoice::Nothing),
+            PickerItem::new("cancel", PickerChoice::Nothing),
         ];
         self.ask(Dialog { title: "hide this branch?".to_owned(), items });
     }
 
-    /// Stops what runs, and goes there once it has.
+    /// Stops the agent, then navigates.
     pub(crate) fn stop_for(&mut self, go: Navigate) -> Vec<Action> {
         let is_working = self.is_working();
         if let Some(tree) = self.tree() {
@@ -182,7 +179,7 @@ impl App {
     }
 }
 
-/// A character that is typed, rather than a key that does something.
+/// The character that a key types, if it types one.
 fn typed(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => Some(c),
@@ -190,18 +187,18 @@ fn typed(key: KeyEvent) -> Option<char> {
     }
 }
 
-/// What can be done about an entry while the agent works.
-fn busy_items(purpose: TreePurpose, entry: &EntryId, stands_first: bool) -> Vec<PickerItem> {
+/// The choices for navigating while the agent works.
+fn busy_items(purpose: TreePurpose, entry: &EntryId, is_first: bool) -> Vec<PickerItem> {
     let (stop, go) = match purpose {
         TreePurpose::Go => ("stop it and go there", Navigate::AskToLeave(entry.clone())),
         TreePurpose::Fork => ("stop it and fork there", Navigate::Fork(entry.clone())),
     };
     let mut items = vec![
-        PickerItem::new("stay, and let it work", PickerChoice::Nothing),
+        PickerItem::new("stay here and let it work", PickerChoice::Nothing),
         PickerItem::new(stop, PickerChoice::Stop(go)),
     ];
-    if !stands_first {
-        let label = "fork there into a session beside this one, and let it work";
+    if !is_first {
+        let label = "fork a separate session there and let it work";
         items.push(PickerItem::new(label, PickerChoice::ForkBeside(entry.clone())));
     }
     items
@@ -216,20 +213,20 @@ impl TreeView {
         }
     }
 
-    /// Whether it is a message of the user's before which nothing stands.
-    fn stands_first(&self, node: usize) -> bool {
+    /// Whether it is a user message without a parent.
+    fn is_first(&self, node: usize) -> bool {
         let Some(shape) = &self.shape else { return true };
         self.effect_for(TreePurpose::Fork, node) == TreeEffect::ForkBefore
             && shape.node(node).parent.is_none()
     }
 
-    /// The entry with which this one is hidden.
+    /// The hidden entry that hides this one.
     fn hidden_with(&self, node: usize) -> Option<EntryId> {
         let shape = self.shape.as_ref()?;
         shape.hidden_with[node].map(|with| shape.node(with).id.clone())
     }
 
-    /// Types into whatever is being typed: the label, what narrows the tree, or what is for where one goes.
+    /// Pastes into the label, the text typed ahead, or the search.
     pub(crate) fn paste(&mut self, text: &str) {
         if let PendingNavigation::Leaving(ahead) = &mut self.going {
             return ahead.push_str(text);
@@ -280,13 +277,13 @@ impl TreeView {
             }
             KeyCommand::Close => return TreeKeyOutcome::Close,
             KeyCommand::Hide => return self.hide(),
-            command => self.look_command(command),
+            command => self.view_command(command),
         }
         TreeKeyOutcome::Nothing
     }
 
-    /// Keys that change what is shown, or where one is by the shape of the tree.
-    fn look_command(&mut self, command: KeyCommand) {
+    /// Keys that change the filter, or move by the tree's structure.
+    fn view_command(&mut self, command: KeyCommand) {
         match command {
             KeyCommand::Fold => self.fold(),
             KeyCommand::Unfold => self.unfold(),
@@ -300,11 +297,11 @@ impl TreeView {
             }
             KeyCommand::Leaf => self.go_to_leaf(),
             KeyCommand::NextFilter => {
-                self.sieve.filter = self.sieve.filter.next();
+                self.filters.filter = self.filters.filter.next();
                 self.arrange();
             }
             KeyCommand::ShowHidden => {
-                self.sieve.hidden = match self.sieve.hidden {
+                self.filters.hidden = match self.filters.hidden {
                     Visibility::Shown => Visibility::Hidden,
                     Visibility::Hidden => Visibility::Shown,
                 };
@@ -318,11 +315,11 @@ impl TreeView {
         }
     }
 
-    /// Hides the entry under the cursor with what follows, or brings it back.
+    /// Hides the entry at the cursor with what follows, or restores it.
     fn hide(&mut self) -> TreeKeyOutcome {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return TreeKeyOutcome::Nothing };
         if self.is_in_use() {
-            self.place.refused = Some("the branch in use can't be hidden; go to another one first");
+            self.place.refused = Some("can't hide the current branch; go to another one first");
             return TreeKeyOutcome::Nothing;
         }
         match self.hidden_with(node) {
@@ -331,12 +328,12 @@ impl TreeView {
         }
     }
 
-    /// Whether the entry under the cursor lies on the branch in use.
+    /// Whether the entry at the cursor is on the current path.
     pub(super) fn is_in_use(&self) -> bool {
         self.rows.get(self.place.row).is_some_and(|row| row.on_path)
     }
 
-    /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
+    /// A key during navigation: typed text is kept for the destination.
     fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> TreeKeyOutcome {
         let PendingNavigation::Leaving(ahead) = &mut self.going else { return TreeKeyOutcome::Nothing };
         match (command, typed(key)) {
@@ -349,7 +346,7 @@ impl TreeView {
         TreeKeyOutcome::Nothing
     }
 
-    /// Nobody is on the way to an entry any more; what was typed since somebody was.
+    /// Ends the navigation; returns the text typed since.
     pub(crate) fn stay(&mut self) -> Option<String> {
         self.going.stay()
     }
@@ -382,12 +379,12 @@ impl TreeView {
 
 impl LabelInput {
     fn push(&mut self, text: &str) {
-        let room = LONGEST_LABEL.saturating_sub(self.text.chars().count());
+        let room = MAX_LABEL.saturating_sub(self.text.chars().count());
         self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
     }
 }
 
-/// Whether the tree beneath isn't to be there any more when this was chosen.
+/// Whether the tree closes when this is chosen.
 pub(crate) fn leaves_tree(choice: &PickerChoice) -> bool {
     matches!(choice, PickerChoice::Instruct(_) | PickerChoice::Leave(..))
 }

@@ -1,4 +1,4 @@
-//! Reading what the tree asks for: the shape, texts of rows, one entry in full. On a thread that may wait for the disk.
+//! Loads what the tree requests: structure, row texts, previews. Runs on a thread that may block on the disk.
 
 use tiller_core::message::{Message, ToolResultMessage};
 use tiller_render::Role;
@@ -6,36 +6,37 @@ use tiller_session::{Entry, EntryBody, Reader};
 
 use super::entry_text::EntryText;
 use super::model::TreeModel;
-use super::{LoadedPreview, LoadedTexts, TreeRequest, TreeResult, TreeWant};
+use super::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
 use crate::block::{Block, BlockKind, NoticeLevel, ShellState};
 use crate::log_blocks::{BlockBuilder, finish_call};
 
-/// Bytes of a text that a preview shows: many times more than fits on any screen.
+/// Maximum bytes of a text in a preview: far more than fits on any screen.
 const LONGEST: usize = 8_000;
 
-/// Entries after an answer among which the results of its calls are looked for.
+/// Entries after an answer that are searched for its calls' results.
 const RESULTS: usize = 32;
 
-/// Answers what the tree asks, other than what is searched for.
-pub(crate) fn look(reader: &Reader, ask: &TreeRequest) -> Option<TreeResult> {
-    Some(match ask {
-        TreeRequest::Shape => TreeResult::Shape(Box::new(TreeModel::of(reader))),
-        TreeRequest::Texts(wants) => {
-            TreeResult::Texts(wants.iter().map(|want| texted(reader, want)).collect())
+/// Handles the tree's requests other than searches.
+pub(crate) fn look(reader: &Reader, request: &TreeRequest) -> Option<TreeResult> {
+    Some(match request {
+        TreeRequest::Shape => TreeResult::Shape(Box::new(TreeModel::load(reader))),
+        TreeRequest::Texts(requests) => {
+            TreeResult::Texts(requests.iter().map(|request| load_text(reader, request)).collect())
         }
-        TreeRequest::Preview(node) => TreeResult::Preview(Box::new(previewed(reader, *node))),
+        TreeRequest::Preview(node) => TreeResult::Preview(Box::new(load_preview(reader, *node))),
         TreeRequest::Search(_) | TreeRequest::EndSearch => return None,
     })
 }
 
-fn texted(reader: &Reader, want: &TreeWant) -> LoadedTexts {
-    let said =
-        reader.entry_at(want.node).map_or_else(|_| EntryText::damaged(), |entry| EntryText::of(&entry));
-    let model = want.answer.and_then(|answer| model(&reader.entry_at(answer).ok()?));
-    LoadedTexts { want: *want, said, model }
+fn load_text(reader: &Reader, request: &TextRequest) -> LoadedTexts {
+    let text = reader
+        .entry_at(request.node)
+        .map_or_else(|_| EntryText::damaged(), |entry| EntryText::from_entry(&entry));
+    let model = request.answer.and_then(|answer| model(&reader.entry_at(answer).ok()?));
+    LoadedTexts { request: *request, text, model }
 }
 
-/// The model that gave an answer.
+/// The model of an answer.
 fn model(entry: &Entry) -> Option<String> {
     match &**entry.body.as_message()? {
         Message::Assistant(answer) if !answer.model.is_empty() => Some(answer.model.clone()),
@@ -43,13 +44,13 @@ fn model(entry: &Entry) -> Option<String> {
     }
 }
 
-fn previewed(reader: &Reader, node: usize) -> LoadedPreview {
+fn load_preview(reader: &Reader, node: usize) -> LoadedPreview {
     let Ok(entry) = reader.entry_at(node) else {
-        let said = EntryText::damaged().text;
+        let text = EntryText::damaged().text;
         return LoadedPreview {
             node,
             facts: Vec::new(),
-            blocks: vec![Block::notice(NoticeLevel::Error, said, None)],
+            blocks: vec![Block::notice(NoticeLevel::Error, text, None)],
         };
     };
     let mut blocks = BlockBuilder::of([&entry]).blocks;
@@ -65,19 +66,19 @@ fn previewed(reader: &Reader, node: usize) -> LoadedPreview {
     LoadedPreview { node, facts: facts(&entry), blocks }
 }
 
-/// What an entry says that makes no block of the transcript.
+/// The text of an entry that forms no block of the transcript.
 fn text_of(entry: &Entry) -> String {
     match entry.body.as_message().map(|message| &**message) {
         Some(Message::ToolResult(_)) => {
-            let mut text = super::entry_text::whole(entry);
-            cut(&mut text);
+            let mut text = super::entry_text::full_text(entry);
+            truncate(&mut text);
             text
         }
-        _ => EntryText::of(entry).text,
+        _ => EntryText::from_entry(entry).text,
     }
 }
 
-/// The results of an answer's calls: they follow it closely.
+/// The results of an answer's calls, which follow it closely.
 fn results(reader: &Reader, node: usize, entry: &Entry) -> Vec<ToolResultMessage> {
     let calls = match entry.body.as_message().map(|message| &**message) {
         Some(Message::Assistant(answer)) => answer.tool_calls().count(),
@@ -88,7 +89,7 @@ fn results(reader: &Reader, node: usize, entry: &Entry) -> Vec<ToolResultMessage
         Some(Message::ToolResult(result)) => Some(result.clone()),
         _ => None,
     });
-    // Without calls nothing is read at all.
+    // Without calls nothing is read.
     results.take(calls).collect()
 }
 
@@ -96,32 +97,32 @@ fn is_call_of(block: &Block, result: &ToolResultMessage) -> bool {
     matches!(&block.kind, BlockKind::Call(call) if call.id == result.tool_call_id)
 }
 
-/// Leaves out what no screen has room for.
+/// Truncates long texts.
 fn shorten(block: &mut Block) {
     match &mut block.kind {
         BlockKind::User { text, .. }
         | BlockKind::Answer(text)
         | BlockKind::Thinking(text)
-        | BlockKind::Rule { text, .. } => cut(text),
-        BlockKind::BranchPoint(point) => point.summary.iter_mut().for_each(cut),
+        | BlockKind::Rule { text, .. } => truncate(text),
+        BlockKind::BranchPoint(point) => point.summary.iter_mut().for_each(truncate),
         BlockKind::Shell(shell) if matches!(shell.state, ShellState::Over { .. }) => {
-            cut(&mut shell.output.text);
+            truncate(&mut shell.output.text);
         }
         _ => {}
     }
 }
 
-fn cut(text: &mut String) {
+fn truncate(text: &mut String) {
     if text.len() > LONGEST {
         text.truncate(text.floor_char_boundary(LONGEST));
         text.push('…');
     }
 }
 
-/// Who answered, and what it took.
+/// The entry's model and cost.
 fn facts(entry: &Entry) -> Vec<String> {
     let usage = match &entry.body {
-        EntryBody::Message(said) => match &*said.message {
+        EntryBody::Message(message) => match &*message.message {
             Message::Assistant(answer) => Some((answer.model.clone(), answer.usage.clone())),
             _ => None,
         },
@@ -149,7 +150,6 @@ fn facts(entry: &Entry) -> Vec<String> {
 }
 
 impl EntryText {
-    /// Whether it may be overlooked.
     pub(super) fn is_muted(&self) -> bool {
         self.role == Role::Muted
     }

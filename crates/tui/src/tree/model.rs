@@ -1,4 +1,4 @@
-//! The session's shape as the tree needs it: links, labels, what is hidden, how large and how old branches are. No texts.
+//! The structure of a session for the tree: links, labels, hidden entries, size and age of branches. No texts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,21 @@ use tiller_session::annotations::Annotations;
 use tiller_session::tree::{Tree, TreeNode};
 use tiller_session::{LineRole, Reader};
 
-/// Which entries have rows.
+/// The filter of the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TreeFilter {
-    /// What was said, without results of tools.
+    /// Messages without tool results.
     #[default]
     NoTools,
-    /// What the user said.
+    /// User messages.
     User,
-    /// What bears a label.
+    /// Labelled entries.
     Labelled,
-    /// Every line of the log.
+    /// Every entry of the log.
     All,
 }
 
 impl TreeFilter {
-    /// The next one.
     pub(super) fn next(self) -> Self {
         match self {
             Self::NoTools => Self::User,
@@ -33,18 +32,18 @@ impl TreeFilter {
         }
     }
 
-    /// What it is called on the screen.
+    /// The name on the screen.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::NoTools => "without tools",
-            Self::User => "user only",
+            Self::User => "user messages",
             Self::Labelled => "labelled",
             Self::All => "all",
         }
     }
 
-    /// Whether an entry has a row, if it isn't hidden.
-    pub(super) fn takes(self, node: &TreeNode, label: Option<&str>) -> bool {
+    /// Whether an entry that isn't hidden has a row.
+    pub(super) fn accepts(self, node: &TreeNode, label: Option<&str>) -> bool {
         match self {
             Self::All => true,
             Self::Labelled => label.is_some(),
@@ -54,45 +53,43 @@ impl TreeFilter {
     }
 }
 
-/// The session's shape at a moment.
+/// A snapshot of the session's structure.
 #[derive(Debug)]
 pub(crate) struct TreeModel {
     pub(super) session: SessionId,
     pub(super) tree: Tree,
     pub(super) marks: Annotations,
-    /// For each entry that is hidden the one with which it was.
+    /// For each hidden entry, the one that hides it.
     pub(super) hidden_with: Vec<Option<usize>>,
-    /// What was said last on the path in use: to go there changes nothing.
-    pub(super) here: Option<usize>,
+    /// The last message of the current path: going there changes nothing.
+    pub(super) current: Option<usize>,
     branches: Vec<TreeBranch>,
 }
 
-/// What follows an entry, itself among it.
+/// The subtree of an entry, including itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TreeBranch {
     pub(super) entries: u32,
-    /// When something happened there last.
+    /// Time of the newest entry.
     pub(super) newest: UnixMs,
-    /// The newest answer there.
     pub(super) answer: Option<u32>,
 }
 
 impl TreeModel {
-    /// Reads the shape from the log's index, and the few lines that label or hide something.
-    pub(crate) fn of(reader: &Reader) -> Self {
+    /// Reads the structure from the log's index, and the few entries that label or hide something.
+    pub(crate) fn load(reader: &Reader) -> Self {
         let tree = reader.tree();
-        // The last entry of what was read: the log may have grown since.
+        // The last entry of this snapshot: the log may have grown since.
         let leaf = tree.nodes().last().map(|node| node.id.clone());
         let marks = Annotations::of(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
-        let here =
+        let current =
             std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| tree.nodes()[*at].is_said());
         let branches = branches(tree.nodes());
-        Self { session: reader.id().clone(), tree, marks, hidden_with, here, branches }
+        Self { session: reader.id().clone(), tree, marks, hidden_with, current, branches }
     }
 
-    /// How many entries there are.
     pub(super) fn len(&self) -> usize {
         self.tree.nodes().len()
     }
@@ -109,31 +106,32 @@ impl TreeModel {
         self.branches[at]
     }
 
-    /// The entry at or above `at` for which `wanted` says yes.
+    /// The nearest entry at or above `at` for which `wanted` is true.
     pub(super) fn nearest(&self, at: usize, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         std::iter::successors(Some(at), |at| self.node(*at).parent).find(|at| wanted(*at))
     }
 
-    /// For each of these, the entries beneath it that `counts` takes; one beneath another of them counts for the upper one.
-    pub(super) fn kept_back(
+    /// Counts the entries counted_for each of these for which `counts` is true; an entry counted_for several counts
+    /// for the uppermost.
+    pub(super) fn counts_beneath(
         &self,
         these: &HashSet<usize>,
         counts: impl Fn(usize) -> bool,
     ) -> HashMap<usize, usize> {
-        let mut kept_back = HashMap::new();
-        let mut under: Vec<Option<usize>> = vec![None; if these.is_empty() { 0 } else { self.len() }];
-        for at in 0..under.len() {
+        let mut counts_beneath = HashMap::new();
+        let mut counted_for: Vec<Option<usize>> = vec![None; if these.is_empty() { 0 } else { self.len() }];
+        for at in 0..counted_for.len() {
             let parent = self.node(at).parent;
-            under[at] =
-                parent.and_then(|parent| under[parent].or_else(|| these.contains(&parent).then_some(parent)));
-            if let Some(upper) = under[at].filter(|_| counts(at)) {
-                *kept_back.entry(upper).or_default() += 1;
+            counted_for[at] = parent
+                .and_then(|parent| counted_for[parent].or_else(|| these.contains(&parent).then_some(parent)));
+            if let Some(upper) = counted_for[at].filter(|_| counts(at)) {
+                *counts_beneath.entry(upper).or_default() += 1;
             }
         }
-        kept_back
+        counts_beneath
     }
 
-    /// For each entry whether it follows one of these.
+    /// For each entry, whether it is a descendant of one of these.
     pub(super) fn beneath(&self, these: impl Iterator<Item = usize>) -> Vec<bool> {
         let (mut begins, mut beneath) = (vec![false; self.len()], vec![false; self.len()]);
         these.filter(|at| *at < self.len()).for_each(|at| begins[at] = true);
@@ -144,14 +142,14 @@ impl TreeModel {
     }
 }
 
-/// For each entry what follows it: one pass from the end, because parents stand before their children.
+/// The subtree of each entry, in one pass from the end, because parents precede children.
 fn branches(nodes: &[TreeNode]) -> Vec<TreeBranch> {
-    let of = |(at, node): (usize, &TreeNode)| TreeBranch {
+    let own = |(at, node): (usize, &TreeNode)| TreeBranch {
         entries: 1,
         newest: node.timestamp,
         answer: u32::try_from(at).ok().filter(|_| node.role == Some(LineRole::Assistant)),
     };
-    let mut branches: Vec<TreeBranch> = nodes.iter().enumerate().map(of).collect();
+    let mut branches: Vec<TreeBranch> = nodes.iter().enumerate().map(own).collect();
     for at in (0..nodes.len()).rev() {
         let Some(parent) = nodes[at].parent else { continue };
         let (child, above) = (branches[at], &mut branches[parent]);
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_as_large_and_as_new_as_what_follows() {
+    fn tree_model_branch_size_and_age() {
         let nodes = [
             node(0, None, LineRole::User),
             node(1, Some(0), LineRole::Assistant),
@@ -193,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn the_filters_come_round_and_each_takes_its_own() {
+    fn tree_filters_cycle() {
         let all = [TreeFilter::NoTools, TreeFilter::User, TreeFilter::Labelled, TreeFilter::All];
         assert_eq!(
             all.map(TreeFilter::next),
             [TreeFilter::User, TreeFilter::Labelled, TreeFilter::All, TreeFilter::NoTools]
         );
         let result = node(0, None, LineRole::ToolResult);
-        assert_eq!(all.map(|filter| filter.takes(&result, None)), [false, false, false, true]);
+        assert_eq!(all.map(|filter| filter.accepts(&result, None)), [false, false, false, true]);
         let prompt = node(0, None, LineRole::User);
-        assert_eq!(all.map(|filter| filter.takes(&prompt, Some("a"))), [true; 4]);
+        assert_eq!(all.map(|filter| filter.accepts(&prompt, Some("a"))), [true; 4]);
     }
 }

@@ -1,20 +1,19 @@
-//! The entry under the cursor, drawn as the transcript would draw it.
+//! The preview of the entry at the cursor, rendered like the transcript.
 
 use tiller_render::{Line, Span, cut_to};
 
 use super::{LoadedPreview, TreeRequest};
 use crate::layout::RenderContext;
 
-/// The preview's state.
 #[derive(Debug)]
 pub(super) struct EntryPreview {
     pub(super) is_open: bool,
-    /// The first line on the screen.
+    /// The first visible line.
     pub(super) top: usize,
     shown: Option<LoadedPreview>,
-    /// Whether something was added since that may belong to it: the result of a call.
+    /// Whether the log has grown since; a call's result may be new.
     is_stale: bool,
-    /// The entry that is on its way.
+    /// The requested entry.
     asked: Option<usize>,
 }
 
@@ -25,12 +24,12 @@ impl Default for EntryPreview {
 }
 
 impl EntryPreview {
-    /// Nothing is shown yet, in another session.
-    pub(super) fn begun_anew(&self) -> Self {
+    /// An empty preview for another session, with the same visibility.
+    pub(super) fn for_other_session(&self) -> Self {
         Self { is_open: self.is_open, ..Self::default() }
     }
 
-    /// Asks for an entry unless it is shown, or another one is on its way.
+    /// Requests an entry, unless it is shown or another request is pending.
     pub(super) fn ask(&mut self, node: usize) -> Option<TreeRequest> {
         let is_shown = self.shown.as_ref().is_some_and(|shown| shown.node == node) && !self.is_stale;
         if self.asked.is_some() || is_shown {
@@ -41,7 +40,7 @@ impl EntryPreview {
         Some(TreeRequest::Preview(node))
     }
 
-    /// The log has grown.
+    /// Marks the preview as stale after the log has grown.
     pub(super) fn outdate(&mut self) {
         self.is_stale = true;
     }
@@ -51,17 +50,16 @@ impl EntryPreview {
         self.shown = Some(previewed);
     }
 
-    /// The entry that is shown.
     pub(super) fn node(&self) -> Option<usize> {
         self.shown.as_ref().map(|shown| shown.node)
     }
 
-    /// Who answered, and what it took.
+    /// The entry's model and cost.
     pub(super) fn facts(&self) -> &[String] {
         self.shown.as_ref().map(|shown| shown.facts.as_slice()).unwrap_or_default()
     }
 
-    /// So many lines of it, and how many there are below; scrolled too far, it stops at the end.
+    /// The visible lines, and the number of lines below; corrects the scroll position at the end.
     pub(super) fn lines(&mut self, height: usize, ctx: &RenderContext) -> (Vec<Line>, usize) {
         let Some(shown) = &mut self.shown else { return (Vec::new(), 0) };
         let mut lines: Vec<Line> = Vec::new();
@@ -78,7 +76,7 @@ impl EntryPreview {
     }
 }
 
-/// A line in so many columns, with a sign where more of it would follow.
+/// A line cut to a width, with an ellipsis.
 fn fitted(line: &Line, width: usize) -> Line {
     let mut fitted = line.clone();
     if line.width() <= width {
@@ -86,7 +84,7 @@ fn fitted(line: &Line, width: usize) -> Line {
     }
     let mut room = width;
     let fits = |span: &&Span| {
-        // The last column is the sign's.
+        // The last column is for the ellipsis.
         let fits = span.width() < room;
         room -= if fits { span.width() } else { 0 };
         fits
@@ -106,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_has_no_room_says_that_it_goes_on() {
+    fn tree_preview_long_line_has_ellipsis() {
         let line: Line =
             ["✓ ", "bash", " make all", " 12s"].map(|text| Span::new(text, Role::Text)).to_vec().into();
         let shown = |width| fitted(&line, width).text();

@@ -1,50 +1,48 @@
-//! The rows of the drawn tree: what stands above what, and the branches drawn before each. Only where a branch begins is
-//! anything indented.
+//! The rows of the tree and the branch lines before them. Only rows where a branch begins are indented.
 
 use tiller_session::tree::{BranchMark, TreeRow};
 
 use super::model::TreeModel;
 
-/// No row.
 const NONE: u32 = u32::MAX;
 
-/// Columns that one level of branches takes.
+/// Columns per branch level.
 const LEVEL: usize = 3;
 
-/// Rows as they stand, of which only those on the screen are drawn.
+/// The rows; only visible ones are drawn.
 #[derive(Debug, Default)]
 pub(super) struct VisibleRows {
     rows: Vec<TreeRow>,
-    /// For each row the one that begins the branch it stands in; for one that begins a branch, that of the branch around it.
+    /// For each row, the row that begins its branch; for a row that begins a branch, that of the enclosing branch.
     within: Vec<u32>,
-    /// For each entry its row.
+    /// For each entry, its row.
     at: Vec<u32>,
-    /// The row of where one is; where that is not shown, of the nearest one above that is.
-    here: Option<usize>,
-    /// Whether nothing was said before the first row.
+    /// The row of the current entry, or of its nearest visible ancestor.
+    current: Option<usize>,
+    /// Whether no message precedes the first row.
     begins_session: bool,
 }
 
 impl VisibleRows {
-    /// The rows of the entries that `shown` accepts.
-    pub(super) fn of(shape: &TreeModel, shown: impl Fn(usize) -> bool) -> Self {
+    /// The rows of the entries for which `shown` is true.
+    pub(super) fn new(shape: &TreeModel, shown: impl Fn(usize) -> bool) -> Self {
         let rows = shape.tree.rows(shape.leaf(), |at, _| shown(at));
         let mut at = vec![NONE; shape.len()];
         for (place, row) in rows.iter().enumerate() {
             at[row.node] = index(place);
         }
         let row_of = |node: usize| at.get(node).filter(|row| **row != NONE).map(|row| *row as usize);
-        let nearest = shape.here.and_then(|here| shape.nearest(here, |node| row_of(node).is_some()));
-        let here = nearest.and_then(row_of);
+        let nearest = shape.current.and_then(|current| shape.nearest(current, |node| row_of(node).is_some()));
+        let current = nearest.and_then(row_of);
         let above = rows.first().and_then(|row| shape.node(row.node).parent);
         let begins_session =
             above.is_none_or(|above| shape.nearest(above, |at| shape.node(at).is_said()).is_none());
-        Self { within: within(&rows), rows, at, here, begins_session }
+        Self { within: within(&rows), rows, at, current, begins_session }
     }
 
-    /// The row at or beneath which one is.
-    pub(super) fn here(&self) -> Option<usize> {
-        self.here
+    /// The row of the current entry, or of its nearest visible ancestor.
+    pub(super) fn current(&self) -> Option<usize> {
+        self.current
     }
 
     pub(super) fn len(&self) -> usize {
@@ -60,7 +58,7 @@ impl VisibleRows {
         self.at.get(node).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
-    /// The row of the entry whose row stands nearest, if it has none of its own: above, if there is one.
+    /// The row of an entry, or of its nearest visible ancestor, or the last row before it.
     pub(super) fn nearest(&self, shape: &TreeModel, node: usize) -> usize {
         let Some(last) = shape.len().checked_sub(1) else { return 0 };
         let above = shape.nearest(node.min(last), |at| self.row_of(at).is_some());
@@ -68,7 +66,7 @@ impl VisibleRows {
         above.and_then(|at| self.row_of(at)).or_else(before).unwrap_or(0)
     }
 
-    /// The row that begins the branch in which this one stands.
+    /// The row that begins the branch of this row.
     fn branch_of(&self, row: usize) -> Option<usize> {
         match self.rows.get(row)?.branch {
             BranchMark::Continues => self.around(row),
@@ -80,7 +78,7 @@ impl VisibleRows {
         self.within.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
-    /// The row on which the branch of this one hangs; the first one, if it hangs on none.
+    /// The row where the branch of this row forks off; row 0 if there is none.
     pub(super) fn fork_above(&self, shape: &TreeModel, row: usize) -> usize {
         let begins = self.branch_of(row).and_then(|begins| shape.node(self.rows[begins].node).parent);
         let fork = begins.and_then(|parent| shape.nearest(parent, |at| self.row_of(at).is_some()));
@@ -97,18 +95,18 @@ impl VisibleRows {
         (0..row).rev().find(|at| self.rows[*at].branch != BranchMark::Continues)
     }
 
-    /// Whether a branch begins at a row; where the session begins, that on which all others hang.
+    /// Whether a branch begins at a row, including the trunk at the session's beginning.
     pub(super) fn begins(&self, row: usize) -> bool {
         let is_trunk = row == 0 && self.begins_session;
         self.get(row).is_some_and(|it| is_trunk || it.branch != BranchMark::Continues)
     }
 
-    /// Every row that begins a branch.
+    /// The rows that begin a branch.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = &TreeRow> {
         self.rows.iter().filter(|row| row.branch != BranchMark::Continues)
     }
 
-    /// The branches drawn before a row, in at most so many columns: of a deep tree the nearest ones.
+    /// The branch lines before a row, at most `widest` columns: the innermost levels of a deep tree.
     pub(super) fn lead(&self, row: usize, widest: usize) -> String {
         let Some(TreeRow { branch, depth, .. }) = self.rows.get(row) else { return String::new() };
         let levels = (widest / LEVEL).max(1);
@@ -137,7 +135,7 @@ fn index(place: usize) -> u32 {
 }
 
 fn within(rows: &[TreeRow]) -> Vec<u32> {
-    // The beginnings of the branches around the row, outermost first.
+    // The rows that begin the enclosing branches, outermost first.
     let mut around: Vec<u32> = Vec::new();
     let mut within = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
@@ -167,13 +165,13 @@ mod tests {
             within: within(&rows),
             at: (0..rows.len()).map(index).collect(),
             rows,
-            here: None,
+            current: None,
             begins_session: true,
         }
     }
 
     #[test]
-    fn branches_are_drawn_as_long_as_others_follow() {
+    fn tree_rows_branch_lines_continue() {
         use BranchMark::{Begins, BeginsLast, Continues};
         let rows = rows(&[
             (0, Continues),
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_tree_leaves_room_for_its_rows() {
+    fn tree_rows_deep_lead_is_limited() {
         let drawn: Vec<_> = (1..=20).map(|depth| (depth, BranchMark::Begins)).collect();
         let rows = rows(&drawn);
         assert_eq!(rows.lead(2, 9), "│  │  ├─ ");

@@ -1,4 +1,4 @@
-//! The words that narrow the tree: typed, looked for in everything that was said, and found bit by bit.
+//! The search text of the tree and its hits, which arrive step by step.
 
 use tiller_core::unit::thousands;
 
@@ -6,20 +6,20 @@ use super::TreeRequest;
 use super::model::TreeFilter;
 use super::search_worker::{TreeHits, TreeQuery};
 
-/// What is looked for, and what was found of it.
+/// The search text and its hits.
 #[derive(Debug, Default)]
 pub(super) struct TreeSearch {
-    words: String,
-    /// What was looked for before, to be had again.
+    text: String,
+    /// The previous search text, restored by `/`.
     last: String,
     asked: Option<TreeQuery>,
     found: Option<TreeSearchHits>,
 }
 
-/// What was found.
+/// The hits.
 #[derive(Debug)]
 struct TreeSearchHits {
-    /// For each entry whether every word occurs in it.
+    /// For each entry, whether all words occur in it.
     is_hit: Vec<bool>,
     count: usize,
     progress: Option<(usize, usize)>,
@@ -27,46 +27,46 @@ struct TreeSearchHits {
 
 impl TreeSearch {
     pub(super) fn words(&self) -> &str {
-        &self.words
+        &self.text
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.words.trim().is_empty()
+        self.text.trim().is_empty()
     }
 
-    /// Types a character. A slash before anything else only says that a search begins: it brings back the one before.
+    /// Appends a character. A leading `/` restores the previous search text.
     pub(super) fn push(&mut self, c: char) {
-        if c == '/' && self.words.is_empty() {
-            self.words.clone_from(&self.last);
+        if c == '/' && self.text.is_empty() {
+            self.text.clone_from(&self.last);
         } else {
-            self.words.push(c);
+            self.text.push(c);
         }
     }
 
     pub(super) fn pop(&mut self) {
-        self.words.pop();
+        self.text.pop();
     }
 
-    /// Takes the last word away.
+    /// Deletes the last word.
     pub(super) fn pop_word(&mut self) {
-        let kept = self.words.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        self.words.truncate(self.words.ceil_char_boundary(kept));
+        let end = self.text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        self.text.truncate(self.text.ceil_char_boundary(end));
     }
 
-    /// Takes the words away; a slash brings them back.
+    /// Clears the text; `/` restores it.
     pub(super) fn clear(&mut self) {
         if !self.is_empty() {
-            self.last = std::mem::take(&mut self.words);
+            self.last = std::mem::take(&mut self.text);
         }
-        self.words.clear();
+        self.text.clear();
     }
 
-    /// What is to be asked for, when other words are there than were asked for last; the answer is to be awaited.
+    /// The request for a changed search text or filter.
     pub(super) fn ask(&mut self, filter: TreeFilter) -> Option<TreeRequest> {
         if self.is_empty() {
             return self.asked.take().map(|_| TreeRequest::EndSearch);
         }
-        let query = TreeQuery { words: self.words.clone(), filter };
+        let query = TreeQuery { words: self.text.clone(), filter };
         if self.asked.as_ref() == Some(&query) {
             return None;
         }
@@ -74,19 +74,19 @@ impl TreeSearch {
         Some(TreeRequest::Search(query))
     }
 
-    /// The log has so many entries now: those that are new were not looked at.
+    /// Searches again if the log has more entries than were searched.
     pub(super) fn outdate(&mut self, entries: usize) {
         if self.found.as_ref().is_some_and(|found| found.is_hit.len() < entries) {
             self.asked = None;
         }
     }
 
-    /// Takes what was found, if it is what is still wanted; whether it was.
+    /// Applies hits if they belong to the current query; returns whether they did.
     pub(super) fn take(&mut self, found: TreeHits, filter: TreeFilter, entries: usize) -> bool {
-        if found.query != (TreeQuery { words: self.words.clone(), filter }) {
+        if found.query != (TreeQuery { words: self.text.clone(), filter }) {
             return false;
         }
-        if found.anew || self.found.is_none() {
+        if found.is_first || self.found.is_none() {
             self.found = Some(TreeSearchHits { is_hit: vec![false; entries], count: 0, progress: None });
         }
         let Some(hits) = &mut self.found else { return false };
@@ -100,30 +100,29 @@ impl TreeSearch {
         true
     }
 
-    /// What was found last, while anything is looked for: until there is more, for words that are still being typed what was found
-    /// for their beginning.
+    /// The hits, while there is a search text. Until new hits arrive, those of the previous text stay.
     pub(super) fn found(&self) -> Option<&[bool]> {
         self.found.as_ref().filter(|_| !self.is_empty()).map(|found| found.is_hit.as_slice())
     }
 
-    /// Forgets what was found for words that aren't there any more; whether there was anything.
+    /// Drops the hits after the text was cleared; returns whether there were any.
     pub(super) fn settle(&mut self) -> bool {
         self.is_empty() && self.found.take().is_some()
     }
 
-    /// How far the looking is, in words; so many of what was found are hidden.
+    /// The state of the search in words; `hidden` of the hits have no row.
     pub(super) fn state(&self, hidden: usize) -> String {
-        let told = |count: usize| {
+        let summary = |count: usize| {
             let also = if hidden > 0 { format!(", {} hidden", thousands(hidden)) } else { String::new() };
             format!("{} found{also}", thousands(count.saturating_sub(hidden)))
         };
         match (&self.found, &self.asked) {
             _ if self.is_empty() => String::new(),
             (Some(TreeSearchHits { progress: Some((done, all)), count, .. }), _) => {
-                format!("{} · {}%", told(*count), done * 100 / (*all).max(1))
+                format!("{} · {}%", summary(*count), done * 100 / (*all).max(1))
             }
-            (Some(TreeSearchHits { count, .. }), _) => told(*count),
-            (None, _) => "looking…".to_owned(),
+            (Some(TreeSearchHits { count, .. }), _) => summary(*count),
+            (None, _) => "searching…".to_owned(),
         }
     }
 }
@@ -132,13 +131,13 @@ impl TreeSearch {
 mod tests {
     use super::*;
 
-    fn found(words: &str, anew: bool, nodes: &[usize]) -> TreeHits {
+    fn found(words: &str, is_first: bool, nodes: &[usize]) -> TreeHits {
         let query = TreeQuery { words: words.into(), filter: TreeFilter::NoTools };
-        TreeHits { query, anew, nodes: nodes.to_vec(), progress: None }
+        TreeHits { query, is_first, nodes: nodes.to_vec(), progress: None }
     }
 
     #[test]
-    fn what_is_found_for_words_that_have_changed_is_dropped() {
+    fn tree_search_stale_hits_are_dropped() {
         let mut search = TreeSearch::default();
         "ab".chars().for_each(|c| search.push(c));
         assert!(matches!(search.ask(TreeFilter::NoTools), Some(TreeRequest::Search(_))));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_twice_counts_once() {
+    fn tree_search_repeated_hit_counts_once() {
         let mut search = TreeSearch::default();
         "ab".chars().for_each(|c| search.push(c));
         search.take(found("ab", true, &[1, 3]), TreeFilter::NoTools, 4);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_were_left_come_back_with_a_slash() {
+    fn tree_search_slash_restores_text() {
         let mut search = TreeSearch::default();
         "/a/b".chars().for_each(|c| search.push(c));
         assert_eq!(search.words(), "a/b");

@@ -1,4 +1,4 @@
-//! Looking for words in everything that was said, the newest first, telling what is found as it is found.
+//! Full-text search over all entries, newest first, with incremental results.
 
 use std::time::{Duration, Instant};
 
@@ -6,114 +6,114 @@ use memchr::memmem::Finder;
 use tiller_session::Reader;
 
 use super::TreeResult;
-use super::entry_text::whole;
+use super::entry_text::full_text;
 use super::model::{TreeFilter, TreeModel};
 
-/// Time between two words on what was found: more often than a person notices costs drawing for nothing.
-const TELL: Duration = Duration::from_millis(50);
+/// Interval between results; shorter ones only cost drawing time.
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Entries between two looks at whether anybody still wants to know.
-const GLANCE: usize = 64;
+/// Entries between two checks for cancellation.
+const CHECK_INTERVAL: usize = 64;
 
-/// What is looked for.
+/// A search query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeQuery {
     pub(super) words: String,
     pub(super) filter: TreeFilter,
 }
 
-/// What was found since the last word on it.
+/// New hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeHits {
     pub(super) query: TreeQuery,
-    /// Whether what was found before is for another question.
-    pub(super) anew: bool,
+    /// Whether they are the first ones of this query.
+    pub(super) is_first: bool,
     pub(super) nodes: Vec<usize>,
-    /// How many of how many entries were looked at; `None` when all were.
+    /// Number of searched entries and of all; `None` when done.
     pub(super) progress: Option<(usize, usize)>,
 }
 
-/// Whether more is wanted.
+/// Whether to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchTerms {
     Yes,
     No,
 }
 
-/// One word, and how it is looked for in a line of the log before that is parsed.
+/// One word, with a finder for the raw log line.
 struct TreeTerm {
     text: String,
     finder: Option<Finder<'static>>,
 }
 
 impl TreeTerm {
-    fn of(word: &str) -> Self {
+    fn new(word: &str) -> Self {
         let text = word.to_lowercase();
-        // What JSON writes otherwise than it is typed can't be found in the line as it stands.
+        // A word that JSON may escape can't be found in the raw line.
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
         let finder = is_plain.then(|| Finder::new(text.as_bytes()).into_owned());
         Self { text, finder }
     }
 }
 
-/// Tells the entries in which, with their labels, every word occurs; until nobody wants to know any more.
+/// Reports the entries in which every word occurs, including labels; stops when `is_wanted` or `tell` says so.
 pub(crate) fn find(
     reader: &Reader,
     query: &TreeQuery,
     is_wanted: impl Fn() -> SearchTerms,
     mut tell: impl FnMut(TreeResult) -> SearchTerms,
 ) {
-    let shape = TreeModel::of(reader);
-    let words: Vec<TreeTerm> = query.words.split_whitespace().map(TreeTerm::of).collect();
-    let (all, mut told, mut anew) = (shape.len(), Instant::now(), true);
+    let shape = TreeModel::load(reader);
+    let words: Vec<TreeTerm> = query.words.split_whitespace().map(TreeTerm::new).collect();
+    let (all, mut reported, mut is_first) = (shape.len(), Instant::now(), true);
     let mut nodes = Vec::new();
     for at in (0..all).rev() {
         let done = all - at;
-        if done.is_multiple_of(GLANCE) {
+        if done.is_multiple_of(CHECK_INTERVAL) {
             if is_wanted() == SearchTerms::No {
                 return;
             }
-            if told.elapsed() >= TELL {
+            if reported.elapsed() >= REPORT_INTERVAL {
                 let found = std::mem::take(&mut nodes);
                 let progress = Some((done, all));
-                let news = TreeHits {
+                let hits = TreeHits {
                     query: query.clone(),
-                    anew: std::mem::take(&mut anew),
+                    is_first: std::mem::take(&mut is_first),
                     nodes: found,
                     progress,
                 };
-                if tell(TreeResult::Found(news)) == SearchTerms::No {
+                if tell(TreeResult::Found(hits)) == SearchTerms::No {
                     return;
                 }
-                told = Instant::now();
+                reported = Instant::now();
             }
         }
         let label = shape.marks.label(at);
-        if query.filter.takes(shape.node(at), label) && says(reader, at, label, &words) {
+        if query.filter.accepts(shape.node(at), label) && contains_all(reader, at, label, &words) {
             nodes.push(at);
         }
     }
-    tell(TreeResult::Found(TreeHits { query: query.clone(), anew, nodes, progress: None }));
+    tell(TreeResult::Found(TreeHits { query: query.clone(), is_first, nodes, progress: None }));
 }
 
-fn says(reader: &Reader, at: usize, label: Option<&str>, words: &[TreeTerm]) -> bool {
+fn contains_all(reader: &Reader, at: usize, label: Option<&str>, words: &[TreeTerm]) -> bool {
     let label = label.map(str::to_lowercase).unwrap_or_default();
     let missing: Vec<&TreeTerm> = words.iter().filter(|word| !label.contains(&word.text)).collect();
     if missing.is_empty() {
         return true;
     }
-    // Parsing is what takes long, and most lines are out of the question as they stand.
+    // Parsing takes most of the time, and the raw line excludes most entries.
     let Ok(mut line) = reader.raw_line(at) else { return false };
     line.make_ascii_lowercase();
-    let is_spelt_out = memchr::memmem::find(&line, b"\\u").is_none();
-    let may_say = |word: &&TreeTerm| match &word.finder {
-        Some(finder) if is_spelt_out => finder.find(&line).is_some(),
+    let has_no_escapes = memchr::memmem::find(&line, b"\\u").is_none();
+    let may_contain = |word: &&TreeTerm| match &word.finder {
+        Some(finder) if has_no_escapes => finder.find(&line).is_some(),
         Some(_) | None => true,
     };
-    if !missing.iter().all(may_say) {
+    if !missing.iter().all(may_contain) {
         return false;
     }
     let Ok(entry) = reader.entry_at(at) else { return false };
-    let text = whole(&entry).to_lowercase();
+    let text = full_text(&entry).to_lowercase();
     missing.iter().all(|word| text.contains(&word.text))
 }

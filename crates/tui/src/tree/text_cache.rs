@@ -1,19 +1,18 @@
-//! What rows say, as far as it was read: the rows on the screen and some around them, so that memory doesn't grow with the session.
+//! The cache of row texts: visible rows and some around them, so that memory doesn't grow with the session.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::model::TreeModel;
 use super::rows::VisibleRows;
-use super::{EntryText, LoadedTexts, TreeRequest, TreeWant};
+use super::{EntryText, LoadedTexts, TextRequest, TreeRequest};
 
-/// Texts that are kept: some hundred kilobytes.
-const MOST: usize = 2_000;
+/// Maximum number of texts: some hundred kilobytes.
+const MAX_TEXTS: usize = 2_000;
 
-/// Texts that are asked for at once: a screen of them is there before the next frame.
+/// Texts per request: a screenful arrives before the next frame.
 const AT_ONCE: usize = 200;
 
-/// Texts of rows.
 #[derive(Debug, Default)]
 pub(super) struct TextCache {
     known: HashMap<usize, LoadedTexts>,
@@ -21,17 +20,17 @@ pub(super) struct TextCache {
 }
 
 impl TextCache {
-    /// What a row says, if it is known; what is out of date stands until it is renewed.
-    pub(super) fn of(&self, node: usize) -> Option<&EntryText> {
-        self.known.get(&node).map(|texted| &texted.said)
+    /// A row's text, if loaded; a stale one stays until it is replaced.
+    pub(super) fn get(&self, node: usize) -> Option<&EntryText> {
+        self.known.get(&node).map(|loaded| &loaded.text)
     }
 
-    /// The model of the branch that an entry begins.
+    /// The model of the branch that begins at an entry.
     pub(super) fn model(&self, node: usize) -> Option<&str> {
         self.known.get(&node)?.model.as_deref()
     }
 
-    /// Asks for what these rows lack, unless something is on its way.
+    /// The request for missing texts, unless one is pending.
     pub(super) fn ask(
         &mut self,
         shape: &TreeModel,
@@ -41,22 +40,24 @@ impl TextCache {
         if self.is_asked {
             return None;
         }
-        let wants = shown.map_while(|at| Some((rows.begins(at), rows.get(at)?))).map(|(begins, row)| {
+        let requests = shown.map_while(|at| Some((rows.begins(at), rows.get(at)?))).map(|(begins, row)| {
             let answer = shape.branch(row.node).answer.filter(|_| begins).map(|at| at as usize);
-            TreeWant { node: row.node, answer }
+            TextRequest { node: row.node, answer }
         });
-        let lacks = |want: &TreeWant| self.known.get(&want.node).is_none_or(|known| known.want != *want);
-        let wants: Vec<TreeWant> = wants.filter(lacks).take(AT_ONCE).collect();
-        self.is_asked = !wants.is_empty();
-        self.is_asked.then_some(TreeRequest::Texts(wants))
+        let lacks = |request: &TextRequest| {
+            self.known.get(&request.node).is_none_or(|known| known.request != *request)
+        };
+        let requests: Vec<TextRequest> = requests.filter(lacks).take(AT_ONCE).collect();
+        self.is_asked = !requests.is_empty();
+        self.is_asked.then_some(TreeRequest::Texts(requests))
     }
 
-    /// Takes what was asked for. When there is too much of it everything else goes.
+    /// Stores loaded texts; a full cache is cleared first.
     pub(super) fn take(&mut self, texts: Vec<LoadedTexts>) {
         self.is_asked = false;
-        if self.known.len() + texts.len() > MOST {
+        if self.known.len() + texts.len() > MAX_TEXTS {
             self.known.clear();
         }
-        self.known.extend(texts.into_iter().map(|texted| (texted.want.node, texted)));
+        self.known.extend(texts.into_iter().map(|loaded| (loaded.request.node, loaded)));
     }
 }

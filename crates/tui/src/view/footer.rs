@@ -1,4 +1,4 @@
-//! The last line: where, which session, which model, how full, how much, how careful; and what asks beneath something else.
+//! The footer: folder, session, model, context, cost, approval mode, and a pending call under an overlay.
 
 use std::borrow::Borrow;
 
@@ -12,14 +12,14 @@ use super::super::path_display::shortened;
 use super::super::tool_call::one_line;
 use super::spread;
 
-/// A fact of the right side with its rank: the highest rank goes first when room is short.
+/// An item of the right side; the highest rank is dropped first.
 struct FooterItem {
     text: String,
     role: Role,
     rank: u8,
 }
 
-/// How much is shown: the most columns of the folder, the branch and the session's name, and the highest rank on the right.
+/// Space for the items: columns of folder, branch and session name, and the highest rank shown on the right.
 struct FooterSpace {
     folder: usize,
     branch: usize,
@@ -33,11 +33,12 @@ impl FooterSpace {
     }
 }
 
-/// Most that the use of the window is shown as, in percent.
-const MOST_PERCENT: u64 = 999;
+/// Upper limit of the displayed context use, in percent.
+const MAX_PERCENT: u64 = 999;
 
-/// What is given up one after the other until all fits. Where one is goes last: several of these stand side by side.
-const ROOMS: [FooterSpace; 11] = [
+/// The steps in which items are dropped until all fits. The folder goes last: users run several terminals side by
+/// side.
+const LAYOUTS: [FooterSpace; 11] = [
     FooterSpace::new(36, usize::MAX, 30, TOKENS),
     FooterSpace::new(36, usize::MAX, 16, TOKENS),
     FooterSpace::new(36, usize::MAX, 30, COST),
@@ -60,17 +61,17 @@ const TOKENS: u8 = 4;
 pub(super) fn line(app: &App) -> Line {
     let width = usize::from(app.place.size.0).saturating_sub(2);
     let (facts, with_key) = (right(app, FooterHint::None), right(app, FooterHint::Key));
-    // The key of the mode is the first that is given up.
-    let rooms = ROOMS.iter().take(1).map(|room| (room, &with_key));
-    for (room, facts) in rooms.chain(ROOMS.iter().map(|room| (room, &facts))) {
-        let left = left(app, room);
-        let right: Vec<&FooterItem> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
-        if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
+    // The key of the approval mode is dropped first.
+    let layouts = LAYOUTS.iter().take(1).map(|space| (space, &with_key));
+    for (space, facts) in layouts.chain(LAYOUTS.iter().map(|space| (space, &facts))) {
+        let left = left(app, space);
+        let right: Vec<&FooterItem> = facts.iter().filter(|fact| fact.rank <= space.rank).collect();
+        if right.is_empty() || total_width(&left) + total_width(&right) + 2 > width {
             continue;
         }
         let mut spans = vec![Span::new(" ", Role::Text)];
         spans.extend(joined(&left));
-        let mut line = spread(spans, Span::new(" ".repeat(wide(&right)), Role::Text), width + 1);
+        let mut line = spread(spans, Span::new(" ".repeat(total_width(&right)), Role::Text), width + 1);
         line.spans.pop();
         line.spans.extend(joined(&right));
         return line;
@@ -80,7 +81,7 @@ pub(super) fn line(app: &App) -> Line {
     Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted)
 }
 
-fn wide<F: Borrow<FooterItem>>(facts: &[F]) -> usize {
+fn total_width<F: Borrow<FooterItem>>(facts: &[F]) -> usize {
     let gaps = 2 * facts.len().saturating_sub(1);
     facts.iter().map(|fact| span(fact.borrow()).width()).sum::<usize>() + gaps
 }
@@ -100,24 +101,24 @@ fn span(fact: &FooterItem) -> Span {
     Span::new(fact.text.clone(), fact.role)
 }
 
-fn left(app: &App, room: &FooterSpace) -> Vec<FooterItem> {
+fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
-    if room.folder > 0 {
-        let folder = shortened(&app.place.cwd, app.place.home.as_deref(), room.folder);
-        let branch = app.facts.branch.as_ref().filter(|_| room.branch > 0);
-        let branch = branch.map(|branch| format!(" ({})", cut_to(branch, room.branch))).unwrap_or_default();
+    if space.folder > 0 {
+        let folder = shortened(&app.place.cwd, app.place.home.as_deref(), space.folder);
+        let branch = app.facts.branch.as_ref().filter(|_| space.branch > 0);
+        let branch = branch.map(|branch| format!(" ({})", cut_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
     }
-    // A fork looks like what it comes from: without a name its id tells them apart.
+    // An unnamed fork looks like its parent: its id distinguishes it.
     let fork = app.facts.fork.as_ref().map(|id| format!("fork {}", id.short()));
-    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()).filter(|_| room.name > 0) {
-        add(cut_to(name, room.name), Role::Text);
+    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
+        add(cut_to(name, space.name), Role::Text);
     }
     facts
 }
 
-/// The tool whose call waits for an answer beneath what lies over the transcript, where that isn't the call itself.
+/// The tool of a pending call that is covered by an overlay other than its own page.
 fn covered_question(app: &App) -> Option<&str> {
     let asked = app.work.approvals.first()?;
     let is_its_page = |popup: &Overlay| popup.call() == Some(&asked.request.tool_call_id);
@@ -125,7 +126,7 @@ fn covered_question(app: &App) -> Option<&str> {
     (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
 }
 
-/// True if the approval mode is shown with the key that changes it.
+/// Whether the approval mode is shown with its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FooterHint {
     None,
@@ -137,7 +138,7 @@ fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
     if let Some(tool) = covered_question(app) {
-        add(format!("? {} asks", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
+        add(format!("? {} needs approval", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
     }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {
@@ -152,7 +153,7 @@ fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
             70..=89 => Role::Warning,
             _ => Role::Error,
         };
-        let percent = if percent > MOST_PERCENT { format!(">{MOST_PERCENT}") } else { percent.to_string() };
+        let percent = if percent > MAX_PERCENT { format!(">{MAX_PERCENT}") } else { percent.to_string() };
         add(format!("ctx {percent}%"), role, CONTEXT);
     }
     let input = facts.usage.input + facts.usage.cache_read + facts.usage.cache_write;

@@ -1,4 +1,4 @@
-//! What lies at a place of the screen: rows that can be chosen, and lists that the wheel moves.
+//! Hit testing: selectable rows and scrollable lists at a screen position.
 
 use ratatui::layout::{Position, Rect};
 
@@ -6,18 +6,18 @@ use super::super::app::App;
 use super::super::overlay::Overlay;
 use super::{ScreenAreas, list, prompt, queue};
 
-/// A row that can be chosen.
+/// A selectable row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HitRow {
-    /// Of the list that lies over the transcript: its line among so many on the screen.
+    /// A row of the overlay's list: its visible line, and the number of visible lines.
     Popup { line: usize, height: usize },
-    /// Of what may complete the text: its line among those on the screen.
+    /// A visible completion candidate.
     Offer(usize),
-    /// Of the messages that wait: its number in the order of their delivery.
+    /// A queued message, by its position in delivery order.
     Waiting(usize),
 }
 
-/// What the wheel moves.
+/// The target of the mouse wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScrollTarget {
     Popup,
@@ -27,7 +27,7 @@ pub(crate) enum ScrollTarget {
 }
 
 impl HitRow {
-    /// The row there; `None` where there is nothing to choose.
+    /// The row at a position; `None` if there is none.
     pub(crate) fn at(app: &App, place: Position) -> Option<Self> {
         let areas = ScreenAreas::of(app);
         match app.popups.last() {
@@ -57,7 +57,7 @@ impl HitRow {
 }
 
 impl ScrollTarget {
-    /// What a wheel moves that is turned there: what may complete the text, and the messages that wait while the keys are theirs.
+    /// The wheel's target at a position. The queue scrolls only while it has the keys.
     pub(crate) fn at(app: &App, place: Position) -> Self {
         let areas = ScreenAreas::of(app);
         if !app.popups.is_empty() {
@@ -72,7 +72,7 @@ impl ScrollTarget {
     }
 }
 
-/// Which line of an area a place is on, if it is in it.
+/// The line of an area at a position.
 fn line_of(area: Rect, place: Position) -> Option<usize> {
     area.contains(place).then(|| usize::from(place.y - area.y))
 }

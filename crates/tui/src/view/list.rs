@@ -1,7 +1,7 @@
-//! Lists to choose from: one look for all of them.
+//! Drawing of lists.
 //!
-//! A title in a rule with how many there are, what was typed, the rows, and what keys do. What there is to read of the chosen one stands
-//! beside the rows on a wide screen, beneath them on a high one, else nowhere.
+//! Layout: a title rule with counts, the filter, the rows, and key hints. The preview is beside the rows on a wide
+//! screen, below them on a high one, and hidden otherwise.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,23 +17,22 @@ use crate::layout::{cut_front, within};
 use crate::login::masked;
 use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
 
-/// Columns from which on a preview stands beside the rows.
+/// Width from which on the preview is beside the rows.
 const WIDE: u16 = 100;
 
-/// Columns that rows have at least where there is room, so that the ends of most lists stand in one column.
-const NARROWEST: usize = 80;
+/// Minimum width of rows where there is room, so that notes of most lists end in one column.
+const MIN_ROW_WIDTH: usize = 80;
 
-/// Columns that a preview beside the rows has at least.
-const BESIDE: u16 = 40;
+/// Minimum width of a preview beside the rows.
+const MIN_PREVIEW_WIDTH: u16 = 40;
 
-/// Rows of a list and its preview from which on it stands beneath.
+/// Body height from which on the preview is below the rows.
 const HIGH: u16 = 16;
 
-/// Where the parts of a list lie.
+/// The areas of a list.
 struct ListAreas {
     rows: Rect,
     preview: Rect,
-    /// Whether the preview is beside the rows.
     is_beside: bool,
     foot: Rect,
 }
@@ -45,12 +44,12 @@ impl ListAreas {
             Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + foot), ..area };
         let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
         let none = Rect { height: 0, ..body };
-        let is_wanted = *picker.preview() != ItemPreview::None;
-        if let Some(width) = width_beside(picker, area.width).filter(|_| is_wanted) {
+        let has_preview = *picker.preview() != ItemPreview::None;
+        if let Some(width) = width_beside(picker, area.width).filter(|_| has_preview) {
             let rows = Rect { width, ..body };
             let preview = Rect { x: area.x + width, width: area.width - width, ..body };
             Self { rows, preview, is_beside: true, foot }
-        } else if is_wanted && body.height >= HIGH {
+        } else if has_preview && body.height >= HIGH {
             let height = body.height * 2 / 5;
             let rows = Rect { height: body.height - height, ..body };
             Self { rows, preview: Rect { y: rows.bottom(), height, ..body }, is_beside: false, foot }
@@ -60,33 +59,32 @@ impl ListAreas {
     }
 }
 
-/// Columns of the rows beside a preview; `None` where there is no room for both. The ends of models are what they are chosen by, so
-/// that all of them have to be there; the titles of sessions, what they are chosen by, are long. Of other lists what has no room can be
-/// read in the preview.
+/// Width of the rows beside a preview; `None` if there is no room for both. Models are chosen by their notes, which
+/// must fit; sessions have long titles. For other lists the preview shows what is cut off.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
     let usual = match picker.browsing() {
-        Some(_) => (width * 2 / 3).min(width.saturating_sub(BESIDE)),
+        Some(_) => (width * 2 / 3).min(width.saturating_sub(MIN_PREVIEW_WIDTH)),
         None => width * 11 / 20,
     };
     let needed = match picker.list {
-        Some(ListKind::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
+        Some(ListKind::Models) => picker.items.iter().map(full_width).max().unwrap_or(0) + 1,
         _ => 0,
     };
     let rows = usual.max(u16::try_from(needed).unwrap_or(u16::MAX));
-    (width >= WIDE && (rows == usual || rows <= width - BESIDE)).then_some(rows)
+    (width >= WIDE && (rows == usual || rows <= width - MIN_PREVIEW_WIDTH)).then_some(rows)
 }
 
-/// Where the rows of a list stand.
+/// The area of a list's rows.
 pub(super) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
     ListAreas::of(picker, area, feet(picker, area, keymap).len()).rows
 }
 
-/// The lines at the foot of a list, where there is room for them.
+/// The lines at the foot of a list, if there is room for them.
 fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
     if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
 }
 
-/// Draws a list; says where the cursor stands.
+/// Draws a list; returns the cursor position.
 pub(super) fn draw(
     picker: &Picker,
     area: Rect,
@@ -108,7 +106,8 @@ pub(super) fn draw(
     let width = usize::from(parts.rows.width).saturating_sub(1);
     let mut query = picker.query();
     let shown: Vec<(&PickerItem, bool)> = picker.window(usize::from(parts.rows.height)).collect();
-    let edge = shown.iter().map(|(item, _)| wanted(item)).max().unwrap_or(0).max(NARROWEST).min(width);
+    let edge =
+        shown.iter().map(|(item, _)| full_width(item)).max().unwrap_or(0).max(MIN_ROW_WIDTH).min(width);
     for (at, (item, chosen)) in (0..).zip(shown) {
         put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
     }
@@ -122,13 +121,13 @@ pub(super) fn draw(
     Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
 }
 
-/// The line in which is typed, and the column of the cursor.
+/// The input line, and the cursor's column.
 fn typed(picker: &Picker) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
     if let Some(asking) = picker.asking() {
         let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
         let mut line = Line::from(vec![what, mark]);
-        return match asking.sight {
+        return match asking.echo {
             EchoMode::Open => {
                 line.spans.push(Span::new(asking.typed.text(), Role::Text));
                 let column = line.width();
@@ -148,7 +147,7 @@ fn typed(picker: &Picker) -> (Line, usize) {
     }
     let column = mark.width();
     if picker.filter().is_empty() {
-        let line = Line::from(vec![mark, Span::new("type to narrow", Role::Muted)]);
+        let line = Line::from(vec![mark, Span::new("type to filter", Role::Muted)]);
         return (line, column);
     }
     let line = Line::from(vec![mark, Span::new(picker.filter(), Role::Text)]);
@@ -156,19 +155,19 @@ fn typed(picker: &Picker) -> (Line, usize) {
     (line, column)
 }
 
-/// What stands where there is nothing to choose.
+/// The text of an empty list.
 fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
     use crate::keymap::KeyCommand::{ClearFilter, Switch};
-    let here = picker.browsing().map(|browser| browser.scope);
+    let scope = picker.browsing().map(|browser| browser.scope);
     match (picker.waiting, matches) {
-        (true, _) => Some("looking…".to_owned()),
+        (true, _) => Some("loading…".to_owned()),
         (false, 0) if !picker.filter().is_empty() => {
-            Some(format!("nothing fits; {} takes back what you typed", keymap.key_of(ClearFilter)))
+            Some(format!("no match; {} clears the filter", keymap.key_of(ClearFilter)))
         }
-        (false, 0) if here == Some(SessionScope::ThisDirectory) => {
-            Some(format!("no sessions of this directory; {} shows those of all", keymap.key_of(Switch)))
+        (false, 0) if scope == Some(SessionScope::ThisDirectory) => {
+            Some(format!("no sessions in this directory; {} shows all directories", keymap.key_of(Switch)))
         }
-        (false, 0) => Some("there is nothing here".to_owned()),
+        (false, 0) => Some("nothing here".to_owned()),
         (false, _) => None,
     }
 }
@@ -176,32 +175,32 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
 fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
-        let words = format!("   indexing {} of {}", thousands(done), thousands(all));
-        lines.push(Line::new(words, Role::Muted));
+        let text = format!("   indexing {} of {}", thousands(done), thousands(all));
+        lines.push(Line::new(text, Role::Muted));
     }
     match picker.word() {
-        Some(word) => lines.extend(said(word, width)),
+        Some(status) => lines.extend(status_lines(status, width)),
         None => lines.push(hints(picker, keymap, width)),
     }
     lines
 }
 
-/// A word on what was done, wrapped.
-fn said(word: &StatusText, width: usize) -> Vec<Line> {
-    /// Rows of it at most.
-    const MOST: usize = 3;
-    let inset = Span::new("   ", word.role);
-    let further = if word.role == Role::Error { "     " } else { "   " };
-    let indent = Indent { first: vec![inset], rest: vec![Span::new(further, word.role)] };
-    let text = [Span::new(word.text.as_str(), word.role)];
+/// The wrapped status text.
+fn status_lines(status: &StatusText, width: usize) -> Vec<Line> {
+    /// Maximum number of rows.
+    const MAX_ROWS: usize = 3;
+    let inset = Span::new("   ", status.role);
+    let further = if status.role == Role::Error { "     " } else { "   " };
+    let indent = Indent { first: vec![inset], rest: vec![Span::new(further, status.role)] };
+    let text = [Span::new(status.text.as_str(), status.role)];
     let width = width.saturating_sub(1).max(1);
-    within(wrap(&text, width, &indent, Breaks::Words), MOST, width)
+    within(wrap(&text, width, &indent, Breaks::Words), MAX_ROWS, width)
 }
 
-/// Columns of a list in which labels come before notes.
+/// Width below which labels have priority over notes.
 const NARROW: usize = 60;
 
-/// What keys do, as much of it as there is room for.
+/// Key hints, as many as fit.
 fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     let mut line = Line::new("   ", Role::Muted);
     for (command, words) in picker.hints() {
@@ -220,8 +219,8 @@ fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     line
 }
 
-/// Columns that a row fills when all of it is shown, with a gap between what it is and what is noted of it.
-fn wanted(item: &PickerItem) -> usize {
+/// The full width of a row, with a gap between label and note.
+fn full_width(item: &PickerItem) -> usize {
     let [lead, label, note] = [&item.lead, &item.label, &item.note].map(|text| columns(text));
     3 + lead + label + 4 + note
 }
@@ -236,19 +235,20 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     let lead = Span::new(item.lead.clone(), Role::Muted);
     let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
     let before = 3 + left[1].width();
-    // A note gives way to the label where there is not even room for half of it; where that is little, for most of it.
+    // A note gives way to the label if it would leave less than half of the width, or less than 3/4 on a narrow
+    // screen.
     let beside = Span::new(item.note.clone(), Role::Muted);
     let whole = width.saturating_sub(before);
     let least = if width < NARROW { whole * 3 / 4 } else { whole / 2 };
     let room = whole.saturating_sub(beside.width() + 2).max(least);
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
-    // What a session goes by stands last, and is what somebody needs to name it.
+    // A session's id is at the end of its note, and needed to name it.
     let note = if item.tag.is_some() { cut_front(&item.note, rest) } else { cut_to(&item.note, rest) };
     spread(left, Span::new(note, Role::Muted), width)
 }
 
-/// A label in so much room, what is marked or was typed standing out.
+/// A label cut to `room` columns, with matches highlighted.
 pub(super) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
@@ -266,7 +266,7 @@ pub(super) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: 
     spans
 }
 
-/// The pieces of a label that brings its own marks.
+/// The pieces of a label with its own markers.
 fn marked(text: &str) -> Vec<(String, bool)> {
     let mut is_marked = false;
     let mut parts = Vec::new();
@@ -277,7 +277,7 @@ fn marked(text: &str) -> Vec<(String, bool)> {
     parts
 }
 
-/// What stands before the further lines of one that is wrapped: room for the name of a fact, the bar of a prompt.
+/// The indentation of a wrapped line's further rows: the width of a fact's name, or a prompt's bar.
 fn hanging(line: &Line) -> Option<Span> {
     let first = line.spans.first()?;
     let is_name = line.spans.len() > 1 && first.text.ends_with(' ') && first.style == Role::Muted.into();
@@ -287,7 +287,7 @@ fn hanging(line: &Line) -> Option<Span> {
     }
 }
 
-/// The preview with what sets it apart, wrapped.
+/// The wrapped preview with its separator.
 fn preview(picker: &Picker, parts: &ListAreas) -> Vec<Line> {
     let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
     if height == 0 {

@@ -1,4 +1,4 @@
-//! Popups: a panel over everything but the facts.
+//! Overlays: panels over everything but the footer.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,7 +12,7 @@ use super::super::pager::Pager;
 use super::super::tool_call::one_line;
 use super::{list, put};
 
-/// Draws a popup; says where the cursor stands, if it has one.
+/// Draws an overlay; returns the cursor position, if it has one.
 pub(super) fn draw(
     popup: &Overlay,
     area: Rect,
@@ -34,7 +34,7 @@ pub(super) fn row(area: Rect, at: u16) -> Rect {
     Rect { y: area.y + at, height: u16::from(at < area.height), ..area }
 }
 
-/// A title set into a rule.
+/// A title in a horizontal rule.
 pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
     let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
     let used = words.chars().count() + note.chars().count() + 8;

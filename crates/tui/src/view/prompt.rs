@@ -1,4 +1,4 @@
-//! What stands between transcript and editor: what goes on, what a command may become.
+//! The status line and completion between transcript and editor.
 
 use tiller_core::event::CompactionReason;
 use tiller_core::message::advice_in;
@@ -16,33 +16,33 @@ use super::super::layout::{spinner, within};
 use super::super::tool_call::{one_line, seconds};
 use super::ROOMY;
 
-/// Column in which stands what an offer is, unless its name is longer.
+/// Column of a candidate's description, unless its name is longer.
 const ABOUT: usize = 29;
 
-/// Most rows of a word to the user on a screen that isn't small.
-const WORD_ROWS: usize = 3;
+/// Maximum rows of a flash on a screen that isn't small.
+const FLASH_ROWS: usize = 3;
 
-/// Columns between what an offer is called and what it is.
+/// Columns between a candidate's name and its description.
 const GAP: usize = 2;
 
-/// What goes on, or a word to the user; nothing when there is neither. Only a word takes more than a line.
+/// The flash, the search bar or the activity; empty if there is none. Only a flash takes more than one line.
 pub(super) fn status(app: &App) -> Vec<Line> {
     let search = super::transcript::search(app);
     match &app.notes.flash {
         Some((text, _)) if search.is_none() => flash(app, text),
-        _ => search.or_else(|| lasting(app)).into_iter().collect(),
+        _ => search.or_else(|| persistent(app)).into_iter().collect(),
     }
 }
 
-/// What goes on, or what is to be done.
-fn lasting(app: &App) -> Option<Line> {
+/// The persistent status: an inline question, a hint or the activity.
+fn persistent(app: &App) -> Option<Line> {
     if let Some(line) = super::transcript::chosen(app) {
         return Some(line);
     }
     if app.notes.leaving.is_some() {
-        let text = "what matters in the summary of what you leave?";
+        let text = "what matters in the summary of the branch you leave?";
         let text = format!(
-            "{text} {} makes it · {} stays here",
+            "{text} {} starts it · {} cancels",
             key(app, KeyCommand::Send),
             key(app, KeyCommand::Stop)
         );
@@ -54,30 +54,30 @@ fn lasting(app: &App) -> Option<Line> {
     if app.queue.is_editing() {
         let (send, stop) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let does = if app.editing_sends() { "sends it" } else { "puts it back" };
-        let text = format!("a message that waits: {send} {does} · {stop} leaves it as it was");
+        let text = format!("editing a queued message: {send} {does} · {stop} discards the change");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
-    let Some(mut spans) = activity(app) else { return errand(app) };
-    // While the keys are somebody else's, Esc and Enter mean something else.
-    let is_elsewhere =
+    let Some(mut spans) = activity(app) else { return background_job(app) };
+    // While another panel has the keys, Esc and Enter have other meanings.
+    let other_panel_has_keys =
         app.queue.has_keys() || app.work.approvals.first().is_some_and(PendingApproval::is_half_answered);
-    if is_elsewhere {
+    if other_panel_has_keys {
         return Some(spans.into());
     }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let send = key(app, KeyCommand::Send);
-    let says = match app.is_steered() && app.editor.is_empty() {
-        true => format!(" · {send} sends the waiting message now"),
+    let hints = match app.is_steered() && app.editor.is_empty() {
+        true => format!(" · {send} sends the queued message now"),
         false => format!(" · {send} steers · {} queues", key(app, KeyCommand::FollowUp)),
     };
-    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.place.size.0);
-    spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
+    let fits = used + stops.chars().count() + hints.chars().count() <= usize::from(app.place.size.0);
+    spans.push(Span::new(if steerable && fits { stops + &hints } else { stops }, Role::Muted));
     Some(spans.into())
 }
 
-/// A word to the user, beside what goes on: that never looks as if it had stopped.
+/// The flash, next to the activity, so that a running turn never looks stopped.
 fn flash(app: &App, text: &str) -> Vec<Line> {
     let width = usize::from(app.place.size.0);
     let (sign, text) = match (activity(app), text.strip_prefix("✗ ")) {
@@ -88,14 +88,14 @@ fn flash(app: &App, text: &str) -> Vec<Line> {
                 spans.extend([Span::new(" · ", Role::Accent), words]);
                 return vec![spans.into()];
             }
-            // Where both have no room the spinner has to do.
+            // Without room for both, only the spinner shows the activity.
             (spinning(app), text)
         }
-        // What brings a sign of its own needs no other.
+        // A text with its own sign gets no other.
         (None, Some(trouble)) => (Span::new("  ✗ ", Role::Error), trouble),
         (None, None) => (Span::new("  · ", Role::Accent), text),
     };
-    let rows = if app.place.size.1 < ROOMY { 1 } else { WORD_ROWS };
+    let rows = if app.place.size.1 < ROOMY { 1 } else { FLASH_ROWS };
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
     let words = [Span::new(one_line(text), Role::Text)];
     within(wrap(&words, width, &indent, Breaks::Words), rows, width)
@@ -105,28 +105,31 @@ fn spinning(app: &App) -> Span {
     Span::new(format!("  {} ", spinner(app.now)), Role::Accent)
 }
 
-/// What goes on and since when; `None` when nothing does.
+/// The current activity with its duration; `None` when idle.
 fn activity(app: &App) -> Option<Vec<Span>> {
-    let taken = seconds(app.now.since_ms(begun(app)?));
-    let mut spans =
-        vec![spinning(app), Span::new(doing(app), Role::Text), Span::new(format!(" {taken}"), Role::Text)];
+    let taken = seconds(app.now.since_ms(started_at(app)?));
+    let mut spans = vec![
+        spinning(app),
+        Span::new(activity_text(app), Role::Text),
+        Span::new(format!(" {taken}"), Role::Text),
+    ];
     let arriving = app.work.output.words();
     spans.extend(arriving.map(|words| Span::new(format!(" · {words}"), Role::Muted)));
-    if let Some(summary) = beside(app) {
+    if let Some(summary) = background_summary(app) {
         let note = match pending_try(app, summary) {
-            Some(retry) => format!(" · no summary yet, {}", countdown(app, retry)),
+            Some(retry) => format!(" · summary failed, {}", countdown(app, retry)),
             None => " · compacting".to_owned(),
         };
         spans.push(Span::new(note, Role::Muted));
     }
-    if let Some(errand) = long_errand(app) {
+    if let Some(errand) = long_job(app) {
         spans.push(Span::new(format!(" · {errand}"), Role::Muted));
     }
     Some(spans)
 }
 
-/// Since when what is said to go on goes on: a question and calls for themselves, everything else with the run that it is part of.
-fn begun(app: &App) -> Option<UnixMs> {
+/// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
+fn started_at(app: &App) -> Option<UnixMs> {
     let summary = app.work.summary.as_ref().map(|summary| summary.since);
     let whole = app.work.running_since.or(app.work.bash_since).or(summary);
     let asked = app.work.approvals.first().map(|asked| asked.since);
@@ -134,70 +137,69 @@ fn begun(app: &App) -> Option<UnixMs> {
     whole.map(|whole| asked.or(calls).unwrap_or(whole))
 }
 
-/// When a failed request goes out again.
+/// The countdown to a retry.
 fn countdown(app: &App, retry: &AnnouncedRetry) -> String {
     let left = retry.at.since_ms(app.now).div_ceil(1_000);
-    format!("trying again in {left}s ({} of {})", retry.attempt, retry.most)
+    format!("retrying in {left}s ({} of {})", retry.attempt, retry.most)
 }
 
-/// The same with the reason, as far as that fits beside the time and the key that stops it.
+/// The countdown with the error, cut to fit beside the duration and the key that stops it.
 fn failed_try(app: &App, what: &str, retry: &AnnouncedRetry) -> String {
-    /// Columns of the spinner before it, and of the time and the key behind it.
+    /// Columns of the spinner before it, and of the duration and the key after it.
     const BESIDE: usize = 4 + 24;
     let waits = format!("{what}{}", countdown(app, retry));
     let room = usize::from(app.place.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
-    // What to do about it stands in the transcript.
+    // The hint is in the transcript.
     match cut_to(&one_line(advice_in(&retry.why).0), room) {
         why if why.chars().count() < 8 => format!("{waits} ·"),
         why => format!("{waits} · {why} ·"),
     }
 }
 
-/// The key of a command, as it is bound.
 fn key(app: &App, command: KeyCommand) -> String {
     app.place.keymap.key_of(command)
 }
 
-/// That the session is being opened, once that takes long enough to be noticed.
+/// That the session is being opened, once that takes noticeably long.
 fn opening(app: &App, since: UnixMs) -> Option<Line> {
-    is_noticed(app, since).then(|| {
-        let mut spans = since_when(app, "opening the session…", since);
-        spans.push(Span::new(" · what you send now goes to it", Role::Muted));
+    is_noticeable(app, since).then(|| {
+        let mut spans = with_duration(app, "opening the session…", since);
+        spans.push(Span::new(" · messages sent now go to it", Role::Muted));
         spans.into()
     })
 }
 
-/// What was asked for and isn't done yet, when nothing else goes on.
-fn errand(app: &App) -> Option<Line> {
+/// A background job, if nothing else runs.
+fn background_job(app: &App) -> Option<Line> {
     let (_, since) = app.work.errands.first()?;
-    Some(since_when(app, long_errand(app)?, *since).into())
+    Some(with_duration(app, long_job(app)?, *since).into())
 }
 
-/// What was asked for and isn't done yet, once that takes long enough to be noticed.
-fn long_errand(app: &App) -> Option<&'static str> {
+/// A background job that takes noticeably long.
+fn long_job(app: &App) -> Option<&'static str> {
     let (errand, since) = app.work.errands.first()?;
-    is_noticed(app, *since).then(|| errand.doing())
+    is_noticeable(app, *since).then(|| errand.doing())
 }
 
-fn since_when(app: &App, doing: &str, since: UnixMs) -> Vec<Span> {
+fn with_duration(app: &App, doing: &str, since: UnixMs) -> Vec<Span> {
     let taken = seconds(app.now.since_ms(since));
     vec![spinning(app), Span::new(format!("{doing} {taken}"), Role::Text)]
 }
 
-/// Whether something has gone on for so long that somebody asks what it is.
-fn is_noticed(app: &App, since: UnixMs) -> bool {
-    /// Milliseconds in which nobody does.
-    const UNNOTICED: u64 = 200;
-    app.now.since_ms(since) >= UNNOTICED
+/// Whether something runs for a noticeably long time.
+fn is_noticeable(app: &App, since: UnixMs) -> bool {
+    /// Milliseconds without a message.
+    const THRESHOLD_MS: u64 = 200;
+    app.now.since_ms(since) >= THRESHOLD_MS
 }
 
-/// A summary that is made beside something else that goes on, and that nothing waits for.
-fn beside(app: &App) -> Option<&Summarizing> {
+/// A summary made in the background, which nothing waits for.
+fn background_summary(app: &App) -> Option<&Summarizing> {
     let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
     app.work.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
 }
 
-/// That the context is being summed up, and how much there is of it: that is what one waits for.
+/// The compaction with the size of the context, which determines its duration.
 fn compacting(app: &App) -> String {
     match app.facts.context.used {
         Tokens(0) => "compacting…".to_owned(),
@@ -205,14 +207,14 @@ fn compacting(app: &App) -> String {
     }
 }
 
-/// The try that a summary waits for.
+/// The retry that a summary waits for.
 fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a AnnouncedRetry> {
     summary.retry.as_ref().filter(|retry| retry.at.since_ms(app.now) > 0)
 }
 
-fn doing(app: &App) -> String {
+fn activity_text(app: &App) -> String {
     if !app.work.approvals.is_empty() {
-        return "waiting for your word".to_owned();
+        return "waiting for your approval".to_owned();
     }
     match app.work.calls.as_slice() {
         [] => {}
@@ -222,10 +224,10 @@ fn doing(app: &App) -> String {
     if let Some(retry) = &app.work.retry {
         return failed_try(app, "", retry);
     }
-    if let Some(summary) = app.work.summary.as_ref().filter(|_| beside(app).is_none()) {
+    if let Some(summary) = app.work.summary.as_ref().filter(|_| background_summary(app).is_none()) {
         return match (pending_try(app, summary), summary.of) {
-            (Some(retry), _) => failed_try(app, "no summary yet, ", retry),
-            (None, SummaryOf::Branch) => "summing up the branch…".to_owned(),
+            (Some(retry), _) => failed_try(app, "summary failed, ", retry),
+            (None, SummaryOf::Branch) => "summarizing the branch…".to_owned(),
             (None, SummaryOf::Context(_)) => compacting(app),
         };
     }
@@ -240,16 +242,16 @@ fn doing(app: &App) -> String {
     }
 }
 
-/// Most offers that are on the screen at once.
+/// Maximum number of visible candidates.
 pub(crate) fn most_offers(app: &App) -> usize {
-    usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1))
+    usize::from(super::MAX_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1))
 }
 
-/// What the text before the cursor may become.
+/// The lines of the completion list.
 pub(super) fn completion(app: &App) -> Vec<Line> {
-    let offers = app.complete.offers();
-    // Nearly always; what finds matches takes its time to set up.
-    if offers.is_empty() && app.complete.hint().is_none() {
+    let candidates = app.complete.offers();
+    // The usual case; setting up the matcher takes time.
+    if candidates.is_empty() && app.complete.hint().is_none() {
         return Vec::new();
     }
     let height = most_offers(app);
@@ -260,20 +262,20 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         return vec![argument_hint(hint, width)];
     }
     let last = top + height - 1;
-    let mut row = |(at, offer): (usize, &Candidate)| {
-        // Where not all of them have room the last row says how many there are.
-        let count =
-            (at == last && offers.len() > height).then(|| format!("  {} of {}", at + 1, offers.len()));
+    let mut row = |(at, candidate): (usize, &Candidate)| {
+        // If not all fit, the last row shows the count.
+        let count = (at == last && candidates.len() > height)
+            .then(|| format!("  {} of {}", at + 1, candidates.len()));
         let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
         let chosen = at == app.complete.chosen();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
-        let name = one_line(&offer.name);
-        let room = if offer.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
+        let name = one_line(&candidate.name);
+        let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
         let mut line = Line::new(format!(" {mark}"), Role::Accent);
         line.spans.extend(super::list::label(&name, role.into(), &mut query, room));
-        line.spans.push(Span::new(argument(offer, line.width(), width), Role::Muted));
+        line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
         let gap = ABOUT.saturating_sub(line.width()).max(GAP);
-        let about = cut_to(&one_line(&offer.about), width.saturating_sub(line.width() + gap + 1));
+        let about = cut_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
         line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
         match count {
             Some(count) => {
@@ -282,22 +284,22 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
             None => line,
         }
     };
-    offers.iter().enumerate().skip(top).take(height).map(&mut row).collect()
+    candidates.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }
 
-/// What may follow an offer whose row is filled up to a column, as far as there is room before what it is.
-fn argument(offer: &Candidate, column: usize, width: usize) -> String {
-    /// Columns of which fewer say nothing.
-    const LEAST: usize = 5;
-    let whole = format!(" {}", one_line(&offer.argument));
-    let end = if offer.about.is_empty() { width.saturating_sub(1) } else { ABOUT - GAP };
+/// A candidate's argument after its name, as far as there is room before the description.
+fn argument(candidate: &Candidate, column: usize, width: usize) -> String {
+    /// Minimum number of columns.
+    const MIN_COLUMNS: usize = 5;
+    let whole = format!(" {}", one_line(&candidate.argument));
+    let end = if candidate.about.is_empty() { width.saturating_sub(1) } else { ABOUT - GAP };
     match end.saturating_sub(column) {
-        room if room < LEAST || offer.argument.is_empty() => String::new(),
+        room if room < MIN_COLUMNS || candidate.argument.is_empty() => String::new(),
         room => cut_to(&whole, room),
     }
 }
 
-/// What may follow a command, and what that does: nothing to choose. Here it is said in full.
+/// The hint about a command's argument, without anything to select.
 fn argument_hint(hint: &Candidate, width: usize) -> Line {
     let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
     let gap = ABOUT.saturating_sub(Span::new(what.as_str(), Role::Muted).width()).max(GAP);

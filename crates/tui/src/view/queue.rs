@@ -1,4 +1,4 @@
-//! The messages that wait, a line each, and what can be done with them while the keys are theirs.
+//! The queue panel: one line for each queued message, and key hints while it has the keys.
 
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
@@ -8,38 +8,38 @@ use super::super::keymap::KeyCommand;
 use super::super::queue::{in_order, typed};
 use super::super::tool_call::one_line;
 
-/// Rows of waiting messages shown at once while the keys are the editor's.
-const MOST: usize = 5;
+/// Maximum number of rows while the editor has the keys.
+const MAX_ROWS: usize = 5;
 
-/// Columns before the text of a message.
+/// Columns before a message's text.
 const LEAD: usize = 12;
 
-/// Rows that the panel would take.
-pub(super) fn wanted(app: &App) -> usize {
+/// Rows that the panel needs.
+pub(super) fn rows_needed(app: &App) -> usize {
     let waiting = app.work.queue.len();
     if app.queue.has_keys() {
         return waiting.clamp(1, usize::from(app.place.size.1 / 3).max(1)) + 1;
     }
-    waiting.min(MOST)
+    waiting.min(MAX_ROWS)
 }
 
-/// The message on this line of the panel in so many rows, by its number in the order of delivery.
+/// The message on a line of the panel, by its position in delivery order.
 pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
-    let QueueRows { top, rows, .. } = QueueRows::of(app, height);
+    let QueueRows { top, rows, .. } = QueueRows::new(app, height);
     (line < rows && top + line < app.work.queue.len()).then_some(top + line)
 }
 
-/// Which of the messages are on the screen.
+/// The visible messages.
 struct QueueRows {
     top: usize,
     rows: usize,
-    /// Whether the last row says how many more there are.
+    /// Whether the last row counts the hidden messages.
     has_more: bool,
     hint_rows: usize,
 }
 
 impl QueueRows {
-    fn of(app: &App, height: usize) -> Self {
+    fn new(app: &App, height: usize) -> Self {
         let waiting = in_order(&app.work.queue);
         let hint_rows = usize::from(app.queue.has_keys() && height > 1);
         let room = height.saturating_sub(hint_rows);
@@ -51,13 +51,13 @@ impl QueueRows {
     }
 }
 
-/// The panel in so many rows: what stands around the chosen message, or the first ones.
+/// The panel in `height` rows, scrolled to the selected message.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let waiting = in_order(&app.work.queue);
     if height == 0 {
         return Vec::new();
     }
-    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::of(app, height);
+    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::new(app, height);
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
     let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
     let shown = waiting.iter().skip(top).take(rows);
@@ -67,22 +67,22 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
         lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
     }
     if app.queue.has_keys() && waiting.is_empty() {
-        lines.push(Line::new("    nothing waits any more", Role::Muted));
+        lines.push(Line::new("    the queue is empty", Role::Muted));
     }
     lines.extend((hint_rows > 0).then(|| hints(app)));
     lines
 }
 
-/// A message on its line; one of them says which key leads to all.
+/// A message's line; one of them names the key that opens the queue.
 fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     let is_chosen = app.queue.chosen() == Some(&item.id);
-    let (word, role) = match (is_held(app, item), item.kind) {
+    let (label, role) = match (is_held(app, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
         (false, QueueKind::FollowUp) => ("next", Role::Accent),
     };
     let mark = if is_chosen { "▸" } else { " " };
-    let lead = Span::new(format!("{mark} ↳ {word:<7} "), role);
+    let lead = Span::new(format!("{mark} ↳ {label:<7} "), role);
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let note = note(app, item, names_key);
@@ -91,12 +91,12 @@ fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
-/// Whether it waits for somebody's word. One that is held while it is edited does so only as long.
+/// Whether the user has to release it. A message that is held while being edited doesn't count.
 fn is_held(app: &App, item: &QueueItem) -> bool {
     item.held && !app.queue.holds(&item.id)
 }
 
-/// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it or leads to it.
+/// A message's note: images, kind if it is held, the key that sends it or opens the queue.
 fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
     match item.images.len() {
@@ -110,7 +110,7 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     let keymap = &app.place.keymap;
     let is_idle_editor = app.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
     if app.queue.is_editing() && app.queue.chosen() == Some(&item.id) {
-        notes.push("being edited".to_owned());
+        notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
         notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
     }
@@ -121,32 +121,32 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     notes.iter().map(|note| format!(" · {note}")).collect()
 }
 
-/// What the keys do, the ones that mean something, as many as fit.
+/// Key hints for the selected message, as many as fit.
 fn hints(app: &App) -> Line {
     let keymap = &app.place.keymap;
     let chosen = app.work.queue.iter().find(|item| Some(&item.id) == app.queue.chosen());
-    let mut offers = Vec::new();
+    let mut actions = Vec::new();
     if let Some(item) = chosen {
-        offers.push((KeyCommand::QueueEdit, "edits"));
+        actions.push((KeyCommand::QueueEdit, "edit"));
         if item.held {
-            offers.push((KeyCommand::QueueRelease, "releases"));
+            actions.push((KeyCommand::QueueRelease, "release"));
         }
-        offers.push((KeyCommand::QueueRemove, "removes"));
+        actions.push((KeyCommand::QueueRemove, "remove"));
         let other = match item.kind {
-            QueueKind::Steer => "makes it next",
-            QueueKind::FollowUp => "makes it steer",
+            QueueKind::Steer => "as follow-up",
+            QueueKind::FollowUp => "as steering",
         };
-        offers.push((KeyCommand::QueueTurn, other));
-        let beside = in_order(&app.work.queue);
-        let row = beside.iter().position(|other| other.id == item.id).unwrap_or(0);
+        actions.push((KeyCommand::QueueTurn, other));
+        let ordered = in_order(&app.work.queue);
+        let row = ordered.iter().position(|other| other.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {
-            row.and_then(|row| beside.get(row)).is_some_and(|other| other.kind == item.kind)
+            row.and_then(|row| ordered.get(row)).is_some_and(|other| other.kind == item.kind)
         };
-        offers.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
-        offers.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
+        actions.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
+        actions.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
     }
     if app.queue.can_put_back() {
-        offers.insert(0, (KeyCommand::QueueUndo, "brings back what was removed"));
+        actions.insert(0, (KeyCommand::QueueUndo, "undo removal"));
     }
     let hint = |command, about: &str| {
         [Span::new(keymap.key_of(command), Role::Text), Span::new(format!(" {about}"), Role::Muted)]
@@ -154,10 +154,10 @@ fn hints(app: &App) -> Line {
     let width = |hint: &[Span]| hint.iter().map(Span::width).sum::<usize>();
     let back = hint(KeyCommand::QueueBack, "back");
     let mut line = Line::new("    ", Role::Muted);
-    for (command, about) in offers {
-        let offer = hint(command, &format!("{about} · "));
-        if line.width() + width(&offer) + width(&back) <= usize::from(app.place.size.0) {
-            line.spans.extend(offer);
+    for (command, about) in actions {
+        let spans = hint(command, &format!("{about} · "));
+        if line.width() + width(&spans) + width(&back) <= usize::from(app.place.size.0) {
+            line.spans.extend(spans);
         }
     }
     line.spans.extend(back);

@@ -1,4 +1,4 @@
-//! The transcript's rows, and what is marked in them: the chosen block, what is searched for, what is selected.
+//! Drawing of the transcript with its focus, search matches and selection.
 
 use std::ops::Range;
 
@@ -14,7 +14,6 @@ use super::super::theme::ThemeState;
 use super::super::transcript::{BlockPos, ShownRows};
 use super::{put, spread};
 
-/// Draws the rows that are on the screen.
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let mut finder = app.moving.search.as_ref().map(SearchMatches::new);
     let mut focus = app.transcript.focus().filter(|_| app.editor.is_empty());
@@ -38,31 +37,31 @@ pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Changes how some columns of a line look.
+/// Applies a style to some columns of a line.
 fn mark(columns: &Range<usize>, style: Style, line: Rect, buffer: &mut Buffer, theme: &ThemeState) {
     let column = |at: usize| u16::try_from(at).unwrap_or(u16::MAX).min(line.width);
     let (from, to) = (column(columns.start), column(columns.end));
     buffer.set_style(Rect { x: line.x + from, width: to - from, ..line }, theme.style(style));
 }
 
-/// Finds what is searched for on the rows of the screen, from top to bottom: a passage is looked through once.
+/// Finds search matches in the rows of the screen, from top to bottom; each logical line is searched once.
 struct SearchMatches<'a> {
     search: &'a SearchBar,
-    words: super::super::search_term::SearchTerm,
+    term: super::super::search_term::SearchTerm,
     block: Option<BlockPos>,
     lines: Range<usize>,
-    /// Lines and columns, in order; those of one place share its first column.
+    /// Lines and columns in order; the ranges of one match share its first column.
     places: Vec<(usize, Range<usize>, bool)>,
 }
 
 impl<'a> SearchMatches<'a> {
     fn new(search: &'a SearchBar) -> Self {
-        Self { search, words: search.words(), block: None, lines: 0..0, places: Vec::new() }
+        Self { search, term: search.words(), block: None, lines: 0..0, places: Vec::new() }
     }
 
     fn mark(&mut self, app: &App, row: &ShownRows<'_>, line: Rect, buffer: &mut Buffer) {
         if self.block != Some(row.at) || !self.lines.contains(&row.number) {
-            self.look_through(app, row);
+            self.search_row(app, row);
         }
         for (_, columns, is_current) in self.places.iter().filter(|(line, ..)| *line == row.number) {
             let style = match is_current {
@@ -73,22 +72,22 @@ impl<'a> SearchMatches<'a> {
         }
     }
 
-    fn look_through(&mut self, app: &App, row: &ShownRows<'_>) {
+    fn search_row(&mut self, app: &App, row: &ShownRows<'_>) {
         let Some(block) = app.transcript.block(row.at) else { return };
-        let passage = LogicalLine::around(block, row.number);
+        let logical = LogicalLine::around(block, row.number);
         self.places.clear();
-        for found in self.words.find(&passage.text) {
-            let places = passage.places(&found);
+        for found in self.term.find(&logical.text) {
+            let places = logical.places(&found);
             let is_current = places
                 .first()
                 .is_some_and(|(line, columns)| self.search.is_current((row.at, *line, columns.start)));
             self.places.extend(places.into_iter().map(|(line, columns)| (line, columns, is_current)));
         }
-        (self.block, self.lines) = (Some(row.at), passage.lines);
+        (self.block, self.lines) = (Some(row.at), logical.lines);
     }
 }
 
-/// What is searched for, and how much of it there is.
+/// The search bar.
 pub(super) fn search(app: &App) -> Option<Line> {
     let search = app.moving.search.as_ref()?;
     let width = usize::from(app.place.size.0);
@@ -96,13 +95,13 @@ pub(super) fn search(app: &App) -> Option<Line> {
     let more = if looking { "…" } else { "" };
     let count = match (search.typed(), all) {
         ("", _) => String::new(),
-        (_, 0) if looking => "looking…".to_owned(),
-        (_, 0) => "not found".to_owned(),
+        (_, 0) if looking => "searching…".to_owned(),
+        (_, 0) => "no match".to_owned(),
         _ => format!("{nth} of {all}{more}"),
     };
     let key = |command| app.place.keymap.key_of(command);
     let keys = format!(
-        " · {} up · {} down · {} stays · {} back",
+        " · {} previous · {} next · {} stay · {} cancel",
         key(KeyCommand::SearchOlder),
         key(KeyCommand::SearchNewer),
         key(KeyCommand::SearchStay),
@@ -122,16 +121,16 @@ pub(super) fn search(app: &App) -> Option<Line> {
     Some(line)
 }
 
-/// What stands before what is searched for.
+/// The prompt of the search bar.
 const SEARCH: &str = "  / ";
 
-/// Of a text that is too long its end, where one types.
+/// The end of a text that is too long.
 fn end_of(text: &str, width: usize) -> String {
     let skip = text.chars().count().saturating_sub(width);
     cut_to(&text.chars().skip(skip).collect::<String>(), width)
 }
 
-/// Where the cursor stands while something is searched for.
+/// The cursor position in the search bar.
 pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
     let search = app.moving.search.as_ref().filter(|_| !area.is_empty())?;
     let typed = Span::new(sanitize(search.typed(), ControlChars::Visible), Role::Text).width();
@@ -139,12 +138,12 @@ pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
     Some((area.x + column, area.y))
 }
 
-/// What can be done with the block that is chosen.
+/// Key hints for the focused block.
 pub(super) fn chosen(app: &App) -> Option<Line> {
     app.transcript.focus().filter(|_| app.editor.is_empty())?;
     let key = |command| app.place.keymap.key_of(command);
     let words = format!(
-        "{} folds · {} copies · {} {} choose · {} leaves",
+        "{} fold · {} copy · {} {} select · {} leave",
         key(KeyCommand::BlockFold),
         key(KeyCommand::BlockCopy),
         key(KeyCommand::BlockOlder),

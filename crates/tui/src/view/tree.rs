@@ -1,4 +1,4 @@
-//! The tree, drawn as it was laid out.
+//! Drawing of the tree as laid out.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +7,7 @@ use super::super::theme::ThemeState;
 use super::super::tree::DrawnTree;
 use super::put;
 
-/// Draws the tree; says where something is being typed in it.
+/// Draws the tree; returns the cursor position.
 pub(super) fn draw(
     drawn: &DrawnTree,
     area: Rect,

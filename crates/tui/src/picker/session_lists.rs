@@ -1,4 +1,4 @@
-//! What outlives a list of sessions: which look through them is the newest, and what went to the trash from one.
+//! State of session lists that outlives them: the newest search, and the trashed sessions.
 
 use std::path::PathBuf;
 
@@ -10,22 +10,22 @@ use crate::dialog::ShownSince;
 use crate::keymap::KeyCommand;
 use crate::overlay::{Overlay, pickers};
 
-/// A look through the sessions, by its number. Whoever looks for an older one may still be telling what it finds.
+/// The number of a session search. Results of an older search are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThemeItem(pub(crate) u64);
 
-/// What outlives a list of sessions.
+/// State of session lists that outlives them.
 #[derive(Debug, Default)]
 pub(crate) struct ThemeList {
     newest: ThemeItem,
-    /// Whether sessions were looked through when the last input came.
+    /// Whether a session list was open at the last input.
     is_open: bool,
-    /// Sessions that went to the trash in this run, the last one last.
+    /// Sessions trashed in this run, the last one last.
     trashed: Vec<PathBuf>,
 }
 
 impl ThemeList {
-    /// The number of another look.
+    /// Starts another search and returns its number.
     pub(super) fn begin(&mut self) -> ThemeItem {
         self.newest.0 += 1;
         self.newest
@@ -33,15 +33,15 @@ impl ThemeList {
 }
 
 impl App {
-    /// Looks through the sessions, beginning with these words.
+    /// Opens a session list with a filter.
     pub(crate) fn browse(&mut self, words: &str) -> Vec<Action> {
         let picker = Picker::browser(words, self.moving.looks.begin());
-        let ask = picker.ask().map(Action::Browse);
+        let request = picker.ask().map(Action::Browse);
         self.popups.push(Overlay::Pick(Box::new(picker)));
-        ask.into_iter().collect()
+        request.into_iter().collect()
     }
 
-    /// The same when no key asks for it; perhaps not for the first time, and what an earlier look told is gone with its list.
+    /// Opens a session list without a key, and drops the results of an earlier one.
     pub(crate) fn browse_late(&mut self, appeared: ShownSince) -> Vec<Action> {
         let mut actions = vec![Action::EndBrowse];
         actions.extend(self.browse(""));
@@ -51,28 +51,28 @@ impl App {
         actions
     }
 
-    /// Takes what a look through the sessions found.
+    /// Passes search results to the session list.
     pub(crate) fn browsed(&mut self, look: ThemeItem, scope: SessionScope, what: &SessionsResult) {
         pickers(&mut self.popups).for_each(|picker| picker.browsed(look, scope, what));
     }
 
-    /// Looks through the sessions anew, after one was named, went to the trash or came back.
-    pub(crate) fn sessions_changed(&mut self, word: StatusText, trashed: Option<PathBuf>) -> Vec<Action> {
+    /// Searches again after a session was renamed, trashed or restored.
+    pub(crate) fn sessions_changed(&mut self, status: StatusText, trashed: Option<PathBuf>) -> Vec<Action> {
         let undo = self.place.keymap.key_of(KeyCommand::Untrash);
-        let word = match &trashed {
-            Some(_) => StatusText { text: format!("{}; {undo} brings it back", word.text), ..word },
-            None => word,
+        let status = match &trashed {
+            Some(_) => StatusText { text: format!("{}; restore with {undo}", status.text), ..status },
+            None => status,
         };
         self.moving.looks.trashed.extend(trashed);
-        let ask = pickers(&mut self.popups).find_map(|picker| {
+        let request = pickers(&mut self.popups).find_map(|picker| {
             picker.browser.as_mut()?.look = self.moving.looks.begin();
             picker.ask()
         });
-        self.say_in_list(word);
-        ask.map(|ask| vec![Action::EndBrowse, Action::Browse(ask)]).unwrap_or_default()
+        self.say_in_list(status);
+        request.map(|request| vec![Action::EndBrowse, Action::Browse(request)]).unwrap_or_default()
     }
 
-    /// Brings back what went to the trash last.
+    /// Restores the session trashed last.
     pub(super) fn restore_last(&mut self) -> Vec<Action> {
         let Some(path) = self.moving.looks.trashed.pop() else { return Vec::new() };
         if let Some(browser) = pickers(&mut self.popups).find_map(|picker| picker.browser.as_mut()) {
@@ -81,12 +81,12 @@ impl App {
         vec![Action::InList(ListAction::RestoreSession(path))]
     }
 
-    /// A session could not be brought back. It is the last to be tried again: it must not keep the others from coming back.
+    /// Puts a session that could not be restored at the front, so that it doesn't block the others.
     pub(crate) fn not_restored(&mut self, path: PathBuf) {
         self.moving.looks.trashed.insert(0, path);
     }
 
-    /// Lets a list of sessions know what there is to bring back; ends the look when there is none.
+    /// Tells session lists whether a session can be restored; ends the search when no list is open.
     pub(crate) fn mind_looks(&mut self) -> Option<Action> {
         let can_undo = !self.moving.looks.trashed.is_empty();
         let browsers = pickers(&mut self.popups).filter_map(|picker| picker.browser.as_mut());
