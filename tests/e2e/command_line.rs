@@ -259,7 +259,7 @@ fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
     terminal.wait_without("esc stops");
     terminal.send("/session");
     terminal.key(Key::Enter);
-    terminal.wait_for("resume with    nothing is kept of it, so it can't be opened again");
+    terminal.wait_for("resume with    not possible: the session is in memory only");
     terminal.key(Key::Esc);
     terminal.wait_without("resume with");
     terminal.send("half a thought");

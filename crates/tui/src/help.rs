@@ -134,17 +134,17 @@ mod tests {
     fn hotkeys_problems_first_and_changes_marked() {
         let keymap = Keymap::read(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
         let lines = texts(&keys(&keymap));
-        assert_eq!(lines[0], "! keybindings.json, line 1: q is needed to type with; quit stays ctrl+d");
-        assert!(lines.contains(&"f9 *  suspend (yours)suspend".to_owned()), "{lines:?}");
+        assert_eq!(lines[0], "! keybindings.json, line 1: q is needed for typing; quit keeps ctrl+d");
+        assert!(lines.contains(&"f9 *  suspend tiller (yours)suspend".to_owned()), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("no key *")), "{lines:?}");
-        assert!(lines.iter().any(|line| line == "In the text"));
+        assert!(lines.iter().any(|line| line == "In the editor"));
     }
 
     #[test]
     fn help_uses_effective_bindings() {
         let keymap = Keymap::read(r#"{"follow_up": "f7", "paste_image": []}"#, "keybindings.json");
         let lines = texts(&page(&keymap, &[]));
-        assert!(lines.contains(&"f7  send when the agent has finished".to_owned()), "{lines:?}");
+        assert!(lines.contains(&"f7  send after the agent has finished".to_owned()), "{lines:?}");
         assert!(!lines.iter().any(|line| line.contains("clipboard")), "{lines:?}");
     }
 }

@@ -195,7 +195,7 @@ pub(super) const TABLE: &[KeyBinding] = &[
         K::Newline,
         (Main, "newline"),
         &["shift+enter", "ctrl+j"],
-        "insert a new line (or type \\\\ before enter)",
+        "insert a new line (or type \\ before enter)",
     ),
     row(
         K::Stop,

@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(shown("rena")[0], "/rename = /name → /name ");
         assert_eq!(
             shown("c")[..3],
-            ["/clone  → /clone ", "/compact [WORDS] → /compact ", "/copy [N] → /copy "]
+            ["/clone  → /clone ", "/compact [FOCUS] → /compact ", "/copy [N] → /copy "]
         );
         assert!(!shown("m").iter().any(|shown| shown.starts_with("/models")), "its command begins so too");
         assert!(shown("").iter().all(|shown| !shown.contains(" = /")));

@@ -159,7 +159,7 @@ fn failed_request_counts_down() {
     });
     let screen = stage.screen();
     assert!(
-        screen.contains("trying again in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
+        screen.contains("retrying in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
         "{screen}"
     );
     stage.event(EventKind::AgentStart);
@@ -328,5 +328,5 @@ fn snapshot_keeps_events_in_flight() {
     }))));
     assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
     stage.event(EventKind::AgentSettled);
-    assert!(stage.app.work.running_since.is_none(), "and nothing waits any more");
+    assert!(stage.app.work.running_since.is_none(), "and the queue is empty");
 }

@@ -644,9 +644,9 @@ mod tests {
             let at = column("ls", "denied: the user said no", None);
             assert!(at.is_some());
             assert_eq!(column(long, "denied: the user said no", None), at);
-            assert_eq!(column("ls", "asks", Some(CallState::Asks)), at);
+            assert_eq!(column("ls", "needs approval", Some(CallState::Asks)), at);
             // A short word leaves room for more of the command.
-            assert!(column(long, "asks", Some(CallState::Asks)) > at);
+            assert!(column(long, "needs approval", Some(CallState::Asks)) > at);
         }
     }
 

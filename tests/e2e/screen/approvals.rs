@@ -24,7 +24,7 @@ done
 fn ask(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script = sandbox.script(answers);
     let terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
-    terminal.notice(" asks: ");
+    terminal.notice(" needs approval: ");
     terminal
 }
 
@@ -45,11 +45,11 @@ fn a_no_carries_a_word_to_the_model() {
     assert!(screen.contains("│ touch made") && screen.contains("for 1m 00s at most"), "{screen}");
     assert!(screen.contains("? bash       touch made"), "{screen}");
     terminal.send("d");
-    terminal.wait_for("why not? the model reads it");
+    terminal.wait_for("type a reason for the model");
     terminal.send("use the other one");
     terminal.key(Key::Enter);
     terminal.wait_for("The other one, then.");
-    terminal.wait_without(" asks: ");
+    terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());
     assert_eq!(decisions(&sandbox), ["deny"]);
 }
@@ -65,7 +65,7 @@ fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
     let call = r#"{"calls": [{"name": "edit_file", "arguments": {"path": "a.txt", "old_text": "two", "new_text": "zwei"}}]}"#;
     let mut terminal = ask(&sandbox, &[call, r#"{"text": "Edited."}"#]);
     let screen = terminal.screen();
-    assert!(screen.contains("? edit_file asks: sure? (extension guard)"), "{screen}");
+    assert!(screen.contains("? edit_file needs approval: sure? (extension guard)"), "{screen}");
     assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("- two"), "{screen}");
     assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n no"), "{screen}");
     assert_eq!(fs::read_to_string(sandbox.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
@@ -115,12 +115,12 @@ fn what_is_typed_while_a_question_appears_is_a_message() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[CALL, r#"{"expect": "yes, but slowly", "text": "Slowly."}"#]);
     let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
-    terminal.wait_for(" asks: ");
+    terminal.wait_for(" needs approval: ");
     terminal.send("yes, but slowly");
     terminal.wait_for("❯ yes, but slowly");
     terminal.key(Key::Enter);
     terminal.wait_for("Slowly.");
-    terminal.wait_without(" asks: ");
+    terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());
     let said = sandbox.said();
     assert!(said.contains(&"toolResult: denied: the user steered".to_owned()), "{said:?}");

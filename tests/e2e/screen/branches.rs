@@ -20,7 +20,7 @@ fn where_one_went_back_a_rule_stays_between_what_was_there_and_what_is_said_now(
     terminal.send("answer one");
     terminal.wait_for("1 found");
     terminal.key(Key::Enter);
-    terminal.notice("▸ say nothing of it");
+    terminal.notice("▸ without a summary");
     terminal.key(Key::Enter);
     terminal.wait_for(RULE);
     terminal.wait_without("question two");

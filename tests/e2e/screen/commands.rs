@@ -115,7 +115,7 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);
-    terminal.notice("▸ say nothing of it");
+    terminal.notice("▸ without a summary");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
@@ -153,11 +153,11 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     enter(&mut terminal, "/tree");
     terminal.wait_for("[dead end]");
     terminal.key(Key::Ctrl('x'));
-    terminal.wait_for("the branch in use can't be hidden");
+    terminal.wait_for("can't hide the current branch");
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);
-    terminal.notice("▸ say nothing of it");
+    terminal.notice("▸ without a summary");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
@@ -171,9 +171,9 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.wait_for("1 found");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("hide this branch?");
-    terminal.notice("▸ hide this and the");
+    terminal.notice("▸ hide this entry and the");
     terminal.key(Key::Enter);
-    terminal.wait_for("nothing says that");
+    terminal.wait_for("no match");
     terminal.key(Key::Ctrl('u'));
     terminal.wait_for("question twob");
     terminal.wait_without("[dead end]");
@@ -181,9 +181,9 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.wait_for("[dead end]");
     terminal.send("dead end");
     terminal.wait_for("1 found");
-    terminal.wait_for("enter: brings it back");
+    terminal.wait_for("enter: restore to the tree");
     terminal.key(Key::Enter);
-    terminal.wait_until("it is back", |screen| !screen.contains("enter: brings it back"));
+    terminal.wait_until("it is back", |screen| !screen.contains("enter: restore to the tree"));
     let log = sandbox.log();
     let facts: Vec<&Value> =
         log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();
@@ -261,7 +261,7 @@ fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     enter(&mut terminal, "/modle");
-    terminal.wait_for("there is no command /modle; did you mean /model?");
+    terminal.wait_for("unknown command /modle; did you mean /model?");
     terminal.wait_for("❯ /modle");
     assert!(sandbox.logs().is_empty());
 }
@@ -291,7 +291,7 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     terminal.wait_for("steering_mode one-at-a-time now; max_tokens from the next start on");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "colour": "red"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("there is no setting `colour`");
+    terminal.wait_for("unknown setting `colour`");
     terminal.wait_without("from the next start on");
     enter(&mut terminal, "/settings steering_mode");
     terminal.wait_for("one-at-a-time · yours");
@@ -305,7 +305,7 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     assert_eq!(terminal.screen().matches("not a JSON object").count(), 1, "{}", terminal.screen());
     fs::write(&file, "{}").unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("no longer so");
+    terminal.wait_for("outdated");
     terminal.wait_without("everything stays as it was");
 }
 
@@ -320,8 +320,8 @@ fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone()
     fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("approval auto now");
-    terminal.wait_for("no longer so");
-    terminal.wait_for("there is no setting `nonsense`");
+    terminal.wait_for("outdated");
+    terminal.wait_for("unknown setting `nonsense`");
     terminal.wait_for("`maybe` is not one of on, off");
     fs::write(&file, r#"{"approval": "autoo", "steering_mode": "one-at-a-time"}"#).unwrap();
     enter(&mut terminal, "/reload");

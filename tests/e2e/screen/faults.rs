@@ -107,11 +107,11 @@ fn what_is_wrong_in_the_users_files_is_logged_once_each() {
     fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
     fs::write(config.join("themes/mine.json"), "{").unwrap();
     let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &[]);
-    terminal.wait_for("nothing is called \"quitt\"");
+    terminal.wait_for("unknown key binding \"quitt\"");
     fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
     fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();
     terminal.send("/reload\r");
-    terminal.wait_for("there is no setting `folly`");
+    terminal.wait_for("unknown setting `folly`");
     terminal.send("/logs\r");
     terminal.wait_for("tiller/state/tiller.log");
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();

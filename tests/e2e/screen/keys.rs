@@ -386,7 +386,7 @@ fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
     let file = config.join("keybindings.json");
     fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
     let mut terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("keybindings.json, line 3: h is needed to type with; help stays ?");
+    terminal.wait_for("keybindings.json, line 3: h is needed for typing; help keeps ?");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("── models");
     terminal.key(Key::Esc);

@@ -37,7 +37,7 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
     terminal.key(Key::Enter);
     terminal.wait_for("from the next start on");
     terminal.key(Key::Esc);
-    terminal.wait_for("type to narrow");
+    terminal.wait_for("type to filter");
     terminal.key(Key::Esc);
     terminal.wait_without("── settings ──");
     quit(terminal);
@@ -158,11 +158,11 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
     // The offer beside what was typed looks like it; the list says whose it is.
-    terminal.wait_for("open here · 2 messages");
+    terminal.wait_for("open · 2 messages");
     terminal.key(Key::Enter);
     terminal.wait_for("that is the session that is open here");
     terminal.key(Key::Esc);
-    terminal.wait_for("type to narrow");
+    terminal.wait_for("type to filter");
     terminal.key(Key::Esc);
     terminal.wait_without("── sessions");
     quit(terminal);

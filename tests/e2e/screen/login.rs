@@ -50,7 +50,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     terminal.wait_for("is no longer in");
     terminal.wait_for("demo/tour answers now");
     enter(&mut terminal, "and now?");
-    terminal.wait_for("? bash asks:");
+    terminal.wait_for("? bash needs approval:");
     terminal.key(Key::Esc);
     terminal.wait_without("esc stops");
     assert_eq!(server.requests().len(), 1);

@@ -106,7 +106,7 @@ fn a_theme_is_tried_on_left_chosen_and_there_the_next_time() {
     terminal.send("gruv");
     wait_for_accent(&terminal, GRUVBOX);
     terminal.key(Key::Esc);
-    terminal.wait_for("type to narrow");
+    terminal.wait_for("type to filter");
     terminal.key(Key::Esc);
     terminal.wait_without("── themes");
     wait_for_accent(&terminal, DARK);

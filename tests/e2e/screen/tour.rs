@@ -27,7 +27,7 @@ fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
     terminal.send("hello");
     terminal.key(Key::Enter);
     terminal.wait_for("✓ list_files");
-    terminal.notice("? bash asks:");
+    terminal.notice("? bash needs approval:");
     terminal.send("a");
     terminal.wait_for("running bash");
     terminal.send("look at the tests first");

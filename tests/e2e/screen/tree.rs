@@ -26,14 +26,14 @@ fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
     let mut terminal = tree(&sandbox);
     terminal.wait_for("enter: you are here");
     terminal.key(Key::Up);
-    terminal.wait_for("enter: goes to before it");
+    terminal.wait_for("enter: go back before this");
     terminal.key(Key::Ctrl('o'));
-    terminal.wait_without("enter: goes to before it");
+    terminal.wait_without("enter: go back before this");
     terminal.key(Key::Tab);
-    terminal.wait_for("user only · 2 of ");
+    terminal.wait_for("user messages · 2 of ");
     terminal.wait_without("Answer one.");
     terminal.key(Key::Tab);
-    terminal.wait_for("nothing of this kind is here");
+    terminal.wait_for("no entries of this kind");
     terminal.key(Key::Tab);
     terminal.wait_for("tiller.run");
 }
@@ -56,7 +56,7 @@ fn a_label_is_typed_into_its_row_and_what_follows_is_folded() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
     terminal.key(Key::Ctrl('l'));
-    terminal.wait_for("enter keeps the label");
+    terminal.wait_for("enter saves the label");
     terminal.send("good");
     terminal.wait_for("[good ]");
     terminal.key(Key::Enter);
@@ -86,7 +86,7 @@ fn busy(sandbox: &Sandbox) -> Terminal {
     terminal.send("question two");
     terminal.wait_for("1 found");
     terminal.key(Key::Enter);
-    terminal.wait_for("the agent is at work");
+    terminal.wait_for("the agent is working");
     terminal
 }
 
@@ -97,7 +97,7 @@ fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old
     terminal.key(Key::Down);
     terminal.wait_for("▸ stop it and go there");
     terminal.key(Key::Enter);
-    terminal.notice("▸ say nothing of it");
+    terminal.notice("▸ without a summary");
     terminal.key(Key::Enter);
     terminal.wait_without("── tree");
     terminal.wait_for("❯ question two");
@@ -127,7 +127,7 @@ fn a_fork_beside_a_run_leaves_it_at_work_and_keeps_what_was_typed() {
     let sandbox = Sandbox::new();
     let mut terminal = busy(&sandbox);
     terminal.key(Key::End);
-    terminal.wait_for("▸ fork there into a session beside this one");
+    terminal.wait_for("▸ fork a separate session there");
     terminal.key(Key::Enter);
     terminal.wait_for("forked into session");
     terminal.wait_for("esc stops");

@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(says(1, None), " branch point · 1 other branch · /tree ");
         assert_eq!(
             says(12, Some("x")),
-            " branch point · 12 other branches · summary of the one left (ctrl+o) "
+            " branch point · 12 other branches · summary of the branch left (ctrl+o) "
         );
-        assert_eq!(says(0, Some("x")), " another branch was left here: summary (ctrl+o) ");
+        assert_eq!(says(0, Some("x")), " left another branch: summary (ctrl+o) ");
         assert_eq!(drawn(0, None).drawn().count(), 0);
         assert_eq!(drawn(1, None).line(0).unwrap().width(), 79);
     }

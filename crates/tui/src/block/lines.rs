@@ -182,7 +182,7 @@ mod tests {
     fn failure_hint_is_below_the_error() {
         let lines = failure("openai: a → b (HTTP status 401) → check OPENAI_API_KEY", 2, 60);
         let text: Vec<String> = lines.iter().map(Line::text).collect();
-        assert_eq!(text, ["✗ openai: a → b (HTTP status 401)  tried 2 times", "  → check OPENAI_API_KEY"]);
+        assert_eq!(text, ["✗ openai: a → b (HTTP status 401)  2 attempts", "  → check OPENAI_API_KEY"]);
         assert_eq!(failure("the provider failed", 1, 60).len(), 1);
     }
 

@@ -238,13 +238,13 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "keybindings.json, line 2: nothing is called \"folow_up\"; did you mean follow_up?",
-                "keybindings.json, line 3: `hyper+q`: \"hyper\" is none of the modifiers ctrl, alt, shift, super; quit stays ctrl+d",
-                "keybindings.json, line 4: h is needed to type with; help stays ?",
-                "keybindings.json, line 5: send takes a key or a list of keys; send stays enter",
-                "keybindings.json, line 6: pick_model: ctrl+g is edit_elsewhere's already; pick_model stays ctrl+l",
-                "keybindings.json, line 8: previous_model: ctrl+x is next_model's already; previous_model stays ctrl+shift+p",
-                "keybindings.json, line 9: with newline, ctrl+a is line_start no more",
+                "keybindings.json, line 2: unknown key binding \"folow_up\"; did you mean follow_up?",
+                "keybindings.json, line 3: `hyper+q`: unknown modifier \"hyper\"; use ctrl, alt, shift or super; quit keeps ctrl+d",
+                "keybindings.json, line 4: h is needed for typing; help keeps ?",
+                "keybindings.json, line 5: send takes a key or a list of keys; send keeps enter",
+                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; pick_model keeps ctrl+l",
+                "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; previous_model keeps ctrl+shift+p",
+                "keybindings.json, line 9: ctrl+a now means newline and no longer line_start",
             ]
         );
         assert_eq!(keymap.key_of(KeyCommand::NextModel), "ctrl+x");
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(problems, [""; 0]);
         assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
         let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
-        assert_eq!(problems, ["keybindings.json, line 1: quit is set in line 1 already; quit stays ctrl+d"]);
+        assert_eq!(problems, ["keybindings.json, line 1: quit is already set in line 1; quit keeps ctrl+d"]);
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");
         }

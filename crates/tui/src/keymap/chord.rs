@@ -198,9 +198,9 @@ mod tests {
     fn chord_parse_error_names_the_part() {
         assert_eq!(
             Chord::parse("hyper+x").unwrap_err(),
-            "`hyper+x`: \"hyper\" is none of the modifiers ctrl, alt, shift, super"
+            "`hyper+x`: unknown modifier \"hyper\"; use ctrl, alt, shift or super"
         );
-        assert_eq!(Chord::parse("ctrl+banana").unwrap_err(), "`ctrl+banana`: there is no key \"banana\"");
+        assert_eq!(Chord::parse("ctrl+banana").unwrap_err(), "`ctrl+banana`: unknown key \"banana\"");
         assert!(Chord::parse("").is_err());
     }
 }

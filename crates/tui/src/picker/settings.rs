@@ -136,9 +136,9 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands ask, unless they only look · default",
-            "● auto only dangerous commands ask",
-            "  read-only nothing that changes anything runs",
+            "  ask commands need approval, except read-only ones · default",
+            "● auto only dangerous commands need approval",
+            "  read-only nothing that makes changes runs",
         ];
         assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));
     }

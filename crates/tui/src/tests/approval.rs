@@ -113,7 +113,7 @@ fn approval_long_command_must_be_seen() {
         }
         let screen = stage.screen();
         assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
-        assert!(screen.contains("1 y once · 2 a this session: exactly this command"), "{screen}");
+        assert!(screen.contains("1 y once · 2 a for this session: exactly this command"), "{screen}");
         assert_eq!(stage.letter('y'), once("c2"));
     }
 }
@@ -249,7 +249,7 @@ fn approval_page_typed_word_is_no_answer() {
         stage.wait(1_000);
         assert!(!stage.actions.iter().any(|action| matches!(action, Action::Decide(..))), "{words}");
         let screen = stage.screen();
-        assert_eq!(screen.contains("why not? the model reads it"), reason, "{screen}");
+        assert_eq!(screen.contains("type a reason for the model"), reason, "{screen}");
         assert_eq!(stage.app.editor.text(), text);
         assert!(!screen.contains("── bash asks"), "{screen}");
     }
@@ -353,7 +353,7 @@ fn approval_page_denies_any_time() {
     }
     let mut stage = on_its_page();
     assert_eq!(stage.letter('d'), []);
-    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    assert!(stage.screen().contains("type a reason for the model"), "{}", stage.screen());
     stage.type_text("use nextest");
     assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: use nextest"));
     let mut stage = on_its_page();
@@ -406,7 +406,7 @@ fn approval_early_key_goes_into_the_editor() {
     assert_eq!(stage.key(KeyCode::Char('y')), []);
     assert_eq!(stage.app.editor.text(), "yesy");
     assert!(
-        stage.screen().contains("enter denies and steers with what you typed · ctrl+c clears it, to answer")
+        stage.screen().contains("enter denies and steers with your text · ctrl+c clears your text")
     );
     stage.control('u');
     assert_eq!(stage.key(KeyCode::Char('a')), []);
@@ -446,7 +446,7 @@ fn approval_long_command_shows_both_ends() {
     stage.asked(long());
     let screen = stage.screen();
     assert!(screen.contains("echo step 1\n") && screen.contains("echo step 40"), "{screen}");
-    assert!(screen.contains("lines between · shift+down goes there · v shows it whole"), "{screen}");
+    assert!(screen.contains("more lines between · shift+down scrolls · v shows all"), "{screen}");
     stage.press(KeyCode::Down, KeyModifiers::SHIFT);
     assert!(!stage.screen().contains("echo step 1\n"), "{}", stage.screen());
     assert!(!stage.screen().contains("echo step 40"), "{}", stage.screen());
@@ -465,7 +465,7 @@ fn approval_enter_needs_a_selected_answer() {
     stage.key(KeyCode::Right);
     stage.key(KeyCode::Right);
     assert!(
-        stage.screen().contains("▸ a this session: cargo test [any arguments, safe options]"),
+        stage.screen().contains("▸ a for this session: cargo test [any arguments, safe options]"),
         "{}",
         stage.screen()
     );
@@ -650,7 +650,7 @@ fn approval_early_answer_counts_when_repeated() {
     assert_eq!(stage.actions, [], "the question wasn't seen");
     let screen = stage.screen();
     assert!(
-        screen.contains("`y` came too soon to be an answer · y again answers · ctrl+c clears it"),
+        screen.contains("ignored `y`: pressed too soon · y again answers · ctrl+c clears it"),
         "{screen}"
     );
     stage.wait(100);
@@ -815,7 +815,7 @@ fn approval_reason_typed_at_once_is_complete() {
     stage.asked(command("cargo test"));
     stage.type_text("dbecause");
     assert_eq!(stage.app.editor.text(), "because");
-    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    assert!(stage.screen().contains("type a reason for the model"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: because"));
     stage.asked(command("cargo test"));
     stage.type_text("d");
@@ -828,7 +828,7 @@ fn approval_without_rule_has_no_session_answer() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
     let screen = stage.screen();
-    assert!(screen.contains("1 y once · 2 n no · 3 d no, say why"), "{screen}");
+    assert!(screen.contains("1 y once · 2 n no · 3 d no, with a reason"), "{screen}");
     stage.key(KeyCode::Char('a'));
     stage.wait(400);
     assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));
@@ -849,7 +849,7 @@ fn approval_pending_transcript_scrolls() {
     }
     let screen = stage.screen();
     assert!(screen.contains("? bash       cargo test parse"), "{screen}");
-    assert!(screen.contains("? bash asks: runs a command"), "{screen}");
+    assert!(screen.contains("? bash needs approval: runs a command"), "{screen}");
 }
 
 #[test]
@@ -918,7 +918,7 @@ fn approval_time_starts_with_request() {
     stage.wait(5_000);
     stage.event(EventKind::ApprovalRequested(command("cargo test")));
     stage.wait(21_000);
-    assert!(stage.screen().contains("waiting for your word 21s"), "{}", stage.screen());
+    assert!(stage.screen().contains("waiting for your approval 21s"), "{}", stage.screen());
     let decision = Decision::Once;
     stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
     assert!(stage.screen().contains("waiting for the model… 26s"), "{}", stage.screen());

@@ -99,7 +99,7 @@ fn click_keeps_rows_in_place() {
 fn click_outside_rows_does_nothing() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 3);
-    for place in ["── models", "type to narrow", "enter takes it"] {
+    for place in ["── models", "type to filter", "enter select"] {
         for _ in 0..2 {
             assert_eq!(stage.click_on(place), [], "{place}");
         }

@@ -474,10 +474,10 @@ fn completion_free_argument_has_hint() {
         insta::assert_snapshot!(format!("argument_hint_{width}x{height}"), stage.screen());
     }
     stage.key(KeyCode::Esc);
-    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+    assert!(!stage.screen().contains("[QUERY]"), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "/compact ");
     stage.types("the");
-    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+    assert!(!stage.screen().contains("[QUERY]"), "{}", stage.screen());
 }
 
 #[test]

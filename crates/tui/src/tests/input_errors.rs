@@ -45,7 +45,7 @@ fn command_unexpected_argument_is_rejected() {
         assert_eq!(stage.does(line), [], "{line}");
         assert_eq!(stage.app.editor.text(), line);
         assert!(
-            stage.screen().contains("takes no words: take away what stands behind it"),
+            stage.screen().contains("takes no arguments"),
             "{}",
             stage.screen()
         );
@@ -65,7 +65,7 @@ fn copy_numbered_answer() {
     assert_eq!(stage.copies("/copy 2").as_deref(), Some("two"));
     assert_eq!(stage.copies("/copy 3").as_deref(), Some("one"));
     for (line, says) in
-        [("/copy 4", "there are 3 answers so far: /copy 3 copies the first"), ("/copy all", "which answer?")]
+        [("/copy 4", "there are only 3 answers; /copy 3 copies the first"), ("/copy all", "invalid number")]
     {
         assert_eq!(stage.copies(line), None);
         let screen = stage.screen();
@@ -82,7 +82,7 @@ fn copy_partly_loaded_session_says_so() {
     stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     stage.answer(vec![text("one")]);
     assert_eq!(stage.copies("/copy 9"), None);
-    assert!(stage.screen().contains("the last 1 answers are read so far"), "{}", stage.screen());
+    assert!(stage.screen().contains("only the last 1 answers are loaded"), "{}", stage.screen());
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn input_while_busy_is_returned() {
         let actions = stage.does(line);
         stage.input(Msg::Report(failed(&AgentError::Running, actions[0].typed())));
         let screen = stage.screen();
-        assert!(screen.contains("the agent is at work") && screen.contains("stop it first"), "{screen}");
+        assert!(screen.contains("the agent is working") && screen.contains("stop it first"), "{screen}");
         assert!(screen.contains(&format!("❯ {line}")), "{screen}");
     }
 }
@@ -214,7 +214,7 @@ fn input_error_keeps_edited_message_apart() {
     stage.type_text("use nextest");
     stage.input(slip());
     assert_eq!(stage.app.editor.text(), "use nextest");
-    assert!(stage.screen().contains("what you typed is in the prompt history"), "{}", stage.screen());
+    assert!(stage.screen().contains("your text is in the prompt history"), "{}", stage.screen());
     assert_eq!(stage.app.editor.history().last().map(String::as_str), Some("/skill:typo look"));
 }
 

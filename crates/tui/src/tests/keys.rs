@@ -209,7 +209,7 @@ fn name_without_argument_shows_name() {
     stage.type_text("/name");
     stage.key(KeyCode::Enter);
     stage.key(KeyCode::Enter);
-    assert!(stage.screen().contains("it is called fix-crlf; another name follows /name"));
+    assert!(stage.screen().contains("current name: fix-crlf; type a new name after /name"));
     assert_eq!(stage.app.editor.text(), "/name ");
 }
 
@@ -232,12 +232,12 @@ fn hotkeys_page_is_filtered_by_typing() {
         insta::assert_snapshot!(format!("hotkeys_{width}x{height}"), stage.screen());
         stage.type_text("/queue_un");
         let screen = stage.screen();
-        assert!(screen.contains("bring back what was taken out") && !screen.contains("steer it"), "{screen}");
+        assert!(screen.contains("undo the last removal") && !screen.contains("steer it"), "{screen}");
         stage.key(KeyCode::Esc);
         assert!(stage.screen().contains("Anywhere"), "{}", stage.screen());
         stage.key(KeyCode::End);
         let screen = stage.screen();
-        assert!(screen.contains("back to where one was") && screen.contains("100%"), "{screen}");
+        assert!(screen.contains("cancel and scroll back") && screen.contains("100%"), "{screen}");
         stage.key(KeyCode::Esc);
         assert!(!stage.screen().contains("── keys"), "{}", stage.screen());
     }
@@ -463,7 +463,7 @@ fn status_queued_steering_names_enter() {
         held: false,
     };
     stage.event(EventKind::queue_update(vec![item]));
-    assert!(stage.screen().contains("esc stops · enter sends the waiting message now"), "{}", stage.screen());
+    assert!(stage.screen().contains("esc stops · enter sends the queued message now"), "{}", stage.screen());
     stage.type_text("x");
     assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());
 }

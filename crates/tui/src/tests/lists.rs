@@ -95,10 +95,10 @@ fn esc_clears_filter_then_closes() {
     stage.control('l');
     stage.items(ListKind::Models, picker::models(&models()));
     stage.type_text("haiku");
-    assert!(stage.screen().contains("esc shows all"), "{}", stage.screen());
+    assert!(stage.screen().contains("esc show all"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     let screen = stage.screen();
-    assert!(screen.contains("type to narrow") && screen.contains("esc back"), "{screen}");
+    assert!(screen.contains("type to filter") && screen.contains("esc back"), "{screen}");
     stage.key(KeyCode::Esc);
     assert!(!stage.screen().contains("── models"), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "dear draft");
@@ -113,7 +113,7 @@ fn thinking_unsupported_level_is_marked() {
     stage.items(ListKind::Thinking, picker::levels(&levels));
     stage.type_text("high");
     assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("✗ my-model can't do that"), "{}", stage.screen());
+    assert!(stage.screen().contains("✗ not supported by my-model"), "{}", stage.screen());
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn list_data_of_closed_list_is_dropped() {
     stage.key(KeyCode::Esc);
     stage.control('l');
     stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
-    assert!(stage.screen().contains("looking…"), "{}", stage.screen());
+    assert!(stage.screen().contains("loading…"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.control('r');
     stage.items(ListKind::Models, picker::models(&models()));

@@ -76,7 +76,7 @@ fn login_esc_leaves_prompt_then_list() {
     stage.key(KeyCode::Enter);
     stage.type_text("sk");
     stage.key(KeyCode::Esc);
-    assert!(stage.screen().contains("type to narrow"), "{}", stage.screen());
+    assert!(stage.screen().contains("type to filter"), "{}", stage.screen());
     stage.key(KeyCode::Enter);
     assert!(stage.screen().contains("it is not shown"), "what was typed before is gone: {}", stage.screen());
     assert_eq!(stage.key(KeyCode::Enter), []);

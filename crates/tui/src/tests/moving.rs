@@ -251,7 +251,7 @@ fn search_highlights_and_steps() {
         stage.key(KeyCode::Down);
         assert!(stage.screen().contains("19 of 30"), "{}", stage.screen());
         stage.key(KeyCode::Esc);
-        assert_eq!(stage.screen(), before, "back to where one was");
+        assert_eq!(stage.screen(), before, "cancel and scroll back");
     }
 }
 
@@ -261,7 +261,7 @@ fn search_stay_focuses_block() {
     talked(&mut stage, 30);
     stage.screen();
     stage.search("Answer 3 ");
-    assert!(stage.screen().contains("not found"), "the text is Markdown: {}", stage.screen());
+    assert!(stage.screen().contains("no match"), "the text is Markdown: {}", stage.screen());
     stage.control('u');
     stage.type_text("prompt 3");
     assert!(stage.screen().contains("1 of 1"), "{}", stage.screen());
@@ -554,7 +554,7 @@ fn search_hit_in_unread_part_is_loaded() {
         .collect();
     let [lookup] = lookups.as_slice() else { panic!("one look is asked for") };
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
-    assert!(stage.screen().contains("looking…"), "{}", stage.screen());
+    assert!(stage.screen().contains("searching…"), "{}", stage.screen());
     let found = |part, hits, is_last| {
         Msg::Report(TaskResult::Found(SearchHits { number: lookup.number, part, hits, is_last }))
     };

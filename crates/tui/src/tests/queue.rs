@@ -123,7 +123,7 @@ fn edited_when_the_run_ended() -> Stage {
 fn queue_edited_message_waits_for_enter() {
     let mut stage = edited_when_the_run_ended();
     let screen = stage.screen();
-    assert!(!screen.contains("↳ held") && screen.contains("· being edited"), "{screen}");
+    assert!(!screen.contains("↳ held") && screen.contains("· editing"), "{screen}");
     assert!(screen.contains("enter puts it back"), "{screen}");
     stage.event(EventKind::AgentSettled);
     assert!(stage.screen().contains("enter sends it"), "{}", stage.screen());
@@ -195,7 +195,7 @@ fn queue_undo_restores_removed() {
     let cleared: Vec<RemovedMessages> =
         left.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
     stage.removed(cleared.clone());
-    assert!(stage.screen().contains("nothing waits any more"), "{}", stage.screen());
+    assert!(stage.screen().contains("the queue is empty"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(cleared)));
     assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
     stage.waits(three());

@@ -122,7 +122,7 @@ fn sessions_rename_trash_and_restore() {
         stage.know_sessions(scope);
         stage.control('r');
         assert_eq!(stage.key(KeyCode::Enter), [], "it is called so already");
-        assert!(stage.screen().contains("its name is as it was"));
+        assert!(stage.screen().contains("name unchanged"));
         stage.control('r');
         stage.control('u');
         insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
@@ -144,7 +144,7 @@ fn sessions_rename_trash_and_restore() {
         let trashed = Some("/s/0.jsonl".into());
         stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
         assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
-        assert!(stage.screen().contains("moved to the trash; ctrl+z brings it back"));
+        assert!(stage.screen().contains("moved to the trash; restore with ctrl+z"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
         let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
         stage.browsed_in(2, scope, without);
@@ -269,7 +269,7 @@ fn sessions_stale_search_is_dropped() {
     stage.key(KeyCode::Esc);
     stage.app.browse("");
     stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
-    assert!(stage.screen().contains("looking…"), "that list was closed: {}", stage.screen());
+    assert!(stage.screen().contains("loading…"), "that list was closed: {}", stage.screen());
 }
 
 #[test]
@@ -314,14 +314,14 @@ fn sessions_other_query_or_scope_is_dropped() {
     stage.type_text("/resume not there");
     assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "not there")]);
     stage.know_sessions(SessionScope::Everywhere);
-    assert!(stage.screen().contains("looking…"));
+    assert!(stage.screen().contains("loading…"));
     stage.know_sessions(SessionScope::ThisDirectory);
     let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
     stage.browsed(
         SessionScope::ThisDirectory,
         SessionsResult::Hits { words: "not".into(), items: items.clone() },
     );
-    assert!(stage.screen().contains("nothing fits"));
+    assert!(stage.screen().contains("no match"));
     stage.browsed(SessionScope::ThisDirectory, SessionsResult::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
     assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(SessionScope::ThisDirectory, "")], "all of them again");

@@ -115,7 +115,7 @@ fn summary_retry_counts_down() {
     let mut stage = Stage::new(120, 24);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
     stage.event(retry());
-    let waits = "no summary yet, trying again in 4s (1 of 5)";
+    let waits = "summary failed, retrying in 4s (1 of 5)";
     assert!(stage.screen().contains(&format!("{waits} · ")), "{}", stage.screen());
     stage.wait(4_000);
     assert!(stage.screen().contains("compacting 68k tokens… 4.0s"), "{}", stage.screen());

@@ -167,7 +167,7 @@ fn theme_broken_file_is_reported_once() {
     assert_eq!(screen.matches("mine.json: at roles.accent: `#01020` is no colour").count(), 1, "{screen}");
     save(&mut stage, "#0102");
     let screen = stage.screen();
-    assert!(screen.contains("· theme ") && screen.contains("→ no longer so"), "{screen}");
+    assert!(screen.contains("· theme ") && screen.contains("→ outdated"), "{screen}");
     assert_eq!(screen.matches("✗ theme ").count(), 1, "{screen}");
     save(&mut stage, "#040506");
     assert_eq!(accent(&stage), Color::Rgb(4, 5, 6));

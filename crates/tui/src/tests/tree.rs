@@ -21,7 +21,7 @@ use crate::tree::{self, SearchTerms, TreeRequest};
 
 const HOUR: i64 = 3_600_000;
 
-const FORKS_BEFORE: &str = "enter: forks before it, its text in the editor";
+const FORKS_BEFORE: &str = "enter: fork before this prompt; its text goes into the editor";
 
 /// A front end over a session that lies in memory.
 struct Grove {
@@ -241,7 +241,7 @@ fn tree_filtered_position_marks_ancestor() {
     assert!(grove.screen().contains(" ▸●      You're right"), "{}", grove.screen());
     grove.key(KeyCode::Tab);
     let screen = grove.screen();
-    assert!(screen.contains("user only") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
+    assert!(screen.contains("user messages") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
     assert_eq!(screen.matches('●').count(), 1, "{screen}");
 }
 
@@ -329,7 +329,7 @@ fn tree_enter_before_prompt_or_from_entry() {
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(fixture.clone()))]);
     let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
-    assert!(grove.screen().contains("say nothing of it to the model"), "{}", grove.screen());
+    assert!(grove.screen().contains("without a summary"), "{}", grove.screen());
     assert_eq!(grove.key(KeyCode::Esc), []);
     assert_eq!(grove.chosen(), "└─ ▌ look at the fixture", "one level back");
     assert_eq!(grove.alt(KeyCode::Enter), [Action::Go(Navigate::Fork(fixture))]);
@@ -501,11 +501,11 @@ fn tree_current_branch_is_not_hidden() {
     assert!(!grove.screen().contains("ctrl+x hide"), "{}", grove.screen());
     assert_eq!(grove.control('x'), []);
     let screen = grove.screen();
-    assert!(screen.contains("── tree") && screen.contains("✗ the branch in use can't be hidden"), "{screen}");
+    assert!(screen.contains("── tree") && screen.contains("✗ can't hide the current branch"), "{screen}");
     grove.alt(KeyCode::Up);
     grove.alt(KeyCode::Up);
     let screen = grove.screen();
-    assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
+    assert!(!screen.contains("can't hide") && screen.contains("ctrl+x hide"), "{screen}");
     assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(grove.entry(2)))]);
 }
 
@@ -614,7 +614,7 @@ fn fork_lists_user_prompts() {
 
 #[test]
 fn tree_effect_is_shown_in_preview() {
-    for (key, words) in [("/tree", "enter: you are here; back to the transcript"), ("/fork", FORKS_BEFORE)] {
+    for (key, words) in [("/tree", "enter: you are here; return to the transcript"), ("/fork", FORKS_BEFORE)] {
         let mut grove = Grove::branched(120, 40);
         grove.type_text(key);
         grove.key(KeyCode::Enter);

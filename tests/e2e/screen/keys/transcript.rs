@@ -47,7 +47,7 @@ pub(super) const SCROLLS_AT_WORK: Journey =
     Journey { name: "scrolling at work", open: long_at_work, steps: SCROLL };
 
 const SEARCH: &[Step] = &[
-    press("search", "ctrl+f", &[Has("stays · esc back")]),
+    press("search", "ctrl+f", &[Has("stay · esc cancel")]),
     Type("prompt 19"),
     Wait(Has("5 of 5 ")),
     press("search_older", "enter", &[Has("4 of 5 ")]),
@@ -57,18 +57,18 @@ const SEARCH: &[Step] = &[
     press("search_clear", "ctrl+u", &[Lacks("of 5 ")]),
     Type("prompt 4"),
     Wait(Has("6 of 6 ")),
-    press("search_back", "esc", &[Has(END), Lacks("stays · esc back")]),
+    press("search_back", "esc", &[Has(END), Lacks("stay · esc cancel")]),
     Type("\x06prompt 4"),
     Wait(Has("6 of 6 ")),
-    press("search_back", "ctrl+c", &[Has(END), Lacks("stays · esc back")]),
+    press("search_back", "ctrl+c", &[Has(END), Lacks("stay · esc cancel")]),
     Type("\x06prompt 4"),
     Wait(Has("6 of 6 ")),
-    press("search_stay", "tab", &[Has("▸ prompt 48 "), Lacks("stays · esc back")]),
+    press("search_stay", "tab", &[Has("▸ prompt 48 "), Lacks("stay · esc cancel")]),
     Type("\x1b"),
-    Wait(Lacks("esc leaves")),
+    Wait(Lacks("esc leave")),
     Type("\x06prompt 2"),
     Wait(Has("6 of 6 ")),
-    press("search_stay", "ctrl+f", &[Has("▸ prompt 28 "), Lacks("stays · esc back")]),
+    press("search_stay", "ctrl+f", &[Has("▸ prompt 28 "), Lacks("stay · esc cancel")]),
 ];
 
 pub(super) const SEARCHES: Journey = Journey { name: "searching", open: long, steps: SEARCH };
