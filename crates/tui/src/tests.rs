@@ -158,10 +158,7 @@ fn failed_request_counts_down() {
         error_message: "anthropic: overloaded".into(),
     });
     let screen = stage.screen();
-    assert!(
-        screen.contains("retrying in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
-        "{screen}"
-    );
+    assert!(screen.contains("retrying in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"), "{screen}");
     stage.event(EventKind::AgentStart);
     assert!(!stage.screen().contains("trying again"));
 }

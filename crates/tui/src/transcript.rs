@@ -167,8 +167,8 @@ impl Transcript {
     }
 
     /// Inserts a part that was read.
-    pub(super) fn take(&mut self, wanted: &ScrollRequest, entries: &[Entry], ahead: &[Entry]) {
-        let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else {
+    pub(super) fn take(&mut self, request: &ScrollRequest, entries: &[Entry], ahead: &[Entry]) {
+        let Some(part) = self.parts.get_mut(request.part).filter(|_| request.epoch == self.epoch) else {
             return;
         };
         if matches!(part.content, ChunkContent::Asked) {
@@ -182,14 +182,14 @@ impl Transcript {
 
     /// The parts near the screen or a jump target that have to be read now.
     pub(super) fn take_wanted(&mut self) -> Vec<ScrollRequest> {
-        let mut wanted = Vec::new();
+        let mut requests = Vec::new();
         for part in self.near().into_iter().flatten() {
             let ahead = self.parts.get(part + 1).and_then(Chunk::section).cloned();
             if let Some(section) = self.parts[part].ask() {
-                wanted.push(ScrollRequest { epoch: self.epoch, part, section, ahead });
+                requests.push(ScrollRequest { epoch: self.epoch, part, section, ahead });
             }
         }
-        wanted
+        requests
     }
 
     /// Cancels the request for a part; it is requested again.
@@ -394,15 +394,15 @@ impl Transcript {
         }
     }
 
-    /// The newest log block for which `wanted` is true.
-    pub(super) fn find_last(&mut self, wanted: impl Fn(&Block) -> bool) -> Option<&mut Block> {
+    /// The newest log block for which `predicate` is true.
+    pub(super) fn find_last(&mut self, predicate: impl Fn(&Block) -> bool) -> Option<&mut Block> {
         let parts = self.parts.iter_mut().rev().map_while(Chunk::blocks_mut);
-        parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| wanted(block))
+        parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| predicate(block))
     }
 
-    /// Whether a log block follows the newest block for which `wanted` is true.
-    pub(super) fn is_overtaken(&self, wanted: impl Fn(&Block) -> bool) -> bool {
-        self.newest().take_while(|block| !wanted(block)).any(|block| block.entry.is_some())
+    /// Whether a log block follows the newest block for which `predicate` is true.
+    pub(super) fn is_overtaken(&self, predicate: impl Fn(&Block) -> bool) -> bool {
+        self.newest().take_while(|block| !predicate(block)).any(|block| block.entry.is_some())
     }
 
     /// Merges failed requests before a successful answer into one line. Those of an earlier part stay, so that reading
@@ -422,10 +422,10 @@ impl Transcript {
         }
     }
 
-    /// Removes the newest block if `wanted` is true for it.
-    pub(super) fn remove_last(&mut self, wanted: impl Fn(&Block) -> bool) {
+    /// Removes the newest block if `predicate` is true for it.
+    pub(super) fn remove_last(&mut self, predicate: impl Fn(&Block) -> bool) {
         if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut)
-            && blocks.last().is_some_and(wanted)
+            && blocks.last().is_some_and(predicate)
         {
             blocks.pop();
             let block = blocks.len();
@@ -523,9 +523,9 @@ impl Transcript {
     }
 
     /// Marks notices with this text as outdated.
-    pub(super) fn overcome(&mut self, said: &str) {
+    pub(super) fn overcome(&mut self, text: &str) {
         for part in &mut self.parts {
-            part.asides_mut().for_each(|block| block.overcome(said));
+            part.asides_mut().for_each(|block| block.overcome(text));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Calls that ask: what is shown of them, and which keys answer.
+//! Approval requests: the panel, the page, and the keys that answer.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
@@ -405,9 +405,7 @@ fn approval_early_key_goes_into_the_editor() {
     stage.wait(500);
     assert_eq!(stage.key(KeyCode::Char('y')), []);
     assert_eq!(stage.app.editor.text(), "yesy");
-    assert!(
-        stage.screen().contains("enter denies and steers with your text · ctrl+c clears your text")
-    );
+    assert!(stage.screen().contains("enter denies and steers with your text · ctrl+c clears your text"));
     stage.control('u');
     assert_eq!(stage.key(KeyCode::Char('a')), []);
     stage.type_text("nd first the tests");
@@ -586,7 +584,7 @@ impl Stage {
         }
     }
 
-    /// What is in the editor when nothing was typed for a while.
+    /// The editor text after a pause without typing.
     fn rests(&mut self) -> String {
         self.actions.clear();
         self.wait(400);

@@ -1,4 +1,4 @@
-//! Where other branches go on: the rules of the transcript, over a session in memory.
+//! Branch rules in the transcript, over a session in memory.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Clicks and the wheel in lists: one rule for all of them.
+//! Mouse clicks and the wheel in lists.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};

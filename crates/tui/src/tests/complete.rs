@@ -1,4 +1,4 @@
-//! What is offered while one types.
+//! Completion while typing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What reaches the terminal: cells, links around them, pictures after them, and nothing when nothing changed.
+//! Terminal output: cells, links, images, and no bytes for unchanged frames.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -72,7 +72,7 @@ impl Paper {
         self.terminal.swap_buffers();
     }
 
-    /// What drawing the stage as it is writes.
+    /// The bytes of drawing the current state.
     fn written(&mut self, stage: &mut Stage) -> String {
         let areas = stage.app.prepare();
         assert!(!self.terminal.backend_mut().learn(stage.app.links()));
@@ -269,7 +269,7 @@ fn images_covered_or_scrolled_away_are_removed() {
     assert!(paper.written(&mut stage).contains("a=t,"), "sent again when they are back");
 }
 
-/// Where the control sequences of a picture in the cells stand: row and column before each.
+/// The positions (row, column) of inline image sequences.
 fn inline(written: &str) -> Vec<&str> {
     let places = written.split("\u{1b}]1337;File=inline=1;").collect::<Vec<_>>();
     let before = &places[..places.len() - 1];

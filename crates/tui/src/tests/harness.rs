@@ -1,4 +1,4 @@
-//! A front end whose agent, clock and terminal are the test's.
+//! The test harness: a front end with a scripted agent, clock and terminal.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) const START: i64 = 1_795_269_720_000;
 /// The sizes at which views are drawn.
 pub(super) const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
-/// The front end with a clock and an agent of the test's making.
+/// A front end under test with its clock and recorded actions.
 pub(super) struct Stage {
     pub(super) app: App,
     pub(super) now: i64,

@@ -1,5 +1,4 @@
-//! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the
-//! transcript.
+//! Rejected input: the message and the returned text; failures stay in the transcript.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::id::EntryId;
@@ -18,7 +17,7 @@ use crate::executor::failed;
 use crate::transcript::NewestMarker;
 
 impl Stage {
-    /// What a line does, beside being remembered.
+    /// The actions of a submitted line, except for storing it in the history.
     fn does(&mut self, line: &str) -> Vec<Action> {
         self.control('c');
         // Whole and at once, so that nothing that is offered for it is taken.
@@ -44,11 +43,7 @@ fn command_unexpected_argument_is_rejected() {
     for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
         assert_eq!(stage.does(line), [], "{line}");
         assert_eq!(stage.app.editor.text(), line);
-        assert!(
-            stage.screen().contains("takes no arguments"),
-            "{}",
-            stage.screen()
-        );
+        assert!(stage.screen().contains("takes no arguments"), "{}", stage.screen());
     }
     assert_eq!(stage.does("/new"), [Action::Go(Navigate::New)]);
     assert_eq!(stage.does("/clear"), [Action::Go(Navigate::New)], "which hands know from elsewhere");

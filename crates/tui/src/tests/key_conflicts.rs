@@ -1,4 +1,4 @@
-//! Where two parts of the front end claim the same key, or one leaves something to the other.
+//! Conflicts between parts of the front end over keys, texts and images.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{EventKind, QueueItem, QueueKind};

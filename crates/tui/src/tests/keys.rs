@@ -1,4 +1,4 @@
-//! What is typed and what keys make of it.
+//! Input in the editor, and the effects of keys.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
@@ -322,7 +322,7 @@ fn history_skips_followup_of_command() {
     assert_eq!(stage.app.editor.text(), "an earlier prompt");
 }
 
-/// What is in the history, newest first, as pressing Up shows it.
+/// The prompt history, newest first, as recalled by Up.
 fn recalled(stage: &mut Stage, count: usize) -> Vec<String> {
     let prompts = (0..count).map(|_| {
         stage.key(KeyCode::Up);

@@ -1,4 +1,4 @@
-//! Lists as a person meets them: what stands on the screen, what keys do, and what is asked for.
+//! Lists: their screens, keys and actions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};

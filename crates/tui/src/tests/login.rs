@@ -1,4 +1,4 @@
-//! Keys of providers, and sessions of other programs: what stands on the screen, and what is asked for.
+//! Login, logout and import lists.
 
 use crossterm::event::KeyCode;
 use tiller_core::unit::UnixMs;

@@ -1,4 +1,4 @@
-//! Messages that take most of the model's window: what is asked, and what is sent.
+//! Messages that take most of the context window.
 
 use crossterm::event::KeyCode;
 use tiller_core::message::{Message, UserMessage};

@@ -1,4 +1,4 @@
-//! Moving about in the transcript: keys, the mouse, searching.
+//! Movement in the transcript: keys, mouse, search.
 
 use std::sync::Arc;
 

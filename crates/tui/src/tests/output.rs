@@ -1,4 +1,4 @@
-//! What tools and commands print, and what tiller notes of it.
+//! Output of tools and shell commands, and the notes under it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Questions that come by themselves, and keys that were on their way when they came.
+//! Dialogs that open without a key, and keys pressed before they were visible.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, EventKind, SessionChange};

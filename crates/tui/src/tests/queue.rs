@@ -1,4 +1,4 @@
-//! The messages that wait, and what is told of them once they were delivered.
+//! The message queue: editing, reordering, removal, delivery receipts.
 
 use std::sync::Arc;
 

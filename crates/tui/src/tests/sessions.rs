@@ -1,4 +1,4 @@
-//! Sessions in their list: looked through, named, thrown away and brought back.
+//! Session lists: search, rename, trash, restore, open.
 
 use crossterm::event::KeyCode;
 use tiller_core::event::SessionChange;
@@ -46,12 +46,12 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
     SearchHit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
 }
 
-/// What is looked for, in the look of that number.
+/// The search request of the search with this number.
 fn ask_in(look: u64, scope: SessionScope, words: &str) -> Action {
     Action::Browse(SearchRequest { look: ThemeItem(look), scope, words: words.into() })
 }
 
-/// What is looked for in the first look, by scope and words.
+/// The search request of the first search.
 fn ask(scope: SessionScope, words: &str) -> Action {
     ask_in(1, scope, words)
 }

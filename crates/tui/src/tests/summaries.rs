@@ -1,4 +1,4 @@
-//! Summaries that are made, that fail, and that are asked for.
+//! Compaction and branch summaries: requests, retries, failures.
 
 use crossterm::event::KeyCode;
 use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};

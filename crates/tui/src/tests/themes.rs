@@ -1,5 +1,4 @@
-//! Themes on the screen: tried on while they are looked at, worn when they are chosen, read anew when their files
-//! change.
+//! Themes: preview in the list, choice, reload of changed files.
 
 use std::fs;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::harness::Stage;
 use crate::app::{Action, BackgroundJob, ListAction, ListResult, Msg, TaskResult};
 use crate::theme::{ThemeOptions, ThemeState};
 
-/// What the accent is in the themes that are looked at here.
+/// The accent colors of the themes used here.
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
 const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
 const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
@@ -31,7 +30,7 @@ fn accent(stage: &Stage) -> Color {
     stage.app.place.theme.style(Role::Accent.into()).fg.unwrap()
 }
 
-/// What carrying out a command asks for, beside being remembered.
+/// The actions of a command, except for storing it in the history.
 fn command(stage: &mut Stage, line: &str) -> Vec<Action> {
     stage.type_text(line);
     let mut actions = stage.key(KeyCode::Enter);

@@ -1,4 +1,4 @@
-//! The tree: a session in memory, keys in, actions and screens out.
+//! The tree, over a session in memory.
 
 use std::sync::Arc;
 
@@ -614,7 +614,8 @@ fn fork_lists_user_prompts() {
 
 #[test]
 fn tree_effect_is_shown_in_preview() {
-    for (key, words) in [("/tree", "enter: you are here; return to the transcript"), ("/fork", FORKS_BEFORE)] {
+    for (key, words) in [("/tree", "enter: you are here; return to the transcript"), ("/fork", FORKS_BEFORE)]
+    {
         let mut grove = Grove::branched(120, 40);
         grove.type_text(key);
         grove.key(KeyCode::Enter);

@@ -1,4 +1,4 @@
-//! What the screen looks like in each of its states that no other file draws.
+//! Snapshots of screens that no other file draws.
 
 use crossterm::event::KeyCode;
 use serde_json::json;

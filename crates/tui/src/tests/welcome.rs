@@ -1,4 +1,4 @@
-//! The first screen of a fresh session, and the page about the context.
+//! The banner of a new session, and the page of `/context`.
 
 use crossterm::event::KeyCode;
 use tiller_core::message::ModelRef;

@@ -106,9 +106,9 @@ impl TreeModel {
         self.branches[at]
     }
 
-    /// The nearest entry at or above `at` for which `wanted` is true.
-    pub(super) fn nearest(&self, at: usize, wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        std::iter::successors(Some(at), |at| self.node(*at).parent).find(|at| wanted(*at))
+    /// The nearest entry at or above `at` for which `predicate` is true.
+    pub(super) fn nearest(&self, at: usize, predicate: impl Fn(usize) -> bool) -> Option<usize> {
+        std::iter::successors(Some(at), |at| self.node(*at).parent).find(|at| predicate(*at))
     }
 
     /// Counts the entries counted_for each of these for which `counts` is true; an entry counted_for several counts

@@ -14,12 +14,12 @@ pub(super) struct EntryPreview {
     /// Whether the log has grown since; a call's result may be new.
     is_stale: bool,
     /// The requested entry.
-    asked: Option<usize>,
+    requested: Option<usize>,
 }
 
 impl Default for EntryPreview {
     fn default() -> Self {
-        Self { is_open: true, top: 0, shown: None, is_stale: false, asked: None }
+        Self { is_open: true, top: 0, shown: None, is_stale: false, requested: None }
     }
 }
 
@@ -32,11 +32,11 @@ impl EntryPreview {
     /// Requests an entry, unless it is shown or another request is pending.
     pub(super) fn ask(&mut self, node: usize) -> Option<TreeRequest> {
         let is_shown = self.shown.as_ref().is_some_and(|shown| shown.node == node) && !self.is_stale;
-        if self.asked.is_some() || is_shown {
+        if self.requested.is_some() || is_shown {
             return None;
         }
         self.is_stale = false;
-        self.asked = Some(node);
+        self.requested = Some(node);
         Some(TreeRequest::Preview(node))
     }
 
@@ -46,7 +46,7 @@ impl EntryPreview {
     }
 
     pub(super) fn take(&mut self, previewed: LoadedPreview) {
-        self.asked = None;
+        self.requested = None;
         self.shown = Some(previewed);
     }
 

@@ -12,7 +12,7 @@ pub(super) struct TreeSearch {
     text: String,
     /// The previous search text, restored by `/`.
     last: String,
-    asked: Option<TreeQuery>,
+    requested: Option<TreeQuery>,
     found: Option<TreeSearchHits>,
 }
 
@@ -64,20 +64,20 @@ impl TreeSearch {
     /// The request for a changed search text or filter.
     pub(super) fn ask(&mut self, filter: TreeFilter) -> Option<TreeRequest> {
         if self.is_empty() {
-            return self.asked.take().map(|_| TreeRequest::EndSearch);
+            return self.requested.take().map(|_| TreeRequest::EndSearch);
         }
         let query = TreeQuery { words: self.text.clone(), filter };
-        if self.asked.as_ref() == Some(&query) {
+        if self.requested.as_ref() == Some(&query) {
             return None;
         }
-        self.asked = Some(query.clone());
+        self.requested = Some(query.clone());
         Some(TreeRequest::Search(query))
     }
 
     /// Searches again if the log has more entries than were searched.
     pub(super) fn outdate(&mut self, entries: usize) {
         if self.found.as_ref().is_some_and(|found| found.is_hit.len() < entries) {
-            self.asked = None;
+            self.requested = None;
         }
     }
 
@@ -116,7 +116,7 @@ impl TreeSearch {
             let also = if hidden > 0 { format!(", {} hidden", thousands(hidden)) } else { String::new() };
             format!("{} found{also}", thousands(count.saturating_sub(hidden)))
         };
-        match (&self.found, &self.asked) {
+        match (&self.found, &self.requested) {
             _ if self.is_empty() => String::new(),
             (Some(TreeSearchHits { progress: Some((done, all)), count, .. }), _) => {
                 format!("{} · {}%", summary(*count), done * 100 / (*all).max(1))

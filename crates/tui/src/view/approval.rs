@@ -31,50 +31,50 @@ struct PanelAreas {
 
 /// Rows that the panel needs.
 pub(super) fn rows_needed(app: &App) -> usize {
-    let Some(asked) = app.work.approvals.first() else { return 0 };
-    1 + head(app, asked).len() + asked.sheet.lines.len() + foot_rows(app, asked)
+    let Some(pending) = app.work.approvals.first() else { return 0 };
+    1 + head(app, pending).len() + pending.sheet.lines.len() + foot_rows(app, pending)
 }
 
 /// Visible rows of the call in a panel of `height` rows: from its scroll position, and of its end.
 pub(super) fn body_rows(app: &App, height: usize) -> (usize, usize) {
-    let Some(asked) = app.work.approvals.first() else { return (0, 0) };
-    split(asked, parts(app, asked, height).body.unwrap_or(0))
+    let Some(pending) = app.work.approvals.first() else { return (0, 0) };
+    split(pending, parts(app, pending, height).body.unwrap_or(0))
 }
 
 /// Splits `room` rows between the call's current position and its end; a line between them counts the hidden ones. A
 /// scrolled call shows no end.
-fn split(asked: &PendingApproval, room: usize) -> (usize, usize) {
-    if asked.sheet.lines.len() <= room {
+fn split(pending: &PendingApproval, room: usize) -> (usize, usize) {
+    if pending.sheet.lines.len() <= room {
         return (room, 0);
     }
     let rows = room.saturating_sub(1);
-    let end = if asked.sheet.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
+    let end = if pending.sheet.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
     (rows - end, end)
 }
 
 /// The panel in `height` rows.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let Some(asked) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
-    let PanelAreas { above, head, body, foot } = parts(app, asked, height);
-    let Some(body) = body else { return without_call(app, asked, height) };
+    let Some(pending) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
+    let PanelAreas { above, head, body, foot } = parts(app, pending, height);
+    let Some(body) = body else { return without_call(app, pending, height) };
     let mut lines = vec![Line::default(); above];
     lines.extend(head);
-    let sheet = &asked.sheet;
-    let (rows, end) = split(asked, body);
+    let sheet = &pending.sheet;
+    let (rows, end) = split(pending, body);
     lines.extend(sheet.lines.iter().skip(sheet.top).take(rows).cloned());
-    lines.extend(more(app, asked, (rows, end)));
+    lines.extend(more(app, pending, (rows, end)));
     lines.extend(sheet.lines[sheet.lines.len() - end..].iter().cloned());
     lines.extend(foot);
     lines
 }
 
-fn parts(app: &App, asked: &PendingApproval, height: usize) -> PanelAreas {
-    let (head, foot) = (head(app, asked), foot(app, asked));
-    let foot_rows = foot_rows(app, asked);
-    let whole = head.len() + asked.sheet.lines.len() + foot_rows;
+fn parts(app: &App, pending: &PendingApproval, height: usize) -> PanelAreas {
+    let (head, foot) = (head(app, pending), foot(app, pending));
+    let foot_rows = foot_rows(app, pending);
+    let whole = head.len() + pending.sheet.lines.len() + foot_rows;
     let body_below = |above: usize| {
         let room = height.checked_sub(above + head.len() + foot_rows);
-        room.filter(|room| *room >= MIN_ROWS.min(asked.sheet.lines.len()))
+        room.filter(|room| *room >= MIN_ROWS.min(pending.sheet.lines.len()))
     };
     // The blank row is given up first.
     let above = usize::from((height >= ROOMY_PANEL || height > whole) && body_below(1).is_some());
@@ -95,12 +95,12 @@ fn wrapped(spans: &[Span], app: &App) -> Vec<Line> {
     wrap(spans, usize::from(app.place.size.0).max(1), &indent, Breaks::Words)
 }
 
-fn head(app: &App, asked: &PendingApproval) -> Vec<Line> {
+fn head(app: &App, pending: &PendingApproval) -> Vec<Line> {
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
-    let tool = one_line(&asked.request.tool_name);
+    let tool = one_line(&pending.request.tool_name);
     let mut spans = vec![
         Span::new(format!("  ? {tool} needs approval: "), bold),
-        Span::new(one_line(&asked.request.reason), Role::Text),
+        Span::new(one_line(&pending.request.reason), Role::Text),
     ];
     let all = app.work.approvals.len() + app.work.approvals.last().map_or(0, |last| last.request.later);
     if all > 1 {
@@ -110,8 +110,8 @@ fn head(app: &App, asked: &PendingApproval) -> Vec<Line> {
 }
 
 /// The line that counts hidden lines of the call.
-fn more(app: &App, asked: &PendingApproval, (rows, end): (usize, usize)) -> Option<Line> {
-    let (all, top) = (asked.sheet.lines.len(), asked.sheet.top);
+fn more(app: &App, pending: &PendingApproval, (rows, end): (usize, usize)) -> Option<Line> {
+    let (all, top) = (pending.sheet.lines.len(), pending.sheet.top);
     if all <= rows {
         return None;
     }
@@ -135,12 +135,12 @@ fn more(app: &App, asked: &PendingApproval, (rows, end): (usize, usize)) -> Opti
     )
 }
 
-fn foot(app: &App, asked: &PendingApproval) -> Vec<Line> {
+fn foot(app: &App, pending: &PendingApproval) -> Vec<Line> {
     if app.queue.has_keys() {
         let back = key(app, KeyCommand::QueueBack);
         return wrapped(&[muted("  the message queue has the keys; "), back, muted(" returns here")], app);
     }
-    if asked.mode == PanelMode::Reasoning {
+    if pending.mode == PanelMode::Reasoning {
         let (send, back) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let why = Span::new("  type a reason for the model · ", Role::Text);
         return wrapped(&[why, send, muted(" denies · "), back, muted(" back")], app);
@@ -168,30 +168,30 @@ fn foot(app: &App, asked: &PendingApproval) -> Vec<Line> {
             app,
         );
     }
-    if asked.is_seen() { answers(app, asked) } else { before_answers(app, asked) }
+    if pending.is_seen() { answers(app, pending) } else { before_answers(app, pending) }
 }
 
 /// Rows reserved for the foot: the same before and after the call was seen, so that no row of the call moves.
-fn foot_rows(app: &App, asked: &PendingApproval) -> usize {
-    let after = if asked.is_seen() { 0 } else { answers(app, asked).len() };
-    foot(app, asked).len().max(after)
+fn foot_rows(app: &App, pending: &PendingApproval) -> usize {
+    let after = if pending.is_seen() { 0 } else { answers(app, pending).len() };
+    foot(app, pending).len().max(after)
 }
 
 /// The answers to a call that was not completely on the screen.
-fn before_answers(app: &App, asked: &PendingApproval) -> Vec<Line> {
+fn before_answers(app: &App, pending: &PendingApproval) -> Vec<Line> {
     let mut spans =
         vec![muted("  "), key(app, KeyCommand::ShowWhole), muted(" shows all of it; then you can allow it")];
-    for answer in asked.answers().into_iter().filter(|answer| answer.denies()) {
+    for answer in pending.answers().into_iter().filter(|answer| answer.denies()) {
         spans.push(muted(" · "));
-        spans.extend(answer_spans(app, asked, answer));
+        spans.extend(answer_spans(app, pending, answer));
     }
     wrapped(&spans, app)
 }
 
 /// The answers to a call that was seen, numbered if that takes no extra row.
-fn answers(app: &App, asked: &PendingApproval) -> Vec<Line> {
+fn answers(app: &App, pending: &PendingApproval) -> Vec<Line> {
     let (plain, numbered) =
-        (answers_with(app, asked, Numbers::Hidden), answers_with(app, asked, Numbers::Shown));
+        (answers_with(app, pending, Numbers::Hidden), answers_with(app, pending, Numbers::Shown));
     if numbered.len() > plain.len() { plain } else { numbered }
 }
 
@@ -202,12 +202,12 @@ enum Numbers {
     Hidden,
 }
 
-fn answers_with(app: &App, asked: &PendingApproval, numbers: Numbers) -> Vec<Line> {
+fn answers_with(app: &App, pending: &PendingApproval, numbers: Numbers) -> Vec<Line> {
     let mut spans = vec![muted("  ")];
-    for (number, answer) in (1..).zip(asked.answers()) {
+    for (number, answer) in (1..).zip(pending.answers()) {
         spans.extend((spans.len() > 1).then(|| muted(" · ")));
         spans.extend((numbers == Numbers::Shown).then(|| muted(format!("{number} "))));
-        spans.extend(answer_spans(app, asked, answer));
+        spans.extend(answer_spans(app, pending, answer));
     }
     wrapped(&spans, app)
 }
@@ -215,9 +215,9 @@ fn answers_with(app: &App, asked: &PendingApproval, numbers: Numbers) -> Vec<Lin
 /// The foot of the pending call's page: unseen lines and answers, with the same number of rows before and after the
 /// call was seen. Empty if there is hardly room for the call.
 pub(super) fn page_foot(app: &App) -> Vec<Line> {
-    let Some(asked) = app.asked_on_page() else { return Vec::new() };
-    let before = page_foot_lines(app, asked, asked.sheet.seen.first_gap().as_ref());
-    let after = page_foot_lines(app, asked, None);
+    let Some(pending) = app.asked_on_page() else { return Vec::new() };
+    let before = page_foot_lines(app, pending, pending.sheet.seen.first_gap().as_ref());
+    let after = page_foot_lines(app, pending, None);
     let rows = before.len().max(after.len());
     if usize::from(app.place.size.1) < 4 * rows + MIN_ROWS {
         return Vec::new();
@@ -227,61 +227,61 @@ pub(super) fn page_foot(app: &App) -> Vec<Line> {
     lines
 }
 
-fn page_foot_lines(app: &App, asked: &PendingApproval, unseen: Option<&Range<usize>>) -> Vec<Line> {
+fn page_foot_lines(app: &App, pending: &PendingApproval, unseen: Option<&Range<usize>>) -> Vec<Line> {
     let mut spans = vec![muted("  ")];
     if let Some(unseen) = unseen {
         let (first, last) = (thousands(unseen.start + 1), thousands(unseen.end));
         let which = if first == last { format!("line {last}") } else { format!("lines {first}–{last}") };
-        let all = thousands(asked.sheet.lines.len());
+        let all = thousands(pending.sheet.lines.len());
         spans.push(Span::new(format!("{which} of {all} not shown yet"), Role::Warning));
     }
-    for answer in asked.answers() {
+    for answer in pending.answers() {
         if unseen.is_none() || answer.denies() {
             spans.extend((spans.len() > 1).then(|| muted(" · ")));
-            spans.extend(answer_spans(app, asked, answer));
+            spans.extend(answer_spans(app, pending, answer));
         }
     }
     wrapped(&spans, app)
 }
 
 /// An answer with its key.
-fn answer_spans(app: &App, asked: &PendingApproval, answer: ApprovalAnswer) -> Vec<Span> {
+fn answer_spans(app: &App, pending: &PendingApproval, answer: ApprovalAnswer) -> Vec<Span> {
     let (command, words) = match answer {
         ApprovalAnswer::Once => (KeyCommand::Allow, "once".to_owned()),
-        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("for this session: {}", rule(asked))),
+        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("for this session: {}", rule(pending))),
         ApprovalAnswer::Deny => (KeyCommand::Deny, "no".to_owned()),
         ApprovalAnswer::DenyWithWord => (KeyCommand::DenyWithWord, "no, with a reason".to_owned()),
     };
-    let is_chosen = asked.mode == PanelMode::Choosing(Some(answer));
+    let is_chosen = pending.mode == PanelMode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
     let mark = is_chosen.then(|| Span::new("▸ ", Role::Accent));
     mark.into_iter().chain([key(app, command), Span::new(format!(" {words}"), style)]).collect()
 }
 
 /// The rule for the session. A rule that equals the command is on the screen already.
-fn rule(asked: &PendingApproval) -> String {
-    let rule = &asked.request.rule;
-    let whole = asked.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
+fn rule(pending: &PendingApproval) -> String {
+    let rule = &pending.request.rule;
+    let whole = pending.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
     if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
 }
 
 /// The panel without room for the call: the reason and the denying answers, or less.
-fn without_call(app: &App, asked: &PendingApproval, height: usize) -> Vec<Line> {
-    let mut lines = head(app, asked);
+fn without_call(app: &App, pending: &PendingApproval, height: usize) -> Vec<Line> {
+    let mut lines = head(app, pending);
     let mut answers = vec![muted("  "), key(app, KeyCommand::ShowWhole), muted(" shows it")];
-    for answer in asked.answers().into_iter().filter(|answer| answer.denies()) {
+    for answer in pending.answers().into_iter().filter(|answer| answer.denies()) {
         answers.push(muted(" · "));
-        answers.extend(answer_spans(app, asked, answer));
+        answers.extend(answer_spans(app, pending, answer));
     }
     lines.extend(wrapped(&answers, app));
     if lines.len() <= height
         && app.editor.is_empty()
-        && asked.mode != PanelMode::Reasoning
+        && pending.mode != PanelMode::Reasoning
         && !app.queue.has_keys()
     {
         return lines;
     }
-    let name = cut_to(&one_line(&asked.request.tool_name), 12);
+    let name = cut_to(&one_line(&pending.request.tool_name), 12);
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let spans = [
         Span::new(format!("? {name} needs approval; "), bold),

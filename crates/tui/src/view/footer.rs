@@ -120,10 +120,10 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
 
 /// The tool of a pending call that is covered by an overlay other than its own page.
 fn covered_question(app: &App) -> Option<&str> {
-    let asked = app.work.approvals.first()?;
-    let is_its_page = |popup: &Overlay| popup.call() == Some(&asked.request.tool_call_id);
+    let pending = app.work.approvals.first()?;
+    let is_its_page = |popup: &Overlay| popup.call() == Some(&pending.request.tool_call_id);
     let over = app.popups.last()?;
-    (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
+    (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
 }
 
 /// Whether the approval mode is shown with its key.

@@ -132,9 +132,9 @@ fn activity(app: &App) -> Option<Vec<Span>> {
 fn started_at(app: &App) -> Option<UnixMs> {
     let summary = app.work.summary.as_ref().map(|summary| summary.since);
     let whole = app.work.running_since.or(app.work.bash_since).or(summary);
-    let asked = app.work.approvals.first().map(|asked| asked.since);
+    let pending = app.work.approvals.first().map(|pending| pending.since);
     let calls = app.work.calls.iter().map(|call| call.since).min();
-    whole.map(|whole| asked.or(calls).unwrap_or(whole))
+    whole.map(|whole| pending.or(calls).unwrap_or(whole))
 }
 
 /// The countdown to a retry.
@@ -160,7 +160,7 @@ fn key(app: &App, command: KeyCommand) -> String {
     app.place.keymap.key_of(command)
 }
 
-/// That the session is being opened, once that takes noticeably long.
+/// The status while a session opens, once that takes noticeably long.
 fn opening(app: &App, since: UnixMs) -> Option<Line> {
     is_noticeable(app, since).then(|| {
         let mut spans = with_duration(app, "opening the session…", since);
