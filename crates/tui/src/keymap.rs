@@ -242,7 +242,7 @@ pub(super) const TABLE: &[KeyBinding] = &[
     row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
     row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit the prompt in $EDITOR"),
     row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach an image from the clipboard"),
-    row(K::Suspend, (Main, "suspend tiller"), &["ctrl+z"], "suspend tiller"),
+    row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend tiller"),
     row(K::Help, (Main, "help"), &["?"], "show help (editor empty)"),
     row(K::Edit(EditCommand::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "move one character left"),
     row(K::Edit(EditCommand::Right), (Editor, "cursor_right"), &["right"], "move one character right"),

@@ -426,11 +426,11 @@ impl TreeEffect {
     fn description(self) -> &'static str {
         match self {
             Self::Show => "restore to the tree",
-            Self::Before => "go back before this prompt; its text goes into the editor",
+            Self::Before => "go back before it, text in the editor",
             Self::From => "continue from here",
             Self::Stay => "you are here; return to the transcript",
             Self::Fork => "fork a new session here",
-            Self::ForkBefore => "fork before this prompt; its text goes into the editor",
+            Self::ForkBefore => "fork before it, text in the editor",
         }
     }
 }

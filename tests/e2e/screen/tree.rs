@@ -26,9 +26,9 @@ fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
     let mut terminal = tree(&sandbox);
     terminal.wait_for("enter: you are here");
     terminal.key(Key::Up);
-    terminal.wait_for("enter: go back before this");
+    terminal.wait_for("enter: go back before it");
     terminal.key(Key::Ctrl('o'));
-    terminal.wait_without("enter: go back before this");
+    terminal.wait_without("enter: go back before it");
     terminal.key(Key::Tab);
     terminal.wait_for("user messages · 2 of ");
     terminal.wait_without("Answer one.");

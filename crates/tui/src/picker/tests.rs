@@ -86,7 +86,7 @@ fn picker_sessions_skip_the_open_one() {
     picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
     assert_eq!(shown(&picker, 1), [("b", true)]);
-    assert_eq!(picker.window(3).next().unwrap().0.note, "open here · ");
+    assert_eq!(picker.window(3).next().unwrap().0.note, "open · ");
     let mut alone = Picker::browser("", ThemeItem(1));
     alone.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open"]));
     assert_eq!(alone.chosen().unwrap().label, "open");

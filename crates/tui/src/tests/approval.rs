@@ -112,7 +112,10 @@ fn approval_long_command_must_be_seen() {
             stage.press(KeyCode::Down, KeyModifiers::SHIFT);
         }
         let screen = stage.screen();
-        assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
+        assert!(
+            screen.contains("echo step 40") && screen.contains("more lines above · shift+up"),
+            "{screen}"
+        );
         assert!(screen.contains("1 y once · 2 a for this session: exactly this command"), "{screen}");
         assert_eq!(stage.letter('y'), once("c2"));
     }
@@ -321,7 +324,7 @@ fn approval_page_names_unseen_lines() {
     assert!(stage.screen().contains("── bash asks ──"), "the page stays: {}", stage.screen());
     stage.key(KeyCode::PageDown);
     stage.key(KeyCode::PageDown);
-    assert!(stage.screen().contains("  y once · a this session"), "{}", stage.screen());
+    assert!(stage.screen().contains("  y once · a for this session"), "{}", stage.screen());
     assert_eq!(stage.letter('y'), [], "the last of it came at this moment");
     stage.wait(400);
     assert_eq!(stage.letter('y'), once("c2"));
@@ -373,7 +376,7 @@ fn approval_covered_is_named_in_footer() {
         stage.key(KeyCode::Char('?'));
         stage.wait(500);
         let foot = |stage: &mut Stage| stage.screen().lines().last().unwrap().to_owned();
-        assert!(foot(&mut stage).contains("? bash asks"), "{}", foot(&mut stage));
+        assert!(foot(&mut stage).contains("? bash needs approval"), "{}", foot(&mut stage));
         stage.key(KeyCode::Esc);
         assert!(!foot(&mut stage).contains("asks"), "the question is there itself");
         stage.wait(500);
@@ -422,7 +425,7 @@ fn approval_early_answer_is_not_sent() {
     assert_eq!(stage.letter('y'), once("c2"));
     stage.type_text("y");
     stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
-    assert!(stage.screen().contains("came too soon to be an answer · y again answers · ctrl+c clears it"));
+    assert!(stage.screen().contains("pressed too soon · y again answers · ctrl+c clears it"));
     assert_eq!(stage.key(KeyCode::Enter), []);
     let screen = stage.screen();
     assert!(screen.contains("that y is no answer yet: ctrl+c clears it; enter again sends it"), "{screen}");
@@ -903,7 +906,7 @@ fn approval_snapshot_keeps_reason() {
 fn approval_answered_elsewhere_closes() {
     let mut stage = asking(80, 24);
     stage.asked(command("cargo test"));
-    assert!(stage.screen().contains("bash asks"));
+    assert!(stage.screen().contains("bash needs approval"));
     let decision = Decision::Deny { reason: "the user steered".into() };
     stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
     assert!(!stage.screen().contains("bash asks"));

@@ -567,7 +567,7 @@ fn search_hit_in_unread_part_is_loaded() {
     stage.input(found(0, vec![(25, 1)], true));
     let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_last: true };
     stage.input(Msg::Report(TaskResult::Found(old)));
-    assert!(stage.screen().contains("11 of 11 "), "what an older look found is dropped: {}", stage.screen());
+    assert!(stage.screen().contains("11 of 11"), "what an older look found is dropped: {}", stage.screen());
     stage.actions = stage.key(KeyCode::Down);
     for _ in 0..4 {
         read(&mut stage);

@@ -336,7 +336,7 @@ fn queue_held_names_release_key() {
         stage.waits(held);
         insta::assert_snapshot!(format!("held_{width}x{height}"), stage.screen());
         stage.alt_up();
-        assert!(stage.screen().contains("r releases"), "{}", stage.screen());
+        assert!(stage.screen().contains("r release"), "{}", stage.screen());
         assert_eq!(stage.key(KeyCode::Char('r')), ordered(QueueAction::Release("q3".into())));
         let left: Vec<_> = three()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
         stage.waits(left);

@@ -21,7 +21,7 @@ use crate::tree::{self, SearchTerms, TreeRequest};
 
 const HOUR: i64 = 3_600_000;
 
-const FORKS_BEFORE: &str = "enter: fork before this prompt; its text goes into the editor";
+const FORKS_BEFORE: &str = "enter: fork before it, text in the editor";
 
 /// A front end over a session that lies in memory.
 struct Grove {
@@ -470,7 +470,7 @@ fn tree_branch_is_hidden_and_restored() {
     assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(lexer.clone()))]);
     let question = list_data::hiding(&grove.writer.reader(), lexer.clone());
     grove.report(question);
-    assert!(grove.screen().contains("hide this and the 3 entries after it"), "{}", grove.screen());
+    assert!(grove.screen().contains("hide this entry and the 3 after it"), "{}", grove.screen());
     grove.stage.wait(400);
     assert_eq!(
         grove.key(KeyCode::Enter),

@@ -372,7 +372,7 @@ fn transcript_crash_states_match_the_log() {
     let rows = draw(&mut transcript, 10, &RenderContext::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
     let told_at_once = told(&rows);
-    assert!(told_at_once[0].contains("cut off, no result"), "{rows:?}");
+    assert!(told_at_once[0].contains("interrupted, no result"), "{rows:?}");
     assert!(told_at_once[1].contains("not begun: the run was cut off"), "{rows:?}");
     let open = unanswered(&project(&entries).messages);
     let mended = open
@@ -390,7 +390,7 @@ fn transcript_foreign_calls_are_never_not_run() {
     let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
     transcript.settle();
     let rows = draw(&mut transcript, 10, &RenderContext::default());
-    let lost = rows.iter().filter(|row| row.contains("cut off, no result")).count();
+    let lost = rows.iter().filter(|row| row.contains("interrupted, no result")).count();
     assert_eq!(lost, 2, "{rows:?}");
 }
 
@@ -623,7 +623,7 @@ fn transcript_equal_failures_merge_also_on_reload() {
         lines.iter().filter(|line| is_failure(line)).map(|line| line.trim().to_owned()).collect()
     };
     assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
-    let expected = ["✗ overloaded  tried 3 times", "✗ no route", "✗ overloaded"];
+    let expected = ["✗ overloaded  3 attempts", "✗ no route", "✗ overloaded"];
     assert_eq!(failures(told), expected);
     assert_eq!(failures(Transcript::of(0, NewestMarker::of(&[], entries.to_vec()))), expected);
 }
@@ -669,10 +669,10 @@ fn transcript_recovered_failures_are_one_line() {
     for lines in told_and_read(&entries) {
         let expected = [
             "m0",
-            "· overloaded; succeeded at try 3 after 9 s",
+            "· overloaded; attempt 3 succeeded after 9 s",
             "The first of all.",
             "m4",
-            "· overloaded; succeeded at try 2 after 2 s",
+            "· overloaded; attempt 2 succeeded after 2 s",
             "Again.",
         ];
         assert_eq!(lines, expected);
