@@ -428,7 +428,7 @@ fn keybindings_reload_reports_changes_only() {
         let lines = screen.lines().filter(|line| line.contains("keys.json"));
         lines.map(|line| line.trim().chars().take(30).collect::<String>()).collect::<Vec<_>>()
     };
-    let (quit, send) = ("keys.json, line 1: nothing is ", "keys.json, line 2: send takes ");
+    let (quit, send) = ("keys.json, line 1: unknown key ", "keys.json, line 2: send takes ");
     let shown = |sign: &str, text: &str| format!("{sign} {text}").chars().take(30).collect::<String>();
     let both = "{\"quitt\": \"f2\",\n\"send\": 7}";
     assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
