@@ -116,7 +116,7 @@ fn approval_long_command_must_be_seen() {
             screen.contains("echo step 40") && screen.contains("more lines above · shift+up"),
             "{screen}"
         );
-        assert!(screen.contains("1 y once · 2 a for this session: exactly this command"), "{screen}");
+        assert!(screen.contains("y once · a for this session: exactly this command"), "{screen}");
         assert_eq!(stage.letter('y'), once("c2"));
     }
 }
