@@ -1,6 +1,6 @@
-//! The command line: what was asked for, and the putting together of config, engines, agent and one front end.
+//! The command line: argument parsing, and the wiring of configuration, engine and one front end.
 //!
-//! Here and in `main` errors are told to people: what happened, why, and what to do about it, on stderr, with an exit code.
+//! Errors end here and in `main`: stderr gets the error, its cause and a hint, and the process an exit code.
 
 mod add_dir;
 mod args;
@@ -15,7 +15,7 @@ mod log;
 mod login;
 mod manual;
 mod models;
-mod plain;
+mod repl;
 mod print;
 mod progress;
 mod resource_paths;
@@ -42,16 +42,16 @@ use clap::Parser;
 use self::console::{stderr_line, stderr_text};
 use args::{CliArgs, CliCommand};
 
-/// The run ended as it should.
+/// The run completed.
 const DONE: u8 = 0;
-/// The run failed: the provider, an abort, a forced final answer.
+/// The run failed: provider error, abort, or a forced final answer.
 const FAILED: u8 = 1;
 /// Wrong usage or configuration.
 const USAGE: u8 = 2;
 /// Interrupted from the keyboard.
 const INTERRUPTED: u8 = 130;
 
-/// An error with advice and an exit code.
+/// An error with a hint and an exit code.
 #[derive(Debug)]
 struct CliFailure {
     error: anyhow::Error,
@@ -88,17 +88,17 @@ impl From<crate::config::ConfigError> for CliFailure {
     }
 }
 
-/// Runs the program with these arguments, the first being its name.
+/// Runs the program with these arguments; the first is the program's name.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| stderr_line!("internal error: {panic}")));
-    let typed: Vec<OsString> = arguments.into_iter().collect();
-    // What stands behind it is a prompt, whatever it looks like.
-    let is_plainly_said = typed.iter().any(|argument| argument == "--");
-    let arguments = match CliArgs::try_parse_from(typed) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // All arguments after `--` are a prompt.
+    let has_separator = arguments.iter().any(|argument| argument == "--");
+    let arguments = match CliArgs::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // clap's own words; --help and --version come this way too, and are no failure.
+            // clap's own message; `--help` and `--version` also arrive as errors.
             if error.use_stderr() {
                 stderr_text!("{}", error.render());
             } else {
@@ -107,7 +107,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { USAGE } else { DONE });
         }
     };
-    let words = if is_plainly_said { &[][..] } else { &arguments.message };
+    let words = if has_separator { &[][..] } else { &arguments.message };
     match typo::refuse(words).and_then(|()| dispatch(arguments)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -119,7 +119,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
     match &arguments.command {
-        Some(CliCommand::Sessions(what)) => sessions::run(&arguments, what),
+        Some(CliCommand::Sessions(command)) => sessions::run(&arguments, command),
         Some(CliCommand::Settings { json }) => settings::run(&arguments, *json),
         Some(CliCommand::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
         Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),

@@ -1,8 +1,8 @@
-//! Files, environment and keys: the only reader of any of them.
+//! Configuration: the only code that reads settings files, environment variables and API keys.
 //!
-//! Settings come together here: defaults, then the user's `settings.json`, then that of a trusted project, then the
-//! environment, then flags. Keys of providers come from the environment, then from the user's `.env` file, then from a trusted
-//! project's, then from `auth.json`; they are never settings, and never printed.
+//! Settings are merged in this order: defaults, the user's `settings.json`, that of a trusted project, the
+//! environment, flags. API keys come from the environment, then the user's `.env`, then a trusted project's
+//! `.env`, then `auth.json`; they are never settings and never printed.
 
 mod auth;
 mod dirs;
@@ -38,12 +38,12 @@ pub use trust::{Project, TrustAnswer, TrustStore};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
-    /// The files that variables came from, where they came from files.
+    /// The `.env` files of the variables that were read from files.
     files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
-    /// The process's own. Variables that aren't UTF-8 are left out.
+    /// The process's own variables, except those that aren't UTF-8.
     #[must_use]
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -52,13 +52,13 @@ impl Environment {
         Self { variables: std::env::vars_os().filter_map(text).collect(), files: BTreeMap::new() }
     }
 
-    /// A variable that is set to something.
+    /// The value of a variable that is set and not empty.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Adds variables of a file where they aren't set already.
+    /// Adds variables of a file that aren't set yet.
     fn fill(&mut self, variables: Vec<(String, String)>, file: &Path) {
         for (name, value) in variables {
             if let Entry::Vacant(free) = self.variables.entry(name) {
@@ -76,7 +76,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     }
 }
 
-/// A setting given on the command line.
+/// A setting's value on the command line.
 #[derive(Clone, Debug)]
 pub struct FlagValue {
     /// The setting.
@@ -87,16 +87,16 @@ pub struct FlagValue {
     pub value: String,
 }
 
-/// Where a provider is and what lets tiller in.
+/// A provider's key and server.
 #[derive(Clone, Debug)]
 pub struct ConfigAccess {
-    /// The key; a server of one's own may need none.
+    /// The key; a custom server may need none.
     pub key: Option<SecretString>,
-    /// The server, if it isn't the provider's own.
+    /// The server, unless it is the provider's default.
     pub base_url: Option<String>,
 }
 
-/// Where a key comes from.
+/// The source of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// A variable of the process.
@@ -107,77 +107,77 @@ pub enum KeySource {
     AuthFile,
 }
 
-/// What is said of the configuration from outside of its usual places.
+/// Configuration given by the caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GivenValues<'a> {
     /// Settings on the command line.
     pub flags: &'a [FlagValue],
-    /// The file of keys to read instead of the user's `.env`.
+    /// Replaces the user's `.env`.
     pub env_file: Option<&'a Path>,
-    /// The project whose settings and `.env` count: one that the user trusts.
+    /// A trusted project, whose settings and `.env` take effect.
     pub trusted: Option<&'a Project>,
 }
 
-/// Everything that was configured.
+/// The merged configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// Where things live.
+    /// Tiller's folders.
     pub folders: Folders,
     /// All settings with their sources.
     pub settings: Settings,
-    /// What was passed over, for the user to see.
+    /// Warnings for the user about ignored parts of files.
     pub warnings: Vec<String>,
-    /// What is wrong in settings files, in the order it was read. It isn't among the warnings.
-    pub wrong: Vec<WrongSetting>,
-    /// What was left unread because the project isn't trusted, with the reason. It isn't among the warnings.
-    pub passed_over: Option<String>,
+    /// Problems of settings files in reading order; not among the warnings.
+    pub invalid: Vec<WrongSetting>,
+    /// The files of an untrusted project that were ignored, and the reason; not among the warnings.
+    pub ignored_project: Option<String>,
     environment: Environment,
-    /// Those of `auth.json`.
+    /// Keys of `auth.json` by provider.
     keys: BTreeMap<String, SecretString>,
 }
 
-/// Configuration that can't be used.
+/// An error that makes the configuration unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// There is no home directory and no TILLER_HOME.
-    #[error("there is no home directory; set TILLER_HOME to a folder for tiller's files")]
+    /// Neither a home directory nor `TILLER_HOME` is known.
+    #[error("no home directory found; set TILLER_HOME to a folder for tiller's files")]
     NoHome,
-    /// A file can't be read.
-    #[error("{path}: can't be read")]
+    /// A file can't be read or written.
+    #[error("can't access {path}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A settings file isn't JSON.
+    /// A settings file isn't a JSON object.
     #[error("{path}, line {line}, column {column}: not a JSON object ({what})")]
     Json {
         /// The file.
         path: PathBuf,
-        /// The line where reading ended, from 1.
+        /// The line where parsing ended, from 1.
         line: usize,
-        /// The column, from 1; 0 where the whole is no object.
+        /// The column, from 1; 0 if the file as a whole is not an object.
         column: usize,
-        /// What is wrong there.
+        /// The parser's message.
         what: String,
     },
-    /// A setting got a value that it doesn't take.
+    /// A setting's value is invalid.
     #[error("{origin}")]
     Setting {
         /// The file, variable or flag.
         origin: String,
-        /// What is wrong.
+        /// The problem.
         source: InvalidSetting,
     },
 }
 
 impl ConfigError {
-    /// What to do about it, if that isn't plain.
+    /// The next step for the user, if it isn't obvious.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Json { .. } => Some("mend it in an editor; until then it isn't written to"),
+            Self::Json { .. } => Some("fix it in an editor; tiller won't write to it before"),
             Self::NoHome | Self::Io { .. } | Self::Setting { .. } => None,
         }
     }
@@ -191,15 +191,15 @@ impl ConfigError {
 }
 
 impl Config {
-    /// Reads everything. What is wrong in a settings file costs its own settings alone.
+    /// Loads the configuration. A problem in a settings file affects only its own settings.
     ///
     /// # Errors
-    /// When a file is there and can't be read, or a variable or a flag has a value that its setting doesn't take.
-    pub fn load(mut environment: Environment, given: GivenValues<'_>) -> Result<Self, ConfigError> {
+    /// If an existing file can't be read, or a variable or flag has an invalid value.
+    pub fn load(mut environment: Environment, inputs: GivenValues<'_>) -> Result<Self, ConfigError> {
         let folders = Folders::find(&environment)?;
         let dotenv = folders.config.join(".env");
         let mut warnings = Vec::new();
-        if let Some(path) = given.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
+        if let Some(path) = inputs.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
             let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
             let parsed = dotenv::parse(&text);
             let invalid = parsed.invalid.iter();
@@ -208,60 +208,60 @@ impl Config {
             }));
             environment.fill(parsed.variables, path);
         }
-        if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.env_file()?))) {
-            // Whatever else is in it is the project's own programs' affair.
+        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?))) {
+            // Other variables in it are for the project's own programs.
             let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
-            let variables = variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect();
+            let variables = variables.into_iter().filter(|(name, _)| may_project_set(name)).collect();
             environment.fill(variables, &path);
         }
-        let auth::StoredKeys { keys, warnings: of_keys } = auth::keys(&folders.auth())?;
-        warnings.extend(of_keys);
+        let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&folders.auth())?;
+        warnings.extend(auth_warnings);
         let mut settings = Settings::default();
-        let own = folders.config.join("settings.json");
-        let mut wrong = Vec::new();
-        let mut complaints = Complaints { warnings: &mut warnings, wrong: &mut wrong };
-        if own.exists() {
-            take_file(&mut settings, (&own, &read(&own)?), SettingScope::User, &mut complaints);
+        let user_path = folders.config.join("settings.json");
+        let mut invalid = Vec::new();
+        let mut messages = FileMessages { warnings: &mut warnings, invalid: &mut invalid };
+        if user_path.exists() {
+            apply_file(&mut settings, (&user_path, &read(&user_path)?), SettingScope::User, &mut messages);
         }
-        if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.settings()?))) {
+        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.settings()?))) {
             let text = read_of_project(project, &path)?;
-            take_file(&mut settings, (&path, &text), SettingScope::Project, &mut complaints);
+            apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut messages);
         }
-        warnings.extend(trust::idle_scripts(&folders.config.join("extensions")));
-        warnings.extend(given.trusted.map(Project::idle_extensions).into_iter().flatten());
-        take_environment(&mut settings, &environment)?;
-        for flag in given.flags {
-            let wrong = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
-            let value = flag.setting.parse(&flag.value).map_err(wrong)?;
+        warnings.extend(trust::non_executable_warnings(&folders.config.join("extensions")));
+        warnings.extend(inputs.trusted.map(Project::non_executable_warnings).into_iter().flatten());
+        apply_environment(&mut settings, &environment)?;
+        for flag in inputs.flags {
+            let invalid = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
+            let value = flag.setting.parse(&flag.value).map_err(invalid)?;
             settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
         }
-        wrong.iter_mut().for_each(|wrong| wrong.settle(&settings));
-        Ok(Self { folders, settings, warnings, wrong, passed_over: None, environment, keys })
+        invalid.iter_mut().for_each(|invalid| invalid.set_replacement(&settings));
+        Ok(Self { folders, settings, warnings, invalid, ignored_project: None, environment, keys })
     }
 
-    /// Everything that the user is told of it, a sentence each.
+    /// All messages for the user, one sentence each.
     pub fn notices(&self) -> impl Iterator<Item = String> {
-        let wrong = self.wrong.iter().map(WrongSetting::warning);
-        self.warnings.iter().cloned().chain(self.passed_over.clone()).chain(wrong)
+        let invalid = self.invalid.iter().map(WrongSetting::warning);
+        self.warnings.iter().cloned().chain(self.ignored_project.clone()).chain(invalid)
     }
 
-    /// Executables in the user's own folder of extensions, by name.
+    /// Executables in the user's extension folder, sorted by name.
     #[must_use]
-    pub fn own_extensions(&self) -> Vec<PathBuf> {
+    pub fn user_extensions(&self) -> Vec<PathBuf> {
         self.folders.extensions()
     }
 
-    /// Names of the variables that hold keys, tokens and passwords, going by name and by addresses with a password in them:
-    /// what an extension has no business with.
+    /// Names of variables that hold keys, tokens or passwords, judged by name, or by a value with a URL that
+    /// contains a password. Extensions don't get these.
     #[must_use]
     pub fn secret_names(&self) -> Vec<String> {
         let variables = self.environment.variables.iter();
-        let secret = variables.filter(|(name, value)| is_secret(name) || holds_password(value));
+        let secret = variables.filter(|(name, value)| is_secret(name) || contains_url_password(value));
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The key and server of a provider, by the names it uses itself (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`), else the key
-    /// in `auth.json`. One of them is enough.
+    /// The key and server of a provider from the provider's own variables (`ANTHROPIC_API_KEY`,
+    /// `ANTHROPIC_BASE_URL`), otherwise the key in `auth.json`. `None` if neither exists.
     #[must_use]
     pub fn access(&self, provider: &ProviderDescriptor) -> Option<ConfigAccess> {
         let key = self.environment.value(provider.key_variable).map(|key| SecretString::from(key.to_owned()));
@@ -270,7 +270,7 @@ impl Config {
         (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
     }
 
-    /// Where the key of a provider comes from; `None` where there is none.
+    /// The source of a provider's key; `None` without a key.
     #[must_use]
     pub fn key_source(&self, provider: &str) -> Option<KeySource> {
         let name = key_name(provider);
@@ -281,15 +281,15 @@ impl Config {
         self.keys.contains_key(provider).then_some(KeySource::AuthFile)
     }
 
-    /// Where other programs keep their logs.
+    /// Log folders of other programs.
     ///
     /// # Errors
-    /// When there is no home directory.
+    /// If no home directory is known.
     pub fn foreign_logs(&self) -> Result<ImportDirs, ConfigError> {
         ImportDirs::find(&self.environment)
     }
 
-    /// The names of the home directory, absolute: as `HOME` says, and with links resolved if that is another one.
+    /// The absolute paths of the home directory: as in `HOME`, and its canonical path if different.
     #[must_use]
     pub fn home_folders(&self) -> Vec<PathBuf> {
         let named = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
@@ -299,8 +299,8 @@ impl Config {
         named.into_iter().chain(real).collect()
     }
 
-    /// Lists the folders that tools never reach: tiller's own, and where the sessions are kept if that is elsewhere, unless it
-    /// holds the working directory.
+    /// Lists the folders that tools never access: tiller's own, and a separate session folder unless it
+    /// contains the working directory.
     #[must_use]
     pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
         let named = self.settings.text(&setting::SESSION_DIR).map(|folder| cwd.join(folder));
@@ -311,7 +311,7 @@ impl Config {
         self.folders.all().into_iter().chain(sessions).collect()
     }
 
-    /// The folders that commands and writing tools may not reach without a question.
+    /// The folders that commands and writing tools can't access without approval.
     #[must_use]
     pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
         let named = |folders: Vec<PathBuf>| {
@@ -334,15 +334,15 @@ impl Config {
         }
     }
 
-    /// An environment variable that isn't a setting: `NO_COLOR`, `EDITOR`.
+    /// An environment variable that isn't a setting, such as `NO_COLOR` or `EDITOR`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.value(name)
     }
 }
 
-/// Services that sell what models say, as their variables name them.
-const SELLERS: [&str; 14] = [
+/// Model providers, as their environment variables name them.
+const PROVIDERS: [&str; 14] = [
     "ANTHROPIC",
     "CEREBRAS",
     "DEEPSEEK",
@@ -359,10 +359,10 @@ const SELLERS: [&str; 14] = [
     "ZAI",
 ];
 
-/// The variables that hold the keys of providers, those that tiller can't ask yet among them.
+/// The variables that hold API keys, including those of providers that tiller doesn't support.
 #[must_use]
 pub fn key_names() -> Vec<String> {
-    let keys = SELLERS.iter().map(|seller| key_name(seller));
+    let keys = PROVIDERS.iter().map(|provider| key_name(provider));
     keys.chain(["ANTHROPIC_AUTH_TOKEN".to_owned(), "CLAUDE_CODE_OAUTH_TOKEN".to_owned()]).collect()
 }
 
@@ -372,11 +372,12 @@ pub fn key_name(provider: &str) -> String {
     format!("{}_API_KEY", provider.to_uppercase())
 }
 
-/// The variable of other programs that turns the agent into a plain chat.
+/// The other programs' variable that turns the agent into a plain chat.
 const AGENT_MODE: &str = "AGENT_MODE";
 
-/// Whether a project's `.env` may set a variable: keys and servers of providers, and settings that a project may set.
-fn is_a_projects(name: &str) -> bool {
+/// Returns true if a project's `.env` may set the variable: keys and servers of providers, and project
+/// settings.
+fn may_project_set(name: &str) -> bool {
     let names = |setting: &&Setting| setting.env_name() == name || setting.aliases.contains(&name);
     match TABLE.iter().copied().find(names) {
         Some(setting) => setting.scope == SettingScope::Project,
@@ -385,20 +386,20 @@ fn is_a_projects(name: &str) -> bool {
     }
 }
 
-/// Whether a variable of that name holds a secret.
+/// Returns true if a variable with this name probably holds a secret.
 fn is_secret(name: &str) -> bool {
     let name = name.to_uppercase();
     let ends = ["KEY", "TOKEN", "PASSWORD", "PASSPHRASE", "CREDENTIALS"];
     let parts = ["PASS", "PWD", "PAT", "AUTH", "APIKEY", "WEBHOOK"];
-    // The working directories and the agent's socket, which programs need.
+    // Working directories and the agent's socket, which programs need.
     let harmless = ["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
     ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")))
         || ["SECRET", "ACCESS_KEY", "API_KEY"].iter().any(|part| name.contains(part))
         || !harmless.contains(&&*name) && name.split('_').any(|part| parts.contains(&part))
 }
 
-/// Whether a text has an address with a password: `scheme://user:password@host`.
-fn holds_password(text: &str) -> bool {
+/// Returns true if a text contains a URL with a password: `scheme://user:password@host`.
+fn contains_url_password(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let user = authority.rsplit_once('@').map(|(user, _)| user);
@@ -418,28 +419,28 @@ fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ConfigError {
     |source| ConfigError::Io { path: path.to_owned(), source }
 }
 
-/// What there is to say of settings files.
-struct Complaints<'a> {
+/// The messages about settings files.
+struct FileMessages<'a> {
     warnings: &'a mut Vec<String>,
-    wrong: &'a mut Vec<WrongSetting>,
+    invalid: &'a mut Vec<WrongSetting>,
 }
 
-/// Takes the text of a settings file of the user or of a project.
-fn take_file(
+/// Applies a settings file of the user or a project.
+fn apply_file(
     settings: &mut Settings,
     (path, text): (&Path, &str),
-    whose: SettingScope,
-    complaints: &mut Complaints<'_>,
+    scope: SettingScope,
+    messages: &mut FileMessages<'_>,
 ) {
-    let source = match whose {
+    let source = match scope {
         SettingScope::User => SettingSource::File(path.display().to_string()),
         SettingScope::Project => SettingSource::Project(path.display().to_string()),
     };
     let object: serde_json::Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
         Err(error) => {
-            complaints.wrong.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
-            invalid::be_strict(settings, source);
+            messages.invalid.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
+            invalid::set_strict_approval(settings, source);
             return;
         }
     };
@@ -447,18 +448,18 @@ fn take_file(
     flatten("", &object, &mut values);
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
-            None => complaints.warnings.push(unknown_setting(path, &name)),
-            Some(setting) if (whose, setting.scope) == (SettingScope::Project, SettingScope::User) => {
-                complaints
+            None => messages.warnings.push(unknown_setting(path, &name)),
+            Some(setting) if (scope, setting.scope) == (SettingScope::Project, SettingScope::User) => {
+                messages
                     .warnings
-                    .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display()))
+                    .push(format!("{}: `{name}` can only be set by the user, not by a project", path.display()))
             }
             Some(setting) => match setting.parse_json(&value) {
                 Ok(value) => settings.set(setting, value, source.clone()),
                 Err(error) => {
-                    complaints.wrong.push(WrongSetting::value(setting, path, &error));
+                    messages.invalid.push(WrongSetting::value(setting, path, &error));
                     if **setting == setting::APPROVAL {
-                        invalid::be_strict(settings, source.clone());
+                        invalid::set_strict_approval(settings, source.clone());
                     }
                 }
             },
@@ -468,11 +469,11 @@ fn take_file(
 
 fn unknown_setting(path: &Path, name: &str) -> String {
     let near = suggest::nearest(name, TABLE.iter().map(|setting| setting.name));
-    let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    format!("{}: there is no setting `{name}`{meant}", path.display())
+    let suggestion = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    format!("{}: unknown setting `{name}`{suggestion}", path.display())
 }
 
-/// `{"bash": {"timeout_s": 1}}` and `{"bash.timeout_s": 1}` are the same.
+/// Flattens nested objects: `{"bash": {"timeout_s": 1}}` equals `{"bash.timeout_s": 1}`.
 fn flatten(prefix: &str, object: &serde_json::Map<String, Value>, values: &mut Vec<(String, Value)>) {
     for (name, value) in object {
         let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
@@ -483,27 +484,27 @@ fn flatten(prefix: &str, object: &serde_json::Map<String, Value>, values: &mut V
     }
 }
 
-/// Takes `TILLER_*`, else the names other programs use.
-fn take_environment(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
+/// Applies `TILLER_*` variables, otherwise the names that other programs use.
+fn apply_environment(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
     for setting in TABLE {
-        let own = setting.env_name();
-        let names = std::iter::once(own.as_str()).chain(setting.aliases.iter().copied());
+        let own_name = setting.env_name();
+        let names = std::iter::once(own_name.as_str()).chain(setting.aliases.iter().copied());
         let found = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
         if let Some((name, value)) = found {
-            let wrong = |source| ConfigError::Setting { origin: name.to_owned(), source };
+            let invalid = |source| ConfigError::Setting { origin: name.to_owned(), source };
             settings.set(
                 setting,
-                setting.parse(value).map_err(wrong)?,
+                setting.parse(value).map_err(invalid)?,
                 SettingSource::Environment(name.to_owned()),
             );
         }
     }
-    take_agent_mode(settings, environment)
+    apply_agent_mode(settings, environment)
 }
 
-/// Offers no tools where `AGENT_MODE` is off, which is a plain chat. It counts before TOOLS_ENABLED, which may be a list for the
-/// times when it is on, but not before TILLER_TOOLS.
-fn take_agent_mode(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
+/// Disables all tools if `AGENT_MODE` is off. It takes precedence over `TOOLS_ENABLED`, which may hold the list
+/// for when it is on, but not over `TILLER_TOOLS`.
+fn apply_agent_mode(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
     let Some(text) = environment.value(AGENT_MODE) else { return Ok(()) };
     let is_on = setting::parse_switch(AGENT_MODE, text)
         .map_err(|source| ConfigError::Setting { origin: AGENT_MODE.to_owned(), source })?;
@@ -538,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_paths_include_what_links_lead_to() {
+    fn config_protected_paths_include_link_targets() {
         let home = home_with("{}");
         let real = home.path().canonicalize().unwrap();
         std::fs::create_dir(real.join("dot")).unwrap();
@@ -553,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn home_folders_link_has_both_names() {
+    fn config_home_link_has_both_paths() {
         let home = home_with("{}");
         let real = home.path().canonicalize().unwrap();
         let link = real.join("link");
@@ -564,7 +565,7 @@ mod tests {
         assert_eq!(folders("relative"), Vec::<PathBuf>::new());
     }
 
-    /// A home with `user` as settings, and a trusted project in it with these settings and this `.env`.
+    /// A home with `user` as settings, and a trusted project with these settings and this `.env`.
     fn load_trusting(
         user: &str,
         project: &str,
@@ -583,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_project_stands_between_the_users_file_and_the_environment() {
+    fn config_project_ranks_between_user_file_and_environment() {
         let user = r#"{"sync": "never", "max_turns": 1, "session_dir": "mine"}"#;
         let project = r#"{"sync": "always", "max_turns": 2, "session_dir": "theirs"}"#;
         let env = "TILLER_MAX_TURNS=3\nTILLER_SESSION_DIR=theirs\nVISUAL=./evil\nOPENAI_API_KEY=theirs\n";
@@ -596,25 +597,25 @@ mod tests {
         assert_eq!(config.settings.count(&setting::MAX_TURNS), Some(3));
         assert_eq!(config.settings.text(&setting::SESSION_DIR), Some("mine"));
         assert_eq!((config.variable("VISUAL"), key(&config, "openai").as_str()), (None, "theirs"));
-        let warning = format!("{path}: `session_dir` is for the user alone to set, not a project");
+        let warning = format!("{path}: `session_dir` can only be set by the user, not by a project");
         assert_eq!(config.warnings, [warning]);
     }
 
     #[test]
-    fn a_broken_file_of_a_trusted_project_is_told_with_its_place_and_counts_for_nothing_but_strictness() {
+    fn config_broken_project_file_is_ignored_and_approval_read_only() {
         let (_home, config) = load_trusting(r#"{"sync": "never"}"#, "{\n  \"sync\": always\n}", "");
         let config = config.unwrap();
-        let told = config.wrong[0].warning();
+        let warnings = config.invalid[0].warning();
         assert!(
-            told.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
-            "{told}"
+            warnings.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
+            "{warnings}"
         );
-        assert!(told.ends_with("nothing in it counts, and approval is read-only"), "{told}");
+        assert!(warnings.ends_with("the whole file is ignored, and approval is read-only"), "{warnings}");
         assert!(config.settings.is(&setting::SYNC, "never"));
     }
 
     #[test]
-    fn a_script_that_is_not_executable_is_told_of_and_other_files_are_not() {
+    fn config_non_executable_script_is_a_warning() {
         let home = home_with("{}");
         let extensions = home.path().join("extensions");
         std::fs::create_dir(&extensions).unwrap();
@@ -630,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets_are_known_by_their_form() {
+    fn is_secret_matches_names_of_secrets() {
         let secrets = [
             "ANTHROPIC_API_KEY",
             "GITHUB_TOKEN",
@@ -663,14 +664,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_a_password_is_a_secret_whatever_its_name() {
+    fn config_url_with_password_is_a_secret() {
         let home = home_with("{}");
         let more = [("DATABASE_URL", "postgres://me:pw@host/db"), ("HOMEPAGE", "https://host:80/a@b")];
         assert_eq!(load(&home, &more, &[]).unwrap().secret_names(), ["DATABASE_URL"]);
     }
 
     #[test]
-    fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+    fn config_flag_environment_file_default_in_order() {
         let home = home_with(r#"{"max_turns": 1, "bash": {"timeout_s": 5}, "sync": "never"}"#);
         let flag = FlagValue { setting: &setting::MAX_TURNS, flag: "--max-turns", value: "3".into() };
         let more = [("TILLER_MAX_TURNS", "2"), ("TILLER_SYNC", "always")];
@@ -682,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_alias_sets_its_setting() {
+    fn config_environment_alias_sets_its_setting() {
         let home = home_with("{}");
         let rows = [
             ("AGENT_MAX_ITERATIONS", "7", &setting::MAX_TURNS, "7"),
@@ -707,14 +708,14 @@ mod tests {
     }
 
     #[test]
-    fn environment_alias_yields_to_tillers_own_name() {
+    fn config_environment_alias_yields_to_own_name() {
         let home = home_with("{}");
         let more = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
         assert_eq!(load(&home, &more, &[]).unwrap().settings.count(&setting::MAX_TURNS), Some(3));
     }
 
     #[test]
-    fn tools_enabled_is_a_switch_or_a_list() {
+    fn config_tools_enabled_is_switch_or_list() {
         let home = home_with(r#"{"tools": ["grep"]}"#);
         let tools = |more: &[(&str, &str)]| {
             let settings = load(&home, more, &[]).unwrap().settings;
@@ -730,10 +731,10 @@ mod tests {
     }
 
     #[test]
-    fn agent_mode_off_offers_no_tools() {
+    fn config_agent_mode_off_offers_no_tools() {
         let home = home_with("{}");
         let tools = |more: &[(&str, &str)]| {
-            load(&home, more, &[]).map(|it| it.settings.list(&setting::TOOLS).map(<[String]>::len))
+            load(&home, more, &[]).map(|config| config.settings.list(&setting::TOOLS).map(<[String]>::len))
         };
         for (more, expected) in [
             (&[("AGENT_MODE", "false")][..], Some(0)),
@@ -750,7 +751,7 @@ mod tests {
     }
 
     #[test]
-    fn env_file_value_ends_before_its_comment() {
+    fn config_env_file_value_ends_before_comment() {
         let home = home_with("{}");
         let text = "OPENAI_API_KEY=sk-1 # mine\nANTHROPIC_API_KEY sk-2\n";
         std::fs::write(home.path().join(".env"), text).unwrap();
@@ -762,7 +763,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_setting_gets_a_suggestion() {
+    fn config_unknown_setting_gets_a_suggestion() {
         let home = home_with(r#"{"thinkin": "high", "bash": {"timout_s": 3}}"#);
         let warnings = load(&home, &[], &[]).unwrap().warnings;
         assert!(warnings[0].ends_with("`thinkin`; did you mean `thinking`?"), "{warnings:?}");
@@ -770,31 +771,31 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_in_a_file_costs_itself_alone_and_all_of_them_are_told() {
+    fn config_invalid_values_in_file_affect_only_themselves() {
         let home = home_with(r#"{"sync": "sometimes", "max_turns": "x", "bash": {"timeout_s": 5}}"#);
         let config = load(&home, &[("TILLER_MAX_TURNS", "9")], &[]).unwrap();
         let file = home.path().join("settings.json").display().to_string();
-        let told: Vec<String> = config.wrong.iter().map(WrongSetting::warning).collect();
+        let warnings: Vec<String> = config.invalid.iter().map(WrongSetting::warning).collect();
         let expected = [
-            "setting sync: `sometimes` is not one of always, turn, never; turn counts instead (default)",
-            "setting max_turns: `x` is not a whole number from 1 to 1000000; 9 counts instead (TILLER_MAX_TURNS)",
+            "setting sync: `sometimes` is not one of always, turn, never; using turn (default)",
+            "setting max_turns: `x` is not a whole number from 1 to 1000000; using 9 (TILLER_MAX_TURNS)",
         ];
-        assert_eq!(told, expected.map(|said| format!("{file}: {said}")));
+        assert_eq!(warnings, expected.map(|text| format!("{file}: {text}")));
         assert_eq!(config.settings.count(&setting::BASH_TIMEOUT_S), Some(5));
     }
 
     #[test]
-    fn an_approval_that_is_not_understood_is_the_strictest_unless_a_flag_says_more() {
+    fn config_invalid_approval_is_strictest_unless_flag_is_set() {
         let home = home_with(r#"{"approval": "readonly"}"#);
         let config = load(&home, &[], &[]).unwrap();
         assert!(config.settings.is(&setting::APPROVAL, "read-only"));
-        assert!(config.wrong[0].instead.contains("read-only, the strictest"), "{:?}", config.wrong);
+        assert!(config.invalid[0].instead.contains("read-only, the strictest"), "{:?}", config.invalid);
         let flag = FlagValue { setting: &setting::APPROVAL, flag: "--approval", value: "auto".into() };
         assert!(load(&home, &[], &[flag]).unwrap().settings.is(&setting::APPROVAL, "auto"));
     }
 
     #[test]
-    fn a_wrong_variable_or_flag_is_an_error_that_names_it() {
+    fn config_invalid_variable_or_flag_is_an_error() {
         let home = home_with("{}");
         let error = load(&home, &[("TILLER_SYNC", "sometimes")], &[]).unwrap_err();
         assert_eq!(error.to_string(), "TILLER_SYNC");
@@ -805,10 +806,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_passed_over_with_a_warning() {
+    fn config_unknown_setting_is_a_warning() {
         let home = home_with(r#"{"weather": "red"}"#);
         let warnings = load(&home, &[], &[]).unwrap().warnings;
-        assert!(warnings[0].ends_with("there is no setting `weather`"), "{warnings:?}");
+        assert!(warnings[0].ends_with("unknown setting `weather`"), "{warnings:?}");
     }
 
     fn key(config: &Config, provider: &str) -> String {
@@ -822,7 +823,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_env_file_does_not_override_the_environment() {
+    fn config_env_file_does_not_override_environment() {
         let home = home_with("{}");
         std::fs::write(home.path().join(".env"), "OPENAI_API_KEY=file\nANTHROPIC_API_KEY=file\n").unwrap();
         let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
@@ -831,7 +832,7 @@ mod tests {
     }
 
     #[test]
-    fn auth_json_has_the_last_word_on_a_key_and_its_source_is_known() {
+    fn config_auth_json_ranks_last_for_keys() {
         let home = home_with("{}");
         store_key(&home.path().join("auth.json"), "anthropic", &"auth".into()).unwrap();
         store_key(&home.path().join("auth.json"), "openai", &"auth".into()).unwrap();
@@ -848,6 +849,6 @@ mod tests {
         let config = load(&home, &[], &[]).unwrap();
         assert_eq!(key(&config, "anthropic"), "file");
         assert_eq!(config.key_source("anthropic"), Some(KeySource::EnvFile(file)));
-        assert!(!format!("{config:?}").contains("\"auth\""), "a key is never printed");
+        assert!(!format!("{config:?}").contains("\"auth\""), "keys are never printed");
     }
 }

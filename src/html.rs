@@ -1,8 +1,9 @@
-//! A session as one page for a browser: complete in itself, readable without scripts, loading nothing.
+//! Renders a session as one HTML page: self-contained, readable without scripts, loading nothing.
 //!
-//! The branch that is open is plain HTML. Entries of other branches lie in a `template`, which a browser neither lays out nor
-//! draws until the page's script moves them in. What comes from the log goes through `markup`, where only tags of this
-//! program's own are tags; a Content-Security-Policy says the same to the browser. The page depends on nothing but the log.
+//! The open branch is plain HTML. Entries of other branches are in a `template`, which a browser neither lays
+//! out nor draws until the page's script moves them. Text from the log is written through `markup`, which
+//! escapes it; a Content-Security-Policy enforces the same in the browser. The page depends on nothing but the
+//! log.
 
 mod chrome;
 mod entry;
@@ -18,27 +19,26 @@ use sha2::{Digest, Sha256};
 
 use crate::id::EntryId;
 use crate::session::{Reader, SessionError};
-use entry::{article, parting};
+use entry::{article, branch_links};
 use markup::Markup;
 use outline::Outline;
 
 pub use worker::{SERVICE, serve};
 
-/// The style sheet.
-const STYLE: &str = include_str!("html/page.css");
+const STYLE_SHEET: &str = include_str!("html/page.css");
 
-/// What chooses between light and dark before anything is drawn.
-const THEME: &str = include_str!("html/theme.js");
+/// Applies the light or dark theme before the first paint.
+const THEME_SCRIPT: &str = include_str!("html/theme.js");
 
-/// What moves branches, folds and searches.
-const SCRIPT: &str = include_str!("html/page.js");
+/// Switches branches, folds and searches.
+const PAGE_SCRIPT: &str = include_str!("html/page.js");
 
-/// The page of a session with all its branches, the one that ends at `leaf` open.
+/// The page of a session with all its branches; the one that ends at `leaf` is open.
 ///
 /// # Errors
-/// When the log can't be read.
+/// If the log can't be read.
 pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionError> {
-    let outline = Outline::of(reader, leaf)?;
+    let outline = Outline::load(reader, leaf)?;
     let (open, others) = articles(reader, &outline)?;
     let mut out = Markup::default();
     let title = title(reader);
@@ -48,17 +48,17 @@ pub fn page(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     chrome::tree(&mut out, &outline);
     out.tags("<main>\n");
     chrome::warnings(&mut out, &outline.findings);
-    parting(&mut out, &outline, &outline.roots);
+    branch_links(&mut out, &outline, &outline.roots);
     out.markup(&open);
     if outline.items.iter().flatten().next().is_none() {
-        out.tags("<p class=\"note\">Nothing was said in this session.</p>\n");
+        out.tags("<p class=\"note\">This session has no messages.</p>\n");
     }
     out.tags("</main>\n</div>\n<template data-part=\"others\">\n").markup(&others).tags("</template>\n");
-    out.tags("<script>").tags(SCRIPT).tags("</script>\n</body>\n</html>\n");
+    out.tags("<script>").tags(PAGE_SCRIPT).tags("</script>\n</body>\n</html>\n");
     Ok(out.into_string())
 }
 
-/// Every entry that shows: those of the open branch, and the others.
+/// The articles of all visible entries: those of the open branch, and the others.
 fn articles(reader: &Reader, outline: &Outline) -> Result<(Markup, Markup), SessionError> {
     let (mut open, mut others, mut at) = (Markup::default(), Markup::default(), 0);
     reader.visit(0, |entry| {
@@ -81,9 +81,9 @@ fn head(out: &mut Markup, title: &str) {
     let hash = |source: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(source)));
     let policy = format!(
         "default-src 'none'; img-src data:; style-src {}; script-src {} {}; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(THEME),
-        hash(SCRIPT)
+        hash(STYLE_SHEET),
+        hash(THEME_SCRIPT),
+        hash(PAGE_SCRIPT)
     );
     out.tags("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.tags("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy).tags(">\n");
@@ -93,8 +93,8 @@ fn head(out: &mut Markup, title: &str) {
     );
     out.tags("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(title).tags("</title>\n");
     out.tags("<style>")
-        .tags(STYLE)
+        .tags(STYLE_SHEET)
         .tags("</style>\n<script>")
-        .tags(THEME)
+        .tags(THEME_SCRIPT)
         .tags("</script>\n</head>\n<body>\n");
 }

@@ -1,6 +1,6 @@
 //! A coding agent for the terminal with durable, branching sessions.
 //!
-//! This library is the facade of a workspace: it re-exports what programs need that embed tiller.
+//! This library is the facade of a workspace: it re-exports the items that embedders need.
 //!
 //! | module | contents |
 //! |---|---|
@@ -13,12 +13,12 @@
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
-//! | [`tui`], [`plain`], [`mod@print`], [`rpc`], [`html`] | the front ends |
+//! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |
 pub mod cli;
 pub mod config;
 pub mod html;
-pub mod plain;
+pub mod repl;
 pub mod print;
 pub mod rpc;
 

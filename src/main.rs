@@ -1,20 +1,20 @@
-//! The `tiller` command.
+//! The `tiller` command: the command line, and the worker processes that it starts.
 
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Longest that the words of a piece of code may take: many times what they take when their language first appears.
-const LONGEST_PIECE: Duration = Duration::from_secs(10);
+/// Time limit for one highlighting request: many times what the first use of a language takes.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    // What tiller starts itself as, which is nothing for people to type.
+    // Names of worker processes; users never type them.
     match arguments.next() {
         Some(first) if first == tiller::process::supervisor::NAME => {
             tiller::process::supervisor::main(arguments)
         }
-        Some(first) if first == tiller::render::SERVICE => words(),
+        Some(first) if first == tiller::render::SERVICE => highlight(),
         Some(first) if first == tiller::html::SERVICE => {
             tiller::html::serve(arguments, io::stdout().lock(), io::stderr().lock())
         }
@@ -33,11 +33,11 @@ fn hide_environment() {
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 
-/// Tells words of code apart for the tiller that started this one.
-fn words() -> ExitCode {
-    match tiller::render::serve(io::stdin().lock(), io::stdout().lock(), LONGEST_PIECE) {
+/// Highlights code for the tiller process that started this one.
+fn highlight() -> ExitCode {
+    match tiller::render::serve(io::stdin().lock(), io::stdout().lock(), REQUEST_TIMEOUT) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever asked is gone, or a piece takes for ever.
+        // The parent has exited, or a request exceeded the time limit.
         Err(_) => ExitCode::FAILURE,
     }
 }

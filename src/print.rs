@@ -1,4 +1,4 @@
-//! The front end without a screen: one prompt to its end, the answer or the events on stdout.
+//! The print front end (`tiller -p`): runs one prompt and prints the answer or the events to stdout.
 
 mod denials;
 
@@ -10,35 +10,35 @@ use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
 use crate::session::entry::Header;
 
-/// What goes to stdout.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintOutput {
     /// The final answer.
     Text,
-    /// The session's header, then every event, a JSON line each.
+    /// The session header, then every event, one JSON line each.
     Json,
 }
 
-/// Why a run could not be printed.
+/// An error of a printed run.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// The session said no.
+    /// The session refused the prompt.
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// Stdout said no.
     #[error("can't write to stdout")]
     Stdout(#[from] io::Error),
-    /// The session ended before the run did.
+    /// The session ended before the run was complete.
     #[error("the session ended before the answer was complete")]
-    Cut,
+    Incomplete,
 }
 
 /// Runs one prompt to its end.
 ///
-/// Diagnostics go to `err`. Dropping the future stops nothing; abort the session for that.
+/// Diagnostics go to `err`. Dropping the future doesn't stop the run; abort the session for that.
 ///
 /// # Errors
-/// When the prompt was not accepted, stdout is closed, or the session ended in between.
+/// If the prompt is refused, stdout is closed, or the session ends early.
 pub async fn run(
     agent: &AgentSession,
     (prompt, options): (String, PromptOptions),
@@ -46,38 +46,38 @@ pub async fn run(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> Result<RunOutcome, PrintError> {
-    let mut listener = Subscription::new(agent).buffered();
-    let mut printer = Printer::new(output, out, err);
-    printer.begin(agent.reader().header())?;
+    let mut subscription = Subscription::new(agent).buffered();
+    let mut run = PrintRun::new(output, out, err);
+    run.begin(agent.reader().header())?;
     agent.prompt(prompt, options).await?;
     loop {
-        // What is written is read as it happens: nothing stays in the buffer while nothing follows.
-        let heard = match listener.try_next() {
-            Some(heard) => heard,
+        // Flush whenever no further event is ready, so that readers get everything at once.
+        let received = match subscription.try_next() {
+            Some(received) => received,
             None => {
-                printer.out.flush()?;
-                listener.next().await.ok_or(PrintError::Cut)?
+                run.out.flush()?;
+                subscription.next().await.ok_or(PrintError::Incomplete)?
             }
         };
-        printer.hear(&heard)?;
-        if matches!(&heard, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
-            return printer.end();
+        run.handle(&received)?;
+        if matches!(&received, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
+            return run.end();
         }
     }
 }
 
-struct Printer<'a, Out, Err> {
+struct PrintRun<'a, Out, Err> {
     output: PrintOutput,
     out: &'a mut Out,
     err: &'a mut Err,
     answer: Option<AssistantMessage>,
     outcome: RunOutcome,
-    /// Events that were lost because stdout was too slow.
+    /// Events lost because stdout was too slow.
     lost: u64,
     denials: Denials,
 }
 
-impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
+impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
     fn new(output: PrintOutput, out: &'a mut Out, err: &'a mut Err) -> Self {
         Self {
             output,
@@ -98,18 +98,18 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
         Ok(())
     }
 
-    fn hear(&mut self, heard: &Received) -> io::Result<()> {
-        match heard {
-            Received::Event(event) => self.event(&event.kind)?,
+    fn handle(&mut self, received: &Received) -> io::Result<()> {
+        match received {
+            Received::Event(event) => self.handle_event(&event.kind)?,
             Received::Missed { events, messages } => {
                 self.lost += events;
-                messages.iter().for_each(|message| self.note(message));
+                messages.iter().for_each(|message| self.keep_answer(message));
             }
         }
-        if self.output == PrintOutput::Json { heard.write_lines(self.out) } else { Ok(()) }
+        if self.output == PrintOutput::Json { received.write_lines(self.out) } else { Ok(()) }
     }
 
-    fn event(&mut self, event: &EventKind) -> io::Result<()> {
+    fn handle_event(&mut self, event: &EventKind) -> io::Result<()> {
         match event {
             EventKind::Warning { message, hint } => {
                 let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 let seconds = delay_ms.div_ceil(1_000);
                 writeln!(
                     self.err,
-                    "{error_message}; trying again in {seconds} s ({attempt} of {max_attempts})"
+                    "{error_message}; retrying in {seconds} s ({attempt} of {max_attempts})"
                 )?;
             }
             EventKind::CompactionEnd {
@@ -131,7 +131,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
             EventKind::Notice { message } if self.output == PrintOutput::Text => {
                 writeln!(self.out, "{}", message.trim_end())?;
             }
-            EventKind::MessageEnd { message } => self.note(message),
+            EventKind::MessageEnd { message } => self.keep_answer(message),
             EventKind::ToolCallDenied(denial) => self.denials.add(denial),
             EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
             _ => {}
@@ -139,7 +139,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
         Ok(())
     }
 
-    fn note(&mut self, message: &Message) {
+    fn keep_answer(&mut self, message: &Message) {
         if let Message::Assistant(answer) = message {
             self.answer = Some(answer.clone());
         }
@@ -151,7 +151,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
             let lost = self.lost;
             writeln!(
                 self.err,
-                "warning: {lost} events were passed over because stdout is slow; the log has everything"
+                "warning: {lost} events were skipped because stdout is slow; the session log has everything"
             )?;
         }
         if self.output == PrintOutput::Text

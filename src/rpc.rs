@@ -1,8 +1,8 @@
-//! The front end for programs: commands as JSON lines in, answers and events as JSON lines out.
+//! The RPC front end: commands as JSON lines in, responses and events as JSON lines out.
 //!
-//! The protocol is that of pi's RPC, so that its clients work, with additions of tiller's own; docs/rpc.md describes it. Lines are
-//! read on one thread and written on another; between them one task carries commands out in the order in which they
-//! came. One that takes its time steps aside, so that it holds up no other.
+//! The protocol is that of pi's RPC, so that its clients work, with additions by tiller; docs/rpc.md describes
+//! it. One thread reads lines and one writes them; between them, a task executes commands in order. A slow
+//! command runs in a task of its own, so that it doesn't delay others.
 
 mod command;
 mod framing;
@@ -24,24 +24,25 @@ use serde_json::Value;
 use crate::agent::AgentSession;
 use crate::session::Reader;
 
-/// What a client gets beside the session itself.
+/// Data and services for a client, besides the session.
 #[derive(Clone, Default)]
 pub struct RpcOptions {
-    /// What `get_settings` answers with: every setting, its value and where that comes from.
+    /// The result of `get_settings`: every setting with its value and source.
     pub settings: Value,
-    /// What `export_html` does; `None` says that it can't.
+    /// The service behind `export_html`; without it, the command fails.
     pub exporter: Option<RpcExporter>,
 }
 
-/// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
+/// Writes a session to a file; injected, because another front end renders the pages.
 #[derive(Clone)]
 pub struct RpcExporter(Arc<Export>);
 
-/// From a session, the working directory and a file's name, perhaps none, to the file that was made, or what went wrong.
+/// Takes a session, the working directory and an optional file name; returns the path of the new file, or an
+/// error text.
 type Export = dyn Fn(&Reader, &Path, Option<&str>) -> Result<PathBuf, String> + Send + Sync;
 
 impl RpcExporter {
-    /// Exports by this function.
+    /// Uses this function to export.
     pub fn new(
         export: impl Fn(&Reader, &Path, Option<&str>) -> Result<PathBuf, String> + Send + Sync + 'static,
     ) -> Self {
@@ -53,20 +54,21 @@ impl RpcExporter {
     }
 }
 
-/// Why the conversation with a client broke off.
+/// An error that ends the front end.
 #[derive(Debug, thiserror::Error)]
 pub enum RpcError {
-    /// Stdout said no.
+    /// Stdout can't be written.
     #[error("can't write to stdout")]
     Stdout(#[source] io::Error),
 }
 
-/// Serves one client until its input ends, it reads no more, or `stop` is over; then stops what runs and closes the session.
+/// Serves one client until its input ends, it stops reading, or `stop` resolves; then stops the run and closes
+/// the session.
 ///
 /// `input` and `output` may block; each gets a thread.
 ///
 /// # Errors
-/// When the output can't be written, other than for want of a reader.
+/// If the output can't be written, unless the reader has closed it.
 pub async fn run(
     agent: AgentSession,
     input: impl Read + Send + 'static,

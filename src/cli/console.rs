@@ -1,5 +1,5 @@
-//! Standard output and error. All that `cli` prints goes through here: names, error texts and answers come from outside, and
-//! a terminal would act on the control characters in them.
+//! Standard output and error, the only way that `cli` prints: names, error texts and answers come from outside,
+//! and a terminal would act on control characters in them.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
@@ -12,14 +12,13 @@ pub(super) enum Stdout {
     Other(io::Stdout),
 }
 
-/// Opens standard output.
 pub(super) fn stdout() -> Stdout {
     let out = io::stdout();
     if out.is_terminal() { Stdout::Terminal(SanitizingWriter::new(out)) } else { Stdout::Other(out) }
 }
 
 impl Stdout {
-    /// Writes one of `styled`, which is an escape sequence, to a terminal, and `plain` elsewhere.
+    /// Writes `styled`, an escape sequence, to a terminal, and `plain` to anything else.
     pub(super) fn write_mark(&mut self, styled: &'static str, plain: &str) -> io::Result<()> {
         match self {
             Self::Terminal(out) => out.write_escape(styled),
@@ -54,19 +53,19 @@ pub(super) fn clear_line() {
     let _ = stderr().write_escape("\r\x1b[K");
 }
 
-/// Writes to standard error. When nobody reads it, there is nobody to tell.
+/// Writes to standard error. Failures are ignored: there is nowhere left to report them.
 pub(super) fn write_stderr(text: fmt::Arguments<'_>) {
     let _ = stderr().write_fmt(text);
 }
 
-/// `stderr_text!`, sanitized.
+/// `eprint!`, sanitized.
 macro_rules! stderr_text {
     ($($argument:tt)*) => {
         $crate::cli::console::write_stderr(format_args!($($argument)*))
     };
 }
 
-/// `stderr_line!`, sanitized.
+/// `eprintln!`, sanitized.
 macro_rules! stderr_line {
     () => {
         $crate::cli::console::write_stderr(format_args!("\n"))

@@ -1,4 +1,4 @@
-//! The extensions of a session: the user's own, and those of a project that the user trusts.
+//! Starts the user's extensions, and those of a trusted project.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::agent::extension::process::{Launch, Permit, Surroundings};
 use crate::config::{Config, Project};
 use crate::setting;
 
-/// Starts every extension there is: the user's first, each in the order of names.
+/// Starts every extension: the user's first, each group in order of name.
 pub(super) async fn start(
     config: &Config,
     project: Option<&Project>,
@@ -19,18 +19,18 @@ pub(super) async fn start(
     let timeout = config.settings.count(&setting::EXTENSIONS_TIMEOUT_MS).unwrap_or_default();
     let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
     let always: Permit = Arc::new(|| true);
-    let own = config.own_extensions().into_iter();
-    let mut launches: Vec<Launch> = own.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
+    let of_user = config.user_extensions().into_iter();
+    let mut launches: Vec<Launch> = of_user.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
     if let Some(project) = project {
-        // What was trusted are the files as they were then.
-        let (trusted, looked_at) = (project.clone(), project.extensions());
+        // Trust covers the files as they were when the user agreed.
+        let (trusted, paths) = (project.clone(), project.extensions());
         let permit: Permit = Arc::new(move || trusted.is_unchanged());
-        launches.extend(looked_at.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
+        launches.extend(paths.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
     }
     let (folders, project) = (config.folders.clone(), project.cloned());
     extensions.look_out(move || {
-        let theirs = project.as_ref().map(Project::extensions).unwrap_or_default();
-        folders.extensions().into_iter().chain(theirs).collect()
+        let of_project = project.as_ref().map(Project::extensions).unwrap_or_default();
+        folders.extensions().into_iter().chain(of_project).collect()
     });
     if !launches.is_empty() {
         let surroundings = Surroundings {

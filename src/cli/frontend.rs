@@ -1,4 +1,4 @@
-//! Which front end a command line asks for, and what follows from that.
+//! The choice of the front end from flags and terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -6,7 +6,7 @@ use super::args::{CliArgs, PrintMode};
 use crate::agent::Approver;
 use crate::config::Environment;
 
-/// Who will watch the session, and whether somebody there answers questions.
+/// A front end, and whether it can answer approval requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrontEnd {
     Tui,
@@ -15,25 +15,25 @@ pub(super) enum FrontEnd {
     Plain(Approver),
 }
 
-/// What stands at both ends.
+/// The process's standard streams and terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stdio {
     pub(super) stdin_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
-    pub(super) powers: TermKind,
+    pub(super) term_kind: TermKind,
 }
 
-/// What a terminal can show, going by its name in `TERM`.
+/// Display capability of the terminal, derived from `TERM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TermKind {
-    /// A screen that is drawn anew.
+    /// Full-screen drawing.
     Screen,
-    /// Lines, and nothing else is known of it: it has no name, or is called dumb.
+    /// Lines only: `TERM` is unset, empty or `dumb`.
     Lines,
 }
 
 impl TermKind {
-    fn of(term: Option<&str>) -> Self {
+    fn from_term(term: Option<&str>) -> Self {
         match term {
             None | Some("" | "dumb") => Self::Lines,
             Some(_) => Self::Screen,
@@ -42,39 +42,39 @@ impl TermKind {
 }
 
 impl Stdio {
-    pub(super) fn of_process() -> Self {
+    pub(super) fn from_process() -> Self {
         Self {
             stdin_is_terminal: io::stdin().is_terminal(),
             stdout_is_terminal: io::stdout().is_terminal(),
-            powers: TermKind::of(Environment::of_process().value("TERM")),
+            term_kind: TermKind::from_term(Environment::of_process().value("TERM")),
         }
     }
 
-    /// Why there is no screen though nobody asked for lines; `None` where there is one, or was to be none.
-    pub(super) fn excuse(self, arguments: &CliArgs) -> Option<&'static str> {
+    /// The notice for an unrequested fallback to `--plain`, if it happened.
+    pub(super) fn fallback_notice(self, arguments: &CliArgs) -> Option<&'static str> {
         let fell_back =
             matches!(FrontEnd::choose(arguments, self), FrontEnd::Plain(_)) && !arguments.print.plain;
         fell_back.then_some(
-            "this terminal can't show a screen (TERM is dumb or not set): going on as with --plain",
+            "this terminal can't draw a screen (TERM is dumb or unset); continuing as with --plain",
         )
     }
 }
 
 impl FrontEnd {
-    pub(super) fn choose(arguments: &CliArgs, ends: Stdio) -> Self {
-        let somebody_if = |there| if there { Approver::Present } else { Approver::Absent };
+    pub(super) fn choose(arguments: &CliArgs, stdio: Stdio) -> Self {
+        let approver_if = |is_present| if is_present { Approver::Present } else { Approver::Absent };
         match arguments.print.mode {
-            Some(PrintMode::Rpc) => Self::Rpc(somebody_if(arguments.print.approvals)),
-            _ if arguments.print.plain => Self::Plain(somebody_if(ends.stdin_is_terminal)),
-            None if !arguments.print.print && ends.stdout_is_terminal => match ends.powers {
+            Some(PrintMode::Rpc) => Self::Rpc(approver_if(arguments.print.approvals)),
+            _ if arguments.print.plain => Self::Plain(approver_if(stdio.stdin_is_terminal)),
+            None if !arguments.print.print && stdio.stdout_is_terminal => match stdio.term_kind {
                 TermKind::Screen => Self::Tui,
-                TermKind::Lines => Self::Plain(somebody_if(ends.stdin_is_terminal)),
+                TermKind::Lines => Self::Plain(approver_if(stdio.stdin_is_terminal)),
             },
             None | Some(PrintMode::Text | PrintMode::Json) => Self::Print,
         }
     }
 
-    /// The word for it in the log.
+    /// The front end's name in the session log.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Tui => "tui",
@@ -84,7 +84,7 @@ impl FrontEnd {
         }
     }
 
-    /// Whether a person sits before it, so that a run needs no limit and the demo deceives nobody.
+    /// Returns true if a person watches: then runs need no limit, and the demo model is acceptable.
     pub(super) const fn has_person(self) -> bool {
         matches!(self, Self::Tui | Self::Plain(Approver::Present))
     }
@@ -93,7 +93,7 @@ impl FrontEnd {
         match self {
             Self::Tui => Approver::Present,
             Self::Print => Approver::Absent,
-            Self::Rpc(audience) | Self::Plain(audience) => audience,
+            Self::Rpc(approver) | Self::Plain(approver) => approver,
         }
     }
 }
@@ -105,17 +105,17 @@ mod tests {
     use super::*;
 
     const TERMINAL: Stdio =
-        Stdio { stdin_is_terminal: true, stdout_is_terminal: true, powers: TermKind::Screen };
-    const DUMB: Stdio = Stdio { powers: TermKind::Lines, ..TERMINAL };
+        Stdio { stdin_is_terminal: true, stdout_is_terminal: true, term_kind: TermKind::Screen };
+    const DUMB: Stdio = Stdio { term_kind: TermKind::Lines, ..TERMINAL };
     const PIPES: Stdio =
-        Stdio { stdin_is_terminal: false, stdout_is_terminal: false, powers: TermKind::Screen };
+        Stdio { stdin_is_terminal: false, stdout_is_terminal: false, term_kind: TermKind::Screen };
 
-    fn chosen(line: &[&str], ends: Stdio) -> FrontEnd {
-        FrontEnd::choose(&CliArgs::try_parse_from(line).unwrap(), ends)
+    fn chosen(line: &[&str], stdio: Stdio) -> FrontEnd {
+        FrontEnd::choose(&CliArgs::try_parse_from(line).unwrap(), stdio)
     }
 
     #[test]
-    fn the_front_end_follows_from_flags_and_terminals() {
+    fn front_end_follows_flags_and_terminal() {
         let cases = [
             (vec!["tiller"], TERMINAL, FrontEnd::Tui),
             (vec!["tiller"], PIPES, FrontEnd::Print),
@@ -127,32 +127,32 @@ mod tests {
             (vec!["tiller", "--plain"], PIPES, FrontEnd::Plain(Approver::Absent)),
             (vec!["tiller"], DUMB, FrontEnd::Plain(Approver::Present)),
             (vec!["tiller", "-p"], DUMB, FrontEnd::Print),
-            (vec!["tiller"], Stdio { powers: TermKind::Lines, ..PIPES }, FrontEnd::Print),
+            (vec!["tiller"], Stdio { term_kind: TermKind::Lines, ..PIPES }, FrontEnd::Print),
         ];
-        for (line, ends, front) in cases {
-            assert_eq!(chosen(&line, ends), front, "{line:?}");
+        for (line, stdio, front) in cases {
+            assert_eq!(chosen(&line, stdio), front, "{line:?}");
         }
     }
 
     #[test]
-    fn a_terminal_without_a_name_is_dumb_and_lines_nobody_asked_for_are_explained() {
-        for (term, powers) in [
+    fn stdio_dumb_terminal_gets_fallback_notice() {
+        for (term, term_kind) in [
             (None, TermKind::Lines),
             (Some(""), TermKind::Lines),
             (Some("dumb"), TermKind::Lines),
             (Some("xterm"), TermKind::Screen),
         ] {
-            assert_eq!(TermKind::of(term), powers, "{term:?}");
+            assert_eq!(TermKind::from_term(term), term_kind, "{term:?}");
         }
-        let excuse = |line: &[&str], ends: Stdio| ends.excuse(&CliArgs::try_parse_from(line).unwrap());
-        assert!(excuse(&["tiller"], DUMB).is_some());
-        assert_eq!(excuse(&["tiller", "--plain"], DUMB), None);
-        assert_eq!(excuse(&["tiller"], TERMINAL), None);
-        assert_eq!(excuse(&["tiller", "-p"], DUMB), None);
+        let fallback_notice = |line: &[&str], stdio: Stdio| stdio.fallback_notice(&CliArgs::try_parse_from(line).unwrap());
+        assert!(fallback_notice(&["tiller"], DUMB).is_some());
+        assert_eq!(fallback_notice(&["tiller", "--plain"], DUMB), None);
+        assert_eq!(fallback_notice(&["tiller"], TERMINAL), None);
+        assert_eq!(fallback_notice(&["tiller", "-p"], DUMB), None);
     }
 
     #[test]
-    fn flags_of_different_front_ends_exclude_each_other() {
+    fn front_end_flags_exclude_each_other() {
         for line in [["--plain", "--print"], ["--plain", "--mode=json"], ["--approvals", "--print"]] {
             assert!(CliArgs::try_parse_from([&["tiller"], &line[..]].concat()).is_err(), "{line:?}");
         }

@@ -1,11 +1,12 @@
-//! Where a repository came from, read from its files: no git is needed for that.
+//! The URL of a repository's remote, read from its files without running git.
 
 use std::path::Path;
 
 use crate::files::git;
 
-/// The remote `origin` of the repository that `cwd` is in, or the first one there is, without credentials.
-pub(super) fn of(cwd: &Path) -> Option<String> {
+/// Returns the URL of `origin`, or of the first remote, of the repository that contains `cwd`, without
+/// credentials.
+pub(super) fn find_remote(cwd: &Path) -> Option<String> {
     let text = git::read_file(&git::common_folder(&git::find(cwd)?)?, "config")?;
     url(&text).and_then(|url| without_credentials(&url))
 }
@@ -29,30 +30,30 @@ fn url(config: &str) -> Option<String> {
     first
 }
 
-/// A remote without who logs in with what, and without a query, which may carry a key. What can't be told apart for certain is not
-/// told at all.
+/// Removes user name, password and query (which may hold a key) from a remote's URL. Returns `None` if they
+/// can't be told apart with certainty.
 fn without_credentials(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // `me:secret@host:path` is no URL, but what a hurried hand may have written.
+        // `me:secret@host:path` is no valid URL, but people write it by mistake.
         return match url.rsplit_once('@') {
             Some((user, rest)) if user.contains(':') => Some(rest.to_owned()),
             Some(_) | None => Some(url.to_owned()),
         };
     };
     let (authority, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
-    let (host, rest_is_sure) = match authority.rsplit_once('@') {
+    let (host, path_is_certain) = match authority.rsplit_once('@') {
         Some((_, host)) => (host, true),
-        // A password with a slash in it, or a port and an odd path.
+        // Either a password that contains a slash, or a port and an unusual path.
         None => (authority, !authority.contains(':') || !path.contains('@')),
     };
     let host = host.split(['?', '#']).next().unwrap_or(host);
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let whole =
         if path.is_empty() { format!("{scheme}://{host}") } else { format!("{scheme}://{host}/{path}") };
-    (rest_is_sure && is_host(host)).then_some(whole)
+    (path_is_certain && is_host(host)).then_some(whole)
 }
 
-/// Whether this is a host's name or number, perhaps with a port.
+/// Returns true for a host name or address with an optional port.
 fn is_host(text: &str) -> bool {
     let (name, port) = match text.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port),
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_origin_is_read_from_the_files_also_in_a_worktree() {
+    fn git_remote_worktree_has_origin_of_its_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
@@ -82,14 +83,14 @@ mod tests {
         fs::write(root.join("repo/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
         for place in ["repo", "repo/src", "w"] {
-            assert_eq!(of(&root.join(place)).as_deref(), Some("https://host/me/x.git"), "{place}");
+            assert_eq!(find_remote(&root.join(place)).as_deref(), Some("https://host/me/x.git"), "{place}");
         }
         assert_eq!(url("[remote \"fork\"]\nurl = \"git@host:you/x.git\"\n").unwrap(), "git@host:you/x.git");
         assert_eq!(url("[branch \"main\"]\nurl = no\n"), None);
     }
 
     #[test]
-    fn no_credentials_are_left_in_a_remote() {
+    fn git_remote_credentials_are_removed() {
         let cases = [
             ("https://ghp_secret@github.com/me/x.git", "https://github.com/me/x.git"),
             ("https://me:p@ss@host:8443/x", "https://host:8443/x"),
@@ -105,13 +106,13 @@ mod tests {
         for (url, plain) in cases {
             assert_eq!(without_credentials(url).as_deref(), Some(plain));
         }
-        let unsure = [
+        let uncertain = [
             "https://me:pa/ss@host.org/x.git",
             "https://me:pa#ss",
             "https://me:12/ss@host/x",
             "https://me:pa?x/y",
         ];
-        for url in unsure {
+        for url in uncertain {
             assert_eq!(without_credentials(url), None, "{url}");
         }
     }

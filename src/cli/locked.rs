@@ -1,6 +1,6 @@
-//! A session that another tiller has open: what can be done instead of writing to it.
+//! A session that another tiller process has locked: fork it, follow it, or quit.
 //!
-//! It is asked in the plain terminal, before there is a screen. Reading along never writes to the file.
+//! The question is asked in the normal screen, before the TUI starts. Following never writes to the file.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::login::unechoed;
+use super::login::disable_echo;
 use super::sessions::branch;
 use super::transcript::transcript;
 use super::{CliFailure, DONE, INTERRUPTED};
@@ -19,24 +19,24 @@ use crate::cli::console::{self, stderr_line, stderr_text};
 use crate::session::entry::TillerEntry;
 use crate::session::{Entry, Reader, SessionError, is_held};
 
-/// Between two looks at the file that is read along: soon enough to feel live, and one `stat` each.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Poll interval while following: short enough to feel live, and one `stat` each.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Looks at the file between two questions whether somebody has it open still: a second.
-const LOOKS_PER_QUESTION: u32 = 5;
+/// Polls between two checks of the lock: one second.
+const POLLS_PER_LOCK_CHECK: u32 = 5;
 
-/// What to do about a session that another tiller has open.
+/// The user's choice for a locked session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LockedChoice {
-    /// Go on in a copy of this one.
+    /// Continue in a copy of this session.
     Fork(PathBuf),
-    /// Watch what the other one writes to this one.
-    ReadAlong(PathBuf),
+    /// Follow this session's file.
+    Follow(PathBuf),
     Quit,
 }
 
-/// Asks what to do when a session could not be opened because another tiller has it; any other failure, and one that nobody is
-/// there to decide about, is passed on.
+/// Asks the user if a session could not be opened because another tiller process has locked it. Other failures
+/// are returned, as is this one if stdin is no terminal.
 pub(super) fn offer(failure: CliFailure) -> Result<LockedChoice, CliFailure> {
     let path = match failure.error.downcast_ref() {
         Some(SessionError::Held { path, .. }) if io::stdin().is_terminal() => path.clone(),
@@ -52,36 +52,37 @@ pub(super) fn offer(failure: CliFailure) -> Result<LockedChoice, CliFailure> {
         }
         match answer.trim().to_lowercase().as_str() {
             "f" | "fork" => return Ok(LockedChoice::Fork(path)),
-            "r" | "read" | "read along" => return Ok(LockedChoice::ReadAlong(path)),
+            "r" | "read" | "read along" => return Ok(LockedChoice::Follow(path)),
             "q" | "quit" => return Ok(LockedChoice::Quit),
             _ => stderr_line!("Please type f, r or q, and Enter."),
         }
     }
 }
 
-/// Prints the current branch of a session, then whatever is written to it, until Ctrl+C or until the other one leaves it.
-pub(super) async fn read_along(path: &Path) -> Result<u8, CliFailure> {
+/// Prints the current branch of a session, then new entries as they are written, until Ctrl+C or until the lock
+/// is released.
+pub(super) async fn follow(path: &Path) -> Result<u8, CliFailure> {
     let interrupt = signal(SignalKind::interrupt()).context("can't watch for ctrl+c");
     let mut interrupt = interrupt.map_err(CliFailure::run)?;
     let mut follower = Follower { path: path.to_owned(), length: 0, entries: 0 };
-    // What is typed goes nowhere, so it isn't shown. Where that can't be had it only looks worse.
-    let _unechoed = unechoed();
-    stderr_line!("Reading along in {}; Ctrl+C ends.\n", path.display());
+    // Typed input goes nowhere, so it is not echoed. If echo can't be disabled, the output only looks worse.
+    let _echo_off = disable_echo();
+    stderr_line!("Following {}; Ctrl+C ends.\n", path.display());
     follower.begin()?;
-    stderr_line!("\n--- that is all so far; what comes is shown as it comes, Ctrl+C ends ---");
-    let mut looks = 0_u32;
+    stderr_line!("\n--- end of the session so far; new entries follow, Ctrl+C ends ---");
+    let mut polls = 0_u32;
     loop {
         tokio::select! {
             _ = interrupt.recv() => return Ok(INTERRUPTED),
-            () = sleep(LOOK_AGAIN) => {}
+            () = sleep(POLL_INTERVAL) => {}
         }
-        looks += 1;
-        // Asking takes the lock for a moment, in which nobody else gets it: not at every look.
-        let is_over = looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_held(path);
-        follower.look()?;
+        polls += 1;
+        // Checking takes the lock for a moment, so it is not done at every poll.
+        let is_over = polls.is_multiple_of(POLLS_PER_LOCK_CHECK) && !is_held(path);
+        follower.poll()?;
         if is_over {
             stderr_line!(
-                "\n--- the other tiller has left it; `tiller --session {}` opens it ---",
+                "\n--- the other process closed it; `tiller --session {}` opens it ---",
                 path.display()
             );
             return Ok(DONE);
@@ -89,7 +90,7 @@ pub(super) async fn read_along(path: &Path) -> Result<u8, CliFailure> {
     }
 }
 
-/// How far a log has been read that somebody else writes to.
+/// Read position in a log that another process writes.
 struct Follower {
     path: PathBuf,
     length: u64,
@@ -104,8 +105,8 @@ impl Follower {
         show(&transcript(&branch(&reader)?))
     }
 
-    /// Prints what is new since the last look.
-    fn look(&mut self) -> Result<(), CliFailure> {
+    /// Prints the entries since the last poll.
+    fn poll(&mut self) -> Result<(), CliFailure> {
         let length = self.measure()?;
         if length == self.length {
             return Ok(());
@@ -114,11 +115,11 @@ impl Follower {
         let count = reader.entry_count();
         let mut text = String::new();
         if count < self.entries {
-            text.push_str("\n--- the file was cut short ---\n");
+            text.push_str("\n--- the file was truncated ---\n");
             self.entries = count;
         }
         reader.visit(self.entries, |entry| match entry {
-            Ok(entry) => text.push_str(&told(entry)),
+            Ok(entry) => text.push_str(&format_entry(entry)),
             Err(finding) => text.push_str(&format!("\n--- line {}: {} ---\n", finding.line, finding.what)),
         })?;
         (self.length, self.entries) = (length, count);
@@ -129,17 +130,16 @@ impl Follower {
         match fs::metadata(&self.path) {
             Ok(facts) => Ok(facts.len()),
             Err(error) => {
-                let gone =
-                    anyhow!(error).context(format!("session file {}: can't be read", self.path.display()));
-                Err(CliFailure::run(gone)
-                    .hint("if it was moved or removed, `tiller sessions list` shows what there is"))
+                let error = anyhow!(error).context(format!("can't read session file {}", self.path.display()));
+                Err(CliFailure::run(error)
+                    .hint("if it was moved or removed, `tiller sessions list` shows the remaining sessions"))
             }
         }
     }
 }
 
-/// One new entry, with a line before it; nothing for one that a transcript doesn't show.
-fn told(entry: Entry) -> String {
+/// Formats a new entry with a blank line before it; empty for entries that a transcript omits.
+fn format_entry(entry: Entry) -> String {
     if entry.body.as_own() == Some(TillerEntry::Leaf {}) {
         return "\n--- back to an earlier entry: another branch ---\n".to_owned();
     }

@@ -1,4 +1,5 @@
-//! `tiller login` and `tiller logout`, and what `/login` and `/logout` do on the screen: keys of providers in `auth.json`.
+//! `tiller login` and `tiller logout`, and the credential store behind `/login` and `/logout`: API keys in
+//! `auth.json`.
 
 mod password;
 
@@ -10,21 +11,21 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::args::CliArgs;
 use super::run::RunInput;
-use super::stdout::say;
+use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::wiring;
 use super::{CliFailure, DONE, INTERRUPTED};
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key, store_key};
-use crate::plain::EchoGuard;
+use crate::repl::EchoGuard;
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
 use crate::setting;
 use crate::tui::ProviderKey;
 
-/// What a key is looked up by and kept with: the arguments and the project of a call.
+/// Access to stored keys with a call's arguments and project.
 struct Keyring<'a> {
     arguments: &'a CliArgs,
     project: Option<&'a Project>,
@@ -35,16 +36,16 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
     let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
     let keyring = Keyring { arguments, project: project.as_ref() };
     let name = match provider {
-        Some(typed) => known(typed)?.name,
+        Some(name_argument) => resolve_provider(name_argument)?.name,
         None => {
             let list = keyring.holders(&config).iter().map(row).collect::<String>();
             let example = PROVIDERS[0].name;
-            say(&format!("{list}\n`tiller login {example}` asks for a key, or reads one from stdin.\n"))?;
+            print_text(&format!("{list}\n`tiller login {example}` prompts for a key, or reads one from stdin.\n"))?;
             return Ok(DONE);
         }
     };
-    let Some(key) = typed_key(name)? else { return Ok(INTERRUPTED) };
-    tell(&keyring.keep(name, &key)?)
+    let Some(key) = read_key(name)? else { return Ok(INTERRUPTED) };
+    report(&keyring.keep(name, &key)?)
 }
 
 /// `tiller logout`.
@@ -52,64 +53,65 @@ pub(super) fn log_out(arguments: &CliArgs, provider: Option<&str>) -> Result<u8,
     let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
     let keyring = Keyring { arguments, project: project.as_ref() };
     match provider {
-        Some(typed) => tell(&keyring.forget(typed)?),
+        Some(name_argument) => report(&keyring.forget(name_argument)?),
         None => {
-            say(&keyring.holders(&config).iter().map(row).collect::<String>())?;
-            Err(CliFailure::usage(anyhow!("whose key?")).hint("`tiller logout PROVIDER` takes it away"))
+            print_text(&keyring.holders(&config).iter().map(row).collect::<String>())?;
+            Err(CliFailure::usage(anyhow!("no provider given")).hint("`tiller logout PROVIDER` removes its key"))
         }
     }
 }
 
-/// What front ends do with keys. When nobody else can be asked any more, the demo can.
-pub(super) fn desk(arguments: &Arc<CliArgs>, project: Option<&Project>) -> CredentialStore {
-    let told = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+/// Builds the credential store of the front ends. When no provider is left, it falls back to the demo model.
+pub(super) fn credential_store(arguments: &Arc<CliArgs>, project: Option<&Project>) -> CredentialStore {
+    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
-    let desk = CredentialStore::new(
+    let credential_store = CredentialStore::new(
         move || {
             let keyring = Keyring { arguments: &list.0, project: list.1.as_ref() };
-            Ok(keyring.holders(&keyring.config().map_err(told)?))
+            Ok(keyring.holders(&keyring.config().map_err(describe)?))
         },
         move |provider, key| {
             let keyring = Keyring { arguments: &keep.0, project: keep.1.as_ref() };
-            keyring.keep(provider, key).map_err(told)
+            keyring.keep(provider, key).map_err(describe)
         },
         move |provider| {
             let keyring = Keyring { arguments: &forget.0, project: forget.1.as_ref() };
-            keyring.forget(provider).map_err(told)
+            keyring.forget(provider).map_err(describe)
         },
     );
-    desk.with_last_resort(demo)
+    credential_store.with_last_resort(demo)
 }
 
-/// Returns the sources of providers' keys in words, for the first screen of a session whose model is of one of them.
-pub(super) fn key_sources(given: &RunInput, in_use: &str) -> Vec<ProviderKey> {
-    let keyring = Keyring { arguments: &given.arguments, project: given.project.as_ref() };
+/// Describes the source of each provider's key, for the first screen of a session with a model of provider
+/// `in_use`.
+pub(super) fn key_sources(input: &RunInput, in_use: &str) -> Vec<ProviderKey> {
+    let keyring = Keyring { arguments: &input.arguments, project: input.project.as_ref() };
     let mut providers: Vec<&str> = descriptor::names().collect();
     if !providers.contains(&in_use) {
         providers.push(in_use);
     }
-    let known = |provider: &str| {
-        let source = keyring.source_in_words(&given.config, provider, in_use)?;
+    let resolve_provider = |provider: &str| {
+        let source = keyring.source_in_words(&input.config, provider, in_use)?;
         Some(ProviderKey { provider: provider.to_owned(), source })
     };
-    providers.into_iter().filter_map(known).collect()
+    providers.into_iter().filter_map(resolve_provider).collect()
 }
 
-/// Keeps the terminal from showing what is typed until this is dropped.
-pub(super) fn unechoed() -> std::io::Result<impl Drop> {
+/// Disables the terminal's echo until the result is dropped.
+pub(super) fn disable_echo() -> std::io::Result<impl Drop> {
     password::EchoOffGuard::begin()
 }
 
-/// How a terminal is kept from showing a line that is typed.
-pub(super) fn hush() -> EchoGuard {
+/// The REPL's means of disabling the terminal's echo for a line.
+pub(super) fn echo_guard() -> EchoGuard {
     EchoGuard::new(|| Ok(Box::new(password::EchoOffGuard::begin()?)))
 }
 
 impl Keyring<'_> {
-    /// The configuration as it is now. A project that was changed has no say in where keys go.
+    /// The current configuration. A project that has changed can't influence where keys are stored.
     fn config(&self) -> Result<Config, CliFailure> {
-        Ok(trust::anew(self.arguments, self.project)?.0)
+        Ok(trust::reload(self.arguments, self.project)?.0)
     }
 
     fn holders(&self, config: &Config) -> Vec<ProviderCredential> {
@@ -133,7 +135,7 @@ impl Keyring<'_> {
         }
     }
 
-    /// Returns the source of a provider's key in words; `None` of a provider without one that isn't in use.
+    /// Describes the source of a provider's key; `None` for a provider without a key that isn't in use.
     fn source_in_words(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
         Some(match config.key_source(provider) {
             _ if self.origin(config, provider) == CredentialOrigin::Elsewhere("--api-key".to_owned()) => {
@@ -154,13 +156,13 @@ impl Keyring<'_> {
         wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)
     }
 
-    fn keep(&self, typed: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
-        let descriptor = known(typed)?;
+    fn keep(&self, name_argument: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
+        let descriptor = resolve_provider(name_argument)?;
         let name = descriptor.name;
-        // What can't stand in a header is no key, and was pasted by mistake.
+        // A value that can't be sent in a header was pasted by mistake.
         if key.expose_secret().chars().any(|c| c.is_control() || c.is_whitespace() || !c.is_ascii()) {
             return Err(CliFailure::usage(anyhow!(
-                "that is no key: it holds spaces or characters beyond ASCII"
+                "not a valid key: it contains spaces or characters outside ASCII"
             )));
         }
         let path = self.config()?.folders.auth();
@@ -168,19 +170,19 @@ impl Keyring<'_> {
         let config = self.config()?;
         let path = path.display();
         let (said, hint) = match self.origin(&config, name) {
-            CredentialOrigin::Elsewhere(place) => (
-                format!("the key of {name} is kept in {path}, but {place} has the last word"),
-                Some(format!("without {place} it is the one that counts")),
+            CredentialOrigin::Elsewhere(source) => (
+                format!("stored the key of {name} in {path}, but {source} takes precedence"),
+                Some(format!("without {source}, the stored key is used")),
             ),
             CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
-                (format!("{name} can be asked now; its key is kept in {path}"), None)
+                (format!("stored the key of {name} in {path}; its models are available now"), None)
             }
         };
         Ok(CredentialChange { change: self.connect(&config, descriptor)?, said, hint })
     }
 
-    fn forget(&self, typed: &str) -> Result<CredentialChange, CliFailure> {
-        let descriptor = known(typed)?;
+    fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
+        let descriptor = resolve_provider(name_argument)?;
         let name = descriptor.name;
         let path = self.config()?.folders.auth();
         let removed = remove_key(&path, name)?;
@@ -191,46 +193,46 @@ impl Keyring<'_> {
             return Err(not_kept(name, origin, &path.to_string()));
         }
         let change = self.connect(&config, descriptor)?;
-        let gone = format!("the key of {name} is no longer in {path}");
+        let removed = format!("removed the key of {name} from {path}");
         let (said, hint) = match (origin, &change) {
-            (CredentialOrigin::Elsewhere(place), _) => {
-                (format!("{gone}, but {place} gives one"), Some(without(&place)))
+            (CredentialOrigin::Elsewhere(source), _) => {
+                (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
             }
-            (_, ProviderChange::Open(..)) => (format!("{gone}; its server is asked without one"), None),
-            (_, ProviderChange::Shut { .. }) => (format!("{gone}; it can't be asked any more"), None),
+            (_, ProviderChange::Open(..)) => (format!("{removed}; its server needs no key"), None),
+            (_, ProviderChange::Shut { .. }) => (format!("{removed}; its models are no longer available"), None),
         };
         Ok(CredentialChange { change, said, hint })
     }
 }
 
-/// There was no key to take away.
+/// The error of removing a key that isn't stored.
 fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
-        CredentialOrigin::Elsewhere(place) => {
-            CliFailure::usage(anyhow!("the key of {name} isn't in {path}; it comes from {place}"))
-                .hint(without(&place))
+        CredentialOrigin::Elsewhere(source) => {
+            CliFailure::usage(anyhow!("the key of {name} isn't stored in {path}; it comes from {source}"))
+                .hint(removal_hint(&source))
         }
         CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
-            CliFailure::usage(anyhow!("there is no key of {name} in {path}"))
+            CliFailure::usage(anyhow!("no key of {name} is stored in {path}"))
         }
     }
 }
 
-/// How to be rid of a key that isn't tiller's to take away.
-fn without(place: &str) -> String {
-    match place.split_once(" in ") {
-        Some((variable, file)) => format!("take {variable} out of {file}, and start tiller again"),
-        None if place.starts_with('-') => format!("start tiller without {place}"),
-        None => format!("unset {place}, and start tiller again"),
+/// The hint for a key that tiller didn't store.
+fn removal_hint(source: &str) -> String {
+    match source.split_once(" in ") {
+        Some((variable, file)) => format!("remove {variable} from {file} and restart tiller"),
+        None if source.starts_with('-') => format!("restart tiller without {source}"),
+        None => format!("unset {source} and restart tiller"),
     }
 }
 
-/// The provider that is meant.
-fn known(typed: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
-    ProviderDescriptor::find(typed).ok_or_else(|| {
+/// Resolves a provider's name.
+fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
+    ProviderDescriptor::find(name_argument).ok_or_else(|| {
         let names: Vec<&str> = descriptor::names().collect();
-        CliFailure::usage(anyhow!("there is no provider `{typed}` that takes a key"))
-            .hint(format!("these do: {}", names.join(", ")))
+        CliFailure::usage(anyhow!("no provider named `{name_argument}` takes a key"))
+            .hint(format!("providers: {}", names.join(", ")))
     })
 }
 
@@ -238,28 +240,28 @@ fn row(holder: &ProviderCredential) -> String {
     let from = match &holder.from {
         CredentialOrigin::Nowhere => "no key".to_owned(),
         CredentialOrigin::Kept => "key in auth.json".to_owned(),
-        CredentialOrigin::Elsewhere(place) => format!("key from {place}"),
+        CredentialOrigin::Elsewhere(source) => format!("key from {source}"),
     };
     format!("{:<12}{from}\n", holder.provider)
 }
 
-fn tell(change: &CredentialChange) -> Result<u8, CliFailure> {
-    say(&format!("{}\n", change.said))?;
+fn report(change: &CredentialChange) -> Result<u8, CliFailure> {
+    print_text(&format!("{}\n", change.said))?;
     if let Some(hint) = &change.hint {
         stderr_line!("  hint: {hint}");
     }
     Ok(DONE)
 }
 
-/// The key, from the keyboard without showing it, else the first line of stdin; `None` when the user left.
-fn typed_key(name: &str) -> Result<Option<SecretString>, CliFailure> {
+/// Reads the key from the terminal without echo, or the first line of stdin; `None` if the user cancels.
+fn read_key(name: &str) -> Result<Option<SecretString>, CliFailure> {
     let cant = "can't read the key";
-    let typed = if io::stdin().is_terminal() {
-        match password::unseen(&format!("Key of {name} (it is not shown): "))
+    let name_argument = if io::stdin().is_terminal() {
+        match password::read_hidden(&format!("API key for {name} (hidden): "))
             .context(cant)
             .map_err(CliFailure::run)?
         {
-            Some(typed) => typed,
+            Some(name_argument) => name_argument,
             None => return Ok(None),
         }
     } else {
@@ -267,8 +269,8 @@ fn typed_key(name: &str) -> Result<Option<SecretString>, CliFailure> {
         io::stdin().lock().read_line(&mut line).context(cant).map_err(CliFailure::run)?;
         line
     };
-    match typed.trim() {
-        "" => Err(CliFailure::usage(anyhow!("there was no key")).hint("nothing was changed")),
+    match name_argument.trim() {
+        "" => Err(CliFailure::usage(anyhow!("no key given")).hint("nothing was changed")),
         key => Ok(Some(key.to_owned().into())),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::CliArgs;
 use super::console::stderr_line;
-use super::stdout::say;
+use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::wiring::{self, ModelList};
 use super::{CliFailure, DONE};
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
     let ModelList { providers, configured } = wiring::named_models(arguments, &config)?;
     for (provider, reason) in providers.misconfigured() {
-        stderr_line!("warning: {provider} can't be used: {reason}");
+        stderr_line!("warning: {provider} is misconfigured: {reason}");
     }
     let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
     let usable = usable.map(|facts| row(&config, arguments, facts, true));
@@ -43,9 +43,9 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     }
     if json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-        say(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
+        print_text(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
     } else {
-        say(&table(&rows))?;
+        print_text(&table(&rows))?;
     }
     Ok(DONE)
 }

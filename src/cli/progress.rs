@@ -1,4 +1,4 @@
-//! How far the reading of logs is, on one line of stderr.
+//! A progress line on stderr while session files are indexed.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use crate::cli::console::{clear_line, stderr_text};
 use crate::session::IndexProgress;
 use crate::unit::thousands;
 
-/// Time after which it is worth a line.
-const SOON: Duration = Duration::from_millis(200);
+/// Delay before the line appears.
+const SHOW_AFTER: Duration = Duration::from_millis(200);
 
-/// Tells a person how far it is; nobody else. The line goes when it is dropped.
+/// A progress line, shown only on a terminal and cleared on drop.
 pub(super) struct ProgressLine {
     began: Instant,
     is_terminal: bool,
@@ -22,11 +22,11 @@ impl ProgressLine {
         Self { began: Instant::now(), is_terminal: io::stderr().is_terminal(), is_shown: false }
     }
 
-    pub(super) fn tell(&mut self, progress: IndexProgress) {
-        if self.is_terminal && self.began.elapsed() >= SOON {
+    pub(super) fn update(&mut self, progress: IndexProgress) {
+        if self.is_terminal && self.began.elapsed() >= SHOW_AFTER {
             self.is_shown = true;
             clear_line();
-            stderr_text!("{}", words(progress));
+            stderr_text!("{}", format_progress(progress));
         }
     }
 }
@@ -39,7 +39,7 @@ impl Drop for ProgressLine {
     }
 }
 
-fn words(progress: IndexProgress) -> String {
+fn format_progress(progress: IndexProgress) -> String {
     let megabytes = |bytes: u64| thousands(usize::try_from(bytes / 1_000_000).unwrap_or(usize::MAX));
     format!(
         "reading sessions: {} of {} ({} of {} MB)",
@@ -55,8 +55,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_by_thousands() {
+    fn format_progress_groups_thousands() {
         let progress = IndexProgress { done: 204, files: 10_000, bytes_done: 999_999, bytes: 5_000_000_000 };
-        assert_eq!(words(progress), "reading sessions: 204 of 10,000 (0 of 5,000 MB)");
+        assert_eq!(format_progress(progress), "reading sessions: 204 of 10,000 (0 of 5,000 MB)");
     }
 }

@@ -1,4 +1,4 @@
-//! Where skills, templates and context files are looked for, according to arguments and settings.
+//! Search paths of skills, templates and context files, from arguments and settings.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,11 @@ use crate::setting::{self, Setting};
 use crate::template::BuiltIn;
 use crate::tui;
 
-/// Folder of the built-in skills, in tiller's own folder for state or in one that goes with the process.
-const BUILT_IN: &str = "skills";
+/// Name of the folder for built-in skills, in the state folder or in a temporary one.
+const BUILT_IN_SKILLS: &str = "skills";
 
-/// The places that these arguments lead to.
-pub(super) fn of(
+/// Returns the search paths for these arguments.
+pub(super) fn resource_paths(
     arguments: &CliArgs,
     config: &Config,
     (cwd, front): (&Path, FrontEnd),
@@ -24,7 +24,7 @@ pub(super) fn of(
 ) -> ResourcePaths {
     let is_on = |setting: &Setting| !config.settings.is(setting, "off");
     let home = config.variable("HOME").map(Path::new);
-    let usual = ResourcePaths::usual(cwd, &config.folders.config, home);
+    let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
     let mut sources = ResourcePaths {
         taken: tui::command_names().map(str::to_owned).collect(),
         watching: if front != FrontEnd::Print && is_on(&setting::WATCH) {
@@ -35,24 +35,24 @@ pub(super) fn of(
         ..ResourcePaths::default()
     };
     if is_on(&setting::SKILLS) {
-        sources.skills = usual.skills;
+        sources.skills = defaults.skills;
         sources.built_in_skills = Some(match scratch {
-            Scratch::Lasting(_) => config.folders.state.join(BUILT_IN),
-            Scratch::Passing(_) => scratch.path().join(BUILT_IN),
+            Scratch::Persistent(_) => config.folders.state.join(BUILT_IN_SKILLS),
+            Scratch::Temporary(_) => scratch.path().join(BUILT_IN_SKILLS),
         });
     }
     if is_on(&setting::TEMPLATES) {
-        sources.templates = usual.templates;
+        sources.templates = defaults.templates;
         sources.built_in_templates = BuiltIn::Included;
     }
     if is_on(&setting::CONTEXT_FILES) {
-        sources.instructions = usual.instructions;
+        sources.instructions = defaults.instructions;
     }
-    sources.skills.extend(given(&arguments.agent.skill, cwd));
-    sources.templates.extend(given(&arguments.agent.prompt_template, cwd));
+    sources.skills.extend(argument_paths(&arguments.agent.skill, cwd));
+    sources.templates.extend(argument_paths(&arguments.agent.prompt_template, cwd));
     sources
 }
 
-fn given(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = SearchPath> {
+fn argument_paths(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = SearchPath> {
     paths.iter().map(|path| SearchPath { path: cwd.join(path), origin: ResourceOrigin::Given, bounds: None })
 }

@@ -1,4 +1,4 @@
-//! Which session `-c` and `-r` go on with, also when the project has moved.
+//! Resolution of `-c` and `-r` to a session, including sessions of a project that has moved.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,39 +12,37 @@ use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
-/// Most sessions of a moved project that are offered.
-const OFFERED: usize = 5;
+/// Maximum number of a moved project's sessions that are offered.
+const MAX_OFFERED: usize = 5;
 
-/// What `-c` or `-r` came to.
+/// The result of resolving `-c` or `-r`.
 #[derive(Debug)]
 pub(super) enum Resolution {
-    /// This log.
     Log(PathBuf),
-    /// This log of a project that has moved, and what the user should know of that.
+    /// A log of a project that has moved, with a notice for the user.
     Moved(PathBuf, String),
-    /// A fresh session, by the user's own choice.
+    /// A new session, at the user's request.
     Fresh,
-    /// The user will pick one on the screen.
+    /// The user picks a session in the TUI.
     Pick,
 }
 
-/// Sessions of a project that may have been moved here: which of them is meant somebody at a terminal has to say, and while a screen
-/// is there they can't be asked.
+/// Sessions of a project that may have moved here. The user has to choose one in the normal screen, before the
+/// TUI starts.
 #[derive(Debug, thiserror::Error)]
-#[error("this directory has no session, and {} of a project that may have moved here", .0.len())]
+#[error("this directory has no sessions; {} belong to a project that may have moved here", .0.len())]
 pub(super) struct MovedProject(Vec<SessionSummary>);
 
 impl MovedProject {
-    /// Asks in the plain terminal.
+    /// Asks in the normal screen.
     pub(super) fn ask(&self) -> Result<Resolution, CliFailure> {
-        let offered = &self.0[..self.0.len().min(OFFERED)];
-        ask_on(offered, &mut io::stdin().lock(), &mut console::stderr())
+        let offered = &self.0[..self.0.len().min(MAX_OFFERED)];
+        ask_user(offered, &mut io::stdin().lock(), &mut console::stderr())
             .context("can't ask")
             .map_err(CliFailure::run)
     }
 }
 
-/// The most recent session of this directory.
 pub(super) fn most_recent(
     manager: &SessionManager,
     remote: Option<&str>,
@@ -57,22 +55,22 @@ pub(super) fn most_recent(
     }
 }
 
-/// The session that words mean best; without words the user picks one.
-pub(super) fn by_words(
+/// Returns the best match for a query; without a query, the user picks a session.
+pub(super) fn find_by_query(
     manager: &SessionManager,
-    words: &str,
+    query: &str,
     remote: Option<&str>,
     front: FrontEnd,
 ) -> Result<Resolution, CliFailure> {
     let mut catalog = manager.catalog()?;
-    if words.trim().is_empty() {
+    if query.trim().is_empty() {
         return pick(&mut catalog, manager, remote, front);
     }
-    // A screen says itself that something goes on.
+    // The TUI shows its own progress.
     let mut line = (front != FrontEnd::Tui).then(ProgressLine::new);
-    let best = catalog.best(words, |progress| {
+    let best = catalog.best(query, |progress| {
         if let Some(line) = &mut line {
-            line.tell(progress);
+            line.update(progress);
         }
     })?;
     drop(line);
@@ -82,9 +80,9 @@ pub(super) fn by_words(
             moved(&mut catalog, manager, remote, front)
         }
         None => {
-            let nothing = anyhow!("no session of {} goes by `{words}`", manager.cwd().display());
-            Err(CliFailure::usage(nothing).hint(
-                "`tiller -r` opens the list; `tiller sessions search --all WORDS` searches the sessions of all directories",
+            let no_match = anyhow!("no session of {} matches `{query}`", manager.cwd().display());
+            Err(CliFailure::usage(no_match).hint(
+                "`tiller -r` opens the list; `tiller sessions search --all TERMS` searches all directories",
             ))
         }
     }
@@ -97,8 +95,8 @@ fn pick(
     front: FrontEnd,
 ) -> Result<Resolution, CliFailure> {
     if front != FrontEnd::Tui {
-        return Err(CliFailure::usage(anyhow!("which session?")).hint(
-            "without a screen, name it after -r: a part of its id, its name, or words that were said",
+        return Err(CliFailure::usage(anyhow!("no session given")).hint(
+            "without a screen, -r needs a query: part of the session's id, its name, or text in it",
         ));
     }
     if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
@@ -106,13 +104,13 @@ fn pick(
     }
     match catalog.moved_here(remote)?.as_slice() {
         [] => Ok(Resolution::Pick),
-        [session] if is_at_home(session, manager) => Ok(Resolution::Pick),
+        [session] if is_of_this_directory(session, manager) => Ok(Resolution::Pick),
         moved => Err(CliFailure::usage(MovedProject(moved.to_vec()))),
     }
 }
 
-/// Sessions of a project that may have been moved here: asked about where somebody can answer, else gone on with if there is
-/// exactly one.
+/// Sessions of a project that may have moved here: asks where a user can answer, otherwise continues if there
+/// is exactly one.
 fn moved(
     catalog: &mut Catalog,
     manager: &SessionManager,
@@ -122,53 +120,53 @@ fn moved(
     let moved = catalog.moved_here(remote)?;
     let here = manager.cwd().display();
     match moved.as_slice() {
-        [] => Err(CliFailure::usage(anyhow!("there is no session of {here} to continue"))
-            .hint("without -c a new one begins; `tiller sessions list --all` shows all")),
-        [session] if is_at_home(session, manager) => Ok(Resolution::Log(session.path.clone())),
+        [] => Err(CliFailure::usage(anyhow!("{here} has no session to continue"))
+            .hint("run without -c for a new session; `tiller sessions list --all` lists all sessions")),
+        [session] if is_of_this_directory(session, manager) => Ok(Resolution::Log(session.path.clone())),
         several if front == FrontEnd::Tui && io::stdin().is_terminal() => {
             Err(CliFailure::usage(MovedProject(several.to_vec())))
         }
-        [session] => Ok(go_on(session)),
+        [session] => Ok(continue_moved(session)),
         several => {
-            let what = anyhow!(
-                "there is no session of {here}, and {} of a project that may have moved",
-                several.len()
-            );
-            let id = |session: &SessionSummary| sessions::one_line(session.id.short());
-            let ids: Vec<String> = several.iter().take(OFFERED).map(id).collect();
-            Err(CliFailure::usage(what).hint(format!("name one with --session: {}", ids.join(", "))))
+        let error = anyhow!(
+            "{here} has no session, and {} belong to a project that may have moved here",
+            several.len()
+        );
+        let id = |session: &SessionSummary| sessions::one_line(session.id.short());
+        let ids: Vec<String> = several.iter().take(MAX_OFFERED).map(id).collect();
+        Err(CliFailure::usage(error).hint(format!("choose one with --session: {}", ids.join(", "))))
         }
     }
 }
 
-/// Whether a session is of this directory already, as one that was moved here earlier is.
-fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
+/// Returns true if a session belongs to this directory, for example after an earlier move.
+fn is_of_this_directory(session: &SessionSummary, manager: &SessionManager) -> bool {
     session.cwd == manager.cwd().display().to_string()
 }
 
-fn go_on(session: &SessionSummary) -> Resolution {
-    // What a log says must not move a cursor.
+fn continue_moved(session: &SessionSummary) -> Resolution {
+    // Text from a log must not move the cursor.
     let (id, cwd) = (sessions::one_line(session.id.short()), sanitize(&session.cwd, ControlChars::Visible));
     let notice = format!(
-        "going on with session {id} of {cwd}, which is gone; `tiller sessions move {cwd}` brings all of its sessions here"
+        "continuing session {id} of {cwd}, which no longer exists; `tiller sessions move {cwd}` reassigns all of its sessions to this directory"
     );
     Resolution::Moved(session.path.clone(), notice)
 }
 
-/// Asks until the answer is one. Enter takes the newest; the end of the input takes none.
-fn ask_on(
+/// Asks until the answer is valid. Enter takes the newest session; end of input starts a new one.
+fn ask_user(
     offered: &[SessionSummary],
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<Resolution> {
-    writeln!(output, "This directory has no session. Was the project moved here from one that is gone?\n")?;
+    writeln!(output, "This directory has no sessions. Was the project moved here?\n")?;
     for (number, session) in (1..).zip(offered) {
-        writeln!(output, "  {number}  {}", sessions::row(session, sessions::SessionsScope::Shown))?;
+        writeln!(output, "  {number}  {}", sessions::row(session, sessions::DirectoryColumn::Shown))?;
     }
     let last = offered.len();
     let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
     loop {
-        write!(output, "\nGo on with which? [{numbers}, Enter = 1, n = a fresh session] ")?;
+        write!(output, "\nContinue which session? [{numbers}, Enter = 1, n = new session] ")?;
         output.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
@@ -180,7 +178,7 @@ fn ask_on(
             number => number.parse().unwrap_or(0),
         };
         if let Some(session) = offered.get(usize::wrapping_sub(number, 1)) {
-            return Ok(go_on(session));
+            return Ok(continue_moved(session));
         }
     }
 }
@@ -210,9 +208,9 @@ pub(super) mod tests {
         }
     }
 
-    fn answered(answers: &str) -> (String, String) {
+    fn ask(answers: &str) -> (String, String) {
         let mut output = Vec::new();
-        let chosen = ask_on(&[session("one"), session("two")], &mut answers.as_bytes(), &mut output).unwrap();
+        let chosen = ask_user(&[session("one"), session("two")], &mut answers.as_bytes(), &mut output).unwrap();
         let chosen = match chosen {
             Resolution::Moved(path, _) => path.display().to_string(),
             other => format!("{other:?}"),
@@ -221,13 +219,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_moved_session_is_chosen_by_number_and_enter_takes_the_newest() {
-        assert_eq!(answered("\n").0, "/s/one.jsonl");
-        assert_eq!(answered("2\n").0, "/s/two.jsonl");
-        assert_eq!(answered("n\n").0, "Fresh");
-        assert_eq!(answered("").0, "Fresh");
-        let (chosen, asked) = answered("7\n0\nwhat\n1\n");
-        assert_eq!((chosen.as_str(), asked.matches("Go on with which?").count()), ("/s/one.jsonl", 4));
+    fn ask_user_number_chooses_and_enter_takes_newest() {
+        assert_eq!(ask("\n").0, "/s/one.jsonl");
+        assert_eq!(ask("2\n").0, "/s/two.jsonl");
+        assert_eq!(ask("n\n").0, "Fresh");
+        assert_eq!(ask("").0, "Fresh");
+        let (chosen, asked) = ask("7\n0\nwhat\n1\n");
+        assert_eq!((chosen.as_str(), asked.matches("Continue which session?").count()), ("/s/one.jsonl", 4));
         assert!(asked.contains("name of two") && asked.contains("/old/x"), "{asked}");
     }
 }

@@ -1,4 +1,4 @@
-//! `tiller --mode rpc`: a conversation in JSON lines on stdin and stdout.
+//! `tiller --mode rpc`: JSON-lines RPC on stdin and stdout.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,49 +7,49 @@ use anyhow::anyhow;
 
 use super::args::ExportFormat;
 use super::frontend::FrontEnd;
-use super::run::{RunInput, assembled, start, tell_first};
+use super::run::{RunInput, print_notices, start, wire};
 use super::sessions::export::{self, ExportRequest};
 use super::settings;
-use super::signals::Interruption;
+use super::signals::SignalGuard;
 use super::{CliFailure, DONE, INTERRUPTED};
 use crate::cli::console;
 use crate::process;
 use crate::rpc::{self, RpcExporter, RpcOptions};
 use crate::session::Reader;
 
-pub(super) async fn run(given: &RunInput, front: FrontEnd) -> Result<u8, CliFailure> {
-    if !given.arguments.message.is_empty() {
+pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFailure> {
+    if !input.arguments.message.is_empty() {
         return Err(CliFailure::usage(anyhow!("--mode rpc takes no message on the command line"))
             .hint("send it on stdin: {\"type\": \"prompt\", \"message\": \"…\"}"));
     }
-    let assembled = assembled(given, front).await?;
-    let _scratch = assembled.scratch;
-    let agent = start(given, assembled.parts).await?;
-    tell_first(&assembled.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
-    let pages = process::this_program().ok();
+    let wired = wire(input, front).await?;
+    let _scratch = wired.scratch;
+    let agent = start(input, wired.parts).await?;
+    print_notices(&wired.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
+    let html_worker = process::this_program().ok();
     let options = RpcOptions {
-        settings: serde_json::json!({"settings": settings::rows(&given.config)}),
+        settings: serde_json::json!({"settings": settings::rows(&input.config)}),
         exporter: Some(RpcExporter::new(move |reader, cwd, file| {
-            export(reader, cwd, file, pages.as_deref())
+            export_html(reader, cwd, file, html_worker.as_deref())
         })),
     };
-    let interruption = Interruption::watch(agent.clone());
-    let served = rpc::run(agent, io::stdin(), console::stdout(), interruption.wait(), options).await;
-    served.map_err(CliFailure::run)?;
-    Ok(if interruption.happened() { INTERRUPTED } else { DONE })
+    let interruption = SignalGuard::watch(agent.clone());
+    let result = rpc::run(agent, io::stdin(), console::stdout(), interruption.wait(), options).await;
+    result.map_err(CliFailure::run)?;
+    Ok(if interruption.was_triggered() { INTERRUPTED } else { DONE })
 }
 
-/// What `export_html` does: as `tiller sessions export`, the file's place beginning at the working directory.
-fn export(reader: &Reader, cwd: &Path, file: Option<&str>, pages: Option<&Path>) -> Result<PathBuf, String> {
+/// Exports for `export_html`, like `tiller sessions export`; relative paths start at the working directory.
+fn export_html(reader: &Reader, cwd: &Path, file: Option<&str>, html_worker: Option<&Path>) -> Result<PathBuf, String> {
     let output = file.map(|file| cwd.join(file));
-    let asked = ExportRequest {
+    let request = ExportRequest {
         format: Some(ExportFormat::Html),
         output: output.as_deref(),
         force: true,
-        pages,
+        html_worker,
         ..ExportRequest::default()
     };
-    match export::made(reader, cwd, &asked) {
+    match export::export_session(reader, cwd, &request) {
         Ok(path) => Ok(path.unwrap_or_default()),
         Err(failure) => Err(format!("{:#}", failure.error)),
     }

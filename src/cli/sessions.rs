@@ -1,4 +1,4 @@
-//! `tiller sessions`: looking at logs, bringing in those of other programs, and what is done to them besides going on.
+//! `tiller sessions`: lists, shows, checks, edits, imports, exports and removes sessions.
 
 mod edit;
 pub(super) mod export;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::{CliArgs, SessionsCommand};
-use super::stdout::{columns, fit, heard, say};
+use super::stdout::{columns, fit, ignore_broken_pipe, print_text};
 use super::{CliFailure, DONE, log, wiring};
 use crate::cli::console::{self, stderr_line};
 use crate::config::WrongSetting;
@@ -26,18 +26,18 @@ use crate::session::{
 };
 use crate::unit::UnixMs;
 
-/// Longest line of a list or tree that shows a text, in characters.
-const SHOWN: usize = 72;
+/// Maximum length of a text in a list or tree, in characters.
+const MAX_CHARS: usize = 72;
 
 pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
-    // No setting that a project may have has a word on sessions.
+    // Settings of a project can't influence sessions.
     let config = wiring::config(arguments, None)?;
-    let wrong = config.wrong.iter().map(WrongSetting::warning);
-    for warning in wrong.chain(log::begin(&config, log::Targets::of_command(arguments))) {
+    let invalid = config.invalid.iter().map(WrongSetting::warning);
+    for warning in invalid.chain(log::begin(&config, log::LogTargets::for_command(arguments))) {
         stderr_line!("warning: {warning}");
     }
     let manager = wiring::manager(arguments, &config, wiring::cwd(arguments)?);
-    let open = |words: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(words)?)?) };
+    let open = |query: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(query)?)?) };
     match command {
         SessionsCommand::List { all, json, limit, offset } => {
             let page = PageRequest { offset: *offset, limit: (*limit > 0).then_some(*limit) };
@@ -62,25 +62,25 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
         SessionsCommand::Branch { session, entry, summary, json } => {
             edit::branch(&manager, (session, entry), summary.as_deref(), *json)?;
         }
-        SessionsCommand::Move { from, json } => return move_dir::relocate(&manager, from, *json),
+        SessionsCommand::Move { from, json } => return move_dir::move_sessions(&manager, from, *json),
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
-            let farewell = if *permanently { DeleteMode::ForGood } else { DeleteMode::ToTrash };
-            let asking = if *yes { rm::Confirmation::No } else { rm::Confirmation::Yes };
-            rm::rm(&manager, sessions, (farewell, asking), *json)?;
+            let delete_mode = if *permanently { DeleteMode::ForGood } else { DeleteMode::ToTrash };
+            let confirmation = if *yes { rm::Confirmation::Skip } else { rm::Confirmation::Ask };
+            rm::rm(&manager, sessions, (delete_mode, confirmation), *json)?;
         }
         SessionsCommand::Export { session, format, all_branches, entry, output, force, json } => {
-            let asked = export::ExportRequest {
+            let request = export::ExportRequest {
                 format: *format,
-                part: export::ExportPart::of(*all_branches, entry.as_deref()),
+                part: export::ExportPart::from_flags(*all_branches, entry.as_deref()),
                 output: output.as_deref(),
                 force: *force,
-                pages: None,
+                html_worker: None,
             };
-            export::export(&open(session)?, manager.cwd(), &asked, *json)?;
+            export::export(&open(session)?, manager.cwd(), &request, *json)?;
         }
         SessionsCommand::Import { paths, all, from, dry_run, json } => {
-            let wanted = import::ImportSelection { paths, all: *all, from: *from, dry_run: *dry_run };
-            return import::import(&manager, &config, &wanted, *json);
+            let selection = import::ImportSelection { paths, all: *all, from: *from, dry_run: *dry_run };
+            return import::import(&manager, &config, &selection, *json);
         }
     }
     Ok(DONE)
@@ -90,30 +90,30 @@ fn scope(all: bool) -> SessionScope {
     if all { SessionScope::Everywhere } else { SessionScope::ThisDirectory }
 }
 
-/// Whether a list says where its sessions are.
+/// The directory column of a session list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SessionsScope {
-    /// They may be anywhere.
+pub(super) enum DirectoryColumn {
+    /// Sessions of several directories.
     Shown,
-    /// They are all in one place.
-    Known,
+    /// Sessions of one directory.
+    Hidden,
 }
 
-/// A session on one line: id, date, title, and perhaps its directory.
-pub(super) fn row(session: &SessionSummary, place: SessionsScope) -> String {
+/// Formats a session as one line: id, date, title and, if asked for, directory.
+pub(super) fn row(session: &SessionSummary, column: DirectoryColumn) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd =
-        if place == SessionsScope::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
-    fit(&format!("{}  {}  {title}{cwd}", one_line(session.id.short()), moment(session.modified)), columns())
+        if column == DirectoryColumn::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
+    fit(&format!("{}  {}  {title}{cwd}", one_line(session.id.short()), format_time(session.modified)), columns())
 }
 
 /// `2026-11-21 03:16`, UTC.
-fn moment(moment: UnixMs) -> String {
-    let iso = moment.to_iso();
+fn format_time(time: UnixMs) -> String {
+    let iso = time.to_iso();
     format!("{} {}", &iso[..10], &iso[11..16])
 }
 
-/// Prints entries as they stand in the file as a JSON list, a line each, between what begins and what ends the document.
+/// Prints entries as stored in the file, as a JSON list between `begin` and `end`, one a line.
 fn print_raw(
     reader: &Reader,
     positions: impl IntoIterator<Item = usize>,
@@ -132,10 +132,10 @@ fn print_raw(
     })?;
     if unreadable > 0 {
         stderr_line!(
-            "warning: {unreadable} entries are no JSON and left out; `tiller sessions verify` names them"
+            "warning: {unreadable} entries are invalid JSON and left out; `tiller sessions verify` lists them"
         );
     }
-    heard(written.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
+    ignore_broken_pipe(written.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
 }
 
 fn warn(reader: &Reader, findings: &[Finding]) {
@@ -145,7 +145,7 @@ fn warn(reader: &Reader, findings: &[Finding]) {
     }
 }
 
-/// The current branch; what is wrong with it goes to stderr.
+/// The current branch; its problems are reported on stderr.
 pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
@@ -154,15 +154,15 @@ pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> {
     Ok(entries)
 }
 
-/// A text of a log on one line that fits into a list.
+/// Formats a text of a log for one line of a list.
 pub(super) fn one_line(text: &str) -> String {
-    // What a log says must not move a cursor.
+    // Text from a log must not move the cursor.
     let line =
         sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "), ControlChars::Visible).into_owned();
-    if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
+    if line.chars().count() <= MAX_CHARS { line } else { line.chars().take(MAX_CHARS - 1).chain(['…']).collect() }
 }
 
 fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {
     let text = serde_json::to_string_pretty(value).map_err(CliFailure::run)?;
-    say(&(text + "\n"))
+    print_text(&(text + "\n"))
 }

@@ -1,9 +1,9 @@
-//! `tiller settings`: every setting, its value, and where that comes from.
+//! `tiller settings`: prints every setting with its value and source.
 
 use std::fmt::Write;
 
 use super::args::CliArgs;
-use super::stdout::say;
+use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::{CliFailure, DONE};
 use crate::cli::console::stderr_line;
@@ -17,25 +17,25 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
     }
     if json {
         let rows = rows(&config);
-        say(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
+        print_text(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
         return Ok(DONE);
     }
     let mut text = String::new();
     for setting in TABLE {
         let (value, source) = config.settings.value(setting);
         let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
-        let wrong =
-            if wrong(&config, setting).is_some() { "  (what the file says is not taken)" } else { "" };
-        let _ = writeln!(text, "{:<24} {:<16} {}{wrong}", setting.name, value, source);
+        let note =
+            if problem(&config, setting).is_some() { "  (the value in the file is invalid)" } else { "" };
+        let _ = writeln!(text, "{:<24} {:<16} {}{note}", setting.name, value, source);
         let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }
-    say(&text)?;
+    print_text(&text)?;
     Ok(DONE)
 }
 
-/// What is wrong with this setting in a file.
-fn wrong<'a>(config: &'a Config, setting: &Setting) -> Option<&'a WrongSetting> {
-    config.wrong.iter().find(|wrong| wrong.setting == Some(setting))
+/// The problem with this setting in a settings file, if any.
+fn problem<'a>(config: &'a Config, setting: &Setting) -> Option<&'a WrongSetting> {
+    config.invalid.iter().find(|problem| problem.setting == Some(setting))
 }
 
 /// Every setting as JSON.
@@ -51,8 +51,8 @@ pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
             "environment": setting.env_name(),
             "about": setting.about.trim(),
         });
-        if let Some(wrong) = wrong(config, setting) {
-            row["wrong"] = wrong.what.clone().into();
+        if let Some(problem) = problem(config, setting) {
+            row["wrong"] = problem.what.clone().into();
         }
         row
     };

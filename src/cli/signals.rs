@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM where there is no screen.
+//! SIGINT and SIGTERM handling without a TUI.
 
 use std::time::Duration;
 
@@ -9,43 +9,43 @@ use tokio::time::{sleep, timeout};
 
 use super::INTERRUPTED;
 use crate::agent::AgentSession;
-use crate::plain::{InputMode, Interrupt};
+use crate::repl::{InputMode, Interrupt};
 
-/// Time that a stopped run has to end and its last lines have to reach stdout.
+/// Time for a stopped run to end and for its last lines to reach stdout.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Interrupts that may wait: whoever presses Ctrl+C twice wants out.
-const INTERRUPTS: usize = 4;
+/// Capacity for pending interrupts: two presses of Ctrl+C mean that the user wants to quit.
+const MAX_PENDING: usize = 4;
 
-/// Stops the run at SIGINT or SIGTERM; what it says to its end is still printed.
+/// Stops the run at SIGINT or SIGTERM; its remaining output is still printed.
 ///
-/// The watch is kept by a task of its own, because a stdout that nobody reads blocks the task that prints. After [`GRACE`], or at a
-/// second signal, the process ends wherever it is.
-pub(super) struct Interruption {
-    happened: watch::Receiver<bool>,
+/// A separate task waits for the signals, because a stdout that nobody reads blocks the task that prints. After
+/// [`GRACE`], or at a second signal, the process exits.
+pub(super) struct SignalGuard {
+    was_triggered: watch::Receiver<bool>,
     _watcher: JoinSet<()>,
 }
 
-impl Interruption {
+impl SignalGuard {
     pub(super) fn watch(agent: AgentSession) -> Self {
-        let (happen, happened) = watch::channel(false);
+        let (trigger, was_triggered) = watch::channel(false);
         let mut watcher = JoinSet::new();
-        // Without handlers a signal ends the process at once, as it does any other.
+        // Without handlers, a signal kills the process, which is its default action.
         if let Some(signals) = signals() {
-            watcher.spawn(end_at_signal(agent, signals, happen));
+            watcher.spawn(end_at_signal(agent, signals, trigger));
         }
-        Self { happened, _watcher: watcher }
+        Self { was_triggered, _watcher: watcher }
     }
 
-    pub(super) fn happened(&self) -> bool {
-        *self.happened.borrow()
+    pub(super) fn was_triggered(&self) -> bool {
+        *self.was_triggered.borrow()
     }
 
-    /// Waits for it; for ever where no signal can be watched.
+    /// Waits for the signal; forever if signals can't be handled.
     pub(super) fn wait(&self) -> impl Future<Output = ()> + use<> {
-        let mut happened = self.happened.clone();
+        let mut was_triggered = self.was_triggered.clone();
         async move {
-            if happened.wait_for(|happened| *happened).await.is_err() {
+            if was_triggered.wait_for(|was_triggered| *was_triggered).await.is_err() {
                 std::future::pending().await
             }
         }
@@ -60,22 +60,22 @@ fn signals() -> Option<[Signal; 2]> {
 async fn end_at_signal(
     agent: AgentSession,
     [mut interrupt, mut terminate]: [Signal; 2],
-    happen: watch::Sender<bool>,
+    trigger: watch::Sender<bool>,
 ) {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    happen.send_replace(true);
+    trigger.send_replace(true);
     end_after(GRACE, &agent, [&mut interrupt, &mut terminate]).await;
 }
 
-/// Stops the run, and ends the process when the time is over or at another signal.
+/// Stops the run, then exits the process after the grace period or at another signal.
 async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]: [&mut Signal; 2]) {
     let ended = async {
         let _ = agent.interrupt().await;
         sleep(grace).await;
-        // What is in the log is synced, if that can be had.
+        // Syncs the log if possible.
         let _ = timeout(GRACE, agent.close()).await;
     };
     tokio::select! {
@@ -86,35 +86,35 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
     std::process::exit(INTERRUPTED.into());
 }
 
-/// Passes signals on to whoever decides what they mean; none come where they can't be watched.
+/// Forwards signals to the front end; none arrive if they can't be handled.
 ///
-/// One that ends the front end, and one that nobody takes because the task that prints is blocked, ends the process after
-/// [`GRACE`].
-pub(super) fn pass_on(agent: AgentSession, manner: InputMode) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
-    let (sender, received) = mpsc::channel(INTERRUPTS);
+/// A signal that ends the front end, and one that isn't received because the task that prints is blocked, ends
+/// the process after [`GRACE`].
+pub(super) fn forward_signals(agent: AgentSession, input_mode: InputMode) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
+    let (sender, received) = mpsc::channel(MAX_PENDING);
     let mut watcher = JoinSet::new();
     if let Some(signals) = signals() {
-        watcher.spawn(pass(agent, manner, signals, sender));
+        watcher.spawn(forward(agent, input_mode, signals, sender));
     }
     (received, watcher)
 }
 
-async fn pass(
+async fn forward(
     agent: AgentSession,
-    manner: InputMode,
+    input_mode: InputMode,
     [mut interrupt, mut terminate]: [Signal; 2],
     sender: mpsc::Sender<Interrupt>,
 ) {
     loop {
-        let what = tokio::select! {
+        let interrupt_kind = tokio::select! {
             _ = interrupt.recv() => Interrupt::Keyboard,
             _ = terminate.recv() => Interrupt::Termination,
         };
-        // One that finds no room, or nobody, is of those that end the process below.
-        let _ = sender.try_send(what);
-        let is_last = what == Interrupt::Termination || manner == InputMode::Batch || sender.is_closed();
-        let is_taken = async { !is_last && timeout(GRACE, sender.reserve_many(INTERRUPTS)).await.is_ok() };
-        if !is_taken.await {
+        // If the channel is full or closed, the process ends below.
+        let _ = sender.try_send(interrupt_kind);
+        let is_last = interrupt_kind == Interrupt::Termination || input_mode == InputMode::Batch || sender.is_closed();
+        let is_received = async { !is_last && timeout(GRACE, sender.reserve_many(MAX_PENDING)).await.is_ok() };
+        if !is_received.await {
             let grace = if is_last { GRACE } else { Duration::ZERO };
             end_after(grace, &agent, [&mut interrupt, &mut terminate]).await;
         }

@@ -1,4 +1,4 @@
-//! What goes to stdout: harmless to a terminal, and no failure when whoever reads it has seen enough.
+//! Printing to stdout: sanitized, and without an error when the reader closes the pipe early.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -10,32 +10,33 @@ use super::CliFailure;
 use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 
-/// Writes text. What a log says must not move a cursor or rename a window, so control characters are shown, not sent.
-pub(super) fn say(text: &str) -> Result<(), CliFailure> {
+/// Writes text. Control characters are shown, not sent: text from a log must not move the cursor or rename a
+/// window.
+pub(super) fn print_text(text: &str) -> Result<(), CliFailure> {
     write(sanitize(text, ControlChars::Visible).as_bytes())
 }
 
-/// Writes bytes as they are, for another program.
+/// Writes bytes unchanged, for another program.
 pub(super) fn write(bytes: &[u8]) -> Result<(), CliFailure> {
     let mut out = console::stdout();
-    heard(out.write_all(bytes).and_then(|()| out.flush()))
+    ignore_broken_pipe(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// What became of writing to stdout; that nobody reads on is fine.
-pub(super) fn heard(written: io::Result<()>) -> Result<(), CliFailure> {
+/// Ignores a closed pipe; any other failure is an error.
+pub(super) fn ignore_broken_pipe(written: io::Result<()>) -> Result<(), CliFailure> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("can't write to stdout").map_err(CliFailure::run),
     }
 }
 
-/// Columns of a line: those of the terminal, or as many as one likes where there is none.
+/// Width of a line: the terminal's columns, or unlimited if stdout is no terminal.
 pub(super) fn columns() -> usize {
     let size = io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
     size.map_or(usize::MAX, |(columns, _)| usize::from(columns).max(20))
 }
 
-/// A line cut to so many columns, with a sign that more was there.
+/// Truncates a line to this many columns, with an ellipsis.
 pub(super) fn fit(line: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line.to_owned();
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_too_long_is_cut_between_graphemes() {
+    fn fit_long_line_is_cut_between_graphemes() {
         assert_eq!(fit("short", 5), "short");
         assert_eq!(fit("a longer line", 8), "a longe…");
         assert_eq!(fit("日本語です", 6), "日本…");

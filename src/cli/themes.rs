@@ -1,4 +1,4 @@
-//! Which themes there are, which one is wanted, and word of their files when those change.
+//! Loads themes, resolves the configured one, and watches theme files for changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,100 +16,101 @@ use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegi
 use crate::tui::{ThemeOptions, ThemeQuery};
 use crate::watch::FileWatcher;
 
-/// How long it has to be quiet before files are read: editors write in several steps.
+/// Quiet period before changed files are read: editors save in several steps.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// The folder of themes, in the user's configuration and in a project's.
+/// Name of the theme folder in the user's and in a project's configuration.
 const FOLDER: &str = "themes";
 
-/// The themes as they are at the start, and whoever tells when they change.
+/// The themes at startup, and the task that reports changes.
 pub(super) struct Themes {
     pub(super) options: ThemeOptions,
-    /// What is wrong with their files, one sentence each.
+    /// Problems with theme files, one sentence each.
     pub(super) notices: Vec<String>,
-    /// It tells until this is dropped.
+    /// Watches until dropped.
     _watcher: JoinSet<()>,
 }
 
 impl Themes {
-    /// Reads the themes of all places. The directory is where paths of flags begin.
+    /// Loads the themes of all search paths. Relative paths of flags start at `cwd`.
     pub(super) fn load(
         arguments: &CliArgs,
         config: &Config,
         (cwd, project): (&Path, Option<&Project>),
     ) -> Self {
-        let wish = wish(config, cwd);
-        let places = places(arguments, config, &wish, (cwd, project));
-        let library = Arc::new(ThemeRegistry::load(&places, &ThemeRegistry::built_in()));
+        let choice = choice(config, cwd);
+        let search_paths = search_paths(arguments, config, &choice, (cwd, project));
+        let registry = Arc::new(ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()));
         let mut notices: Vec<String> =
-            library.problems().iter().map(|problem| format!("theme {problem}")).collect();
-        notices.extend(missing(&library, &wish));
+            registry.problems().iter().map(|problem| format!("theme {problem}")).collect();
+        notices.extend(missing_themes(&registry, &choice));
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
-        let news = (!config.settings.is(&setting::WATCH, "off")).then(|| {
-            let (news, told) = watch::channel(Arc::clone(&library));
-            watcher.spawn(tell(places, news));
-            told
+        let updates = (!config.settings.is(&setting::WATCH, "off")).then(|| {
+            let (sender, updates) = watch::channel(Arc::clone(&registry));
+            watcher.spawn(watch_themes(search_paths, sender));
+            updates
         });
         let (depth, background) = (depth(config), background(config));
-        let options = ThemeOptions { library, wish, depth, background, asking: asking(config, depth), news };
+        let options = ThemeOptions { library: registry, wish: choice, depth, background, asking: theme_query(config, depth), news: updates };
         Self { options, notices, _watcher: watcher }
     }
 }
 
-fn wish(config: &Config, cwd: &Path) -> ThemeChoice {
-    let usual = ThemeChoice::default();
+fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
+    let defaults = ThemeChoice::default();
     let placed = |text| placed(text, cwd, config.variable("HOME").map(Path::new));
-    let text = |setting, usual: String| config.settings.text(setting).map_or(usual, placed);
+    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, placed);
     ThemeChoice {
-        theme: text(&setting::THEME, usual.theme),
-        dark: text(&setting::THEME_DARK, usual.dark),
-        light: text(&setting::THEME_LIGHT, usual.light),
+        theme: text(&setting::THEME, defaults.theme),
+        dark: text(&setting::THEME_DARK, defaults.dark),
+        light: text(&setting::THEME_LIGHT, defaults.light),
     }
 }
 
-/// Where themes are looked for. A project's only if it is trusted: a theme can make invisible what a call is about to do.
-fn places(
+/// The search paths of themes. A project's themes are loaded only if it is trusted: a theme can hide what a
+/// call is about to do.
+fn search_paths(
     arguments: &CliArgs,
     config: &Config,
-    wish: &ThemeChoice,
+    choice: &ThemeChoice,
     (cwd, project): (&Path, Option<&Project>),
 ) -> Vec<SearchPath> {
-    let given = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
+    let from_flag = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
     let home = config.variable("HOME").map(Path::new);
-    let named = arguments.place.theme.iter().map(|theme| placed(theme, cwd, home));
-    let wanted = [&wish.theme, &wish.dark, &wish.light].into_iter().cloned();
-    let mut places: Vec<SearchPath> = Vec::new();
-    for path in named.chain(wanted).filter(|theme| is_path(theme)).map(PathBuf::from) {
-        if !places.iter().any(|place| place.path == path) {
-            places.push(given(path));
+    let named = arguments.environment.theme.iter().map(|theme| placed(theme, cwd, home));
+    let configured = [&choice.theme, &choice.dark, &choice.light].into_iter().cloned();
+    let mut search_paths: Vec<SearchPath> = Vec::new();
+    for path in named.chain(configured).filter(|theme| is_path(theme)).map(PathBuf::from) {
+        if !search_paths.iter().any(|search_path| search_path.path == path) {
+            search_paths.push(from_flag(path));
         }
     }
     if let Some(project) = project {
         let bounds = Some(project.root().to_owned());
-        places.push(SearchPath { path: project.themes(), origin: ResourceOrigin::Project, bounds });
+        search_paths.push(SearchPath { path: project.themes(), origin: ResourceOrigin::Project, bounds });
     }
-    places.push(SearchPath {
+    search_paths.push(SearchPath {
         path: config.folders.config.join(FOLDER),
         origin: ResourceOrigin::User,
         bounds: None,
     });
-    places
+    search_paths
 }
 
-/// Says which of the themes that are wanted there isn't. A file that is missing, or can't be understood, is a problem already.
-fn missing(library: &ThemeRegistry, wish: &ThemeChoice) -> Vec<String> {
-    let wanted = [("theme", &wish.theme), ("theme_dark", &wish.dark), ("theme_light", &wish.light)];
-    let is_missing = |name: &str, wanted: &str| {
+/// Reports configured themes that don't exist. A file that is missing or invalid is reported by the registry.
+fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String> {
+    let configured = [("theme", &choice.theme), ("theme_dark", &choice.dark), ("theme_light", &choice.light)];
+    let is_missing = |name: &str, configured: &str| {
         let is_broken =
-            |problem: &ResourceProblem| problem.path.file_stem().is_some_and(|stem| stem == wanted);
-        !(is_path(wanted) || library.problems().iter().any(is_broken) || name == "theme" && wish.is_auto())
-            && library.find(wanted).is_none()
+            |problem: &ResourceProblem| problem.path.file_stem().is_some_and(|stem| stem == configured);
+        !(is_path(configured) || registry.problems().iter().any(is_broken) || name == "theme" && choice.is_auto())
+            && registry.find(configured).is_none()
     };
-    let gone = wanted.into_iter().filter(|(name, wanted)| is_missing(name, wanted));
-    gone.map(|(name, wanted)| {
-        let instead = library.nearest(wanted).map(|name| format!("; did you mean {name}?"));
-        format!("{name}: there is no theme `{wanted}`{}", instead.unwrap_or_default())
+    let missing = configured.into_iter().filter(|(name, configured)| is_missing(name, configured));
+    missing.map(|(name, theme)| {
+        let instead = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
+        format!("{name}: no theme named `{theme}`{}", instead.unwrap_or_default())
     })
     .collect()
 }
@@ -131,47 +132,48 @@ fn background(config: &Config) -> Background {
     config.variable("COLORFGBG").and_then(Background::of_variable).unwrap_or_default()
 }
 
-/// The console of Linux writes the question on the screen; and where there are no colours the ground doesn't matter.
-fn asking(config: &Config, depth: ColorDepth) -> ThemeQuery {
+/// The Linux console prints the query's response on the screen; and without colors the background is
+/// irrelevant.
+fn theme_query(config: &Config, depth: ColorDepth) -> ThemeQuery {
     match (config.variable("TERM"), depth) {
         (Some("linux") | None, _) | (_, ColorDepth::None) => ThemeQuery::Never,
         _ => ThemeQuery::AfterFirstFrame,
     }
 }
 
-/// Tells of themes whose files changed, until nobody listens.
-async fn tell(places: Vec<SearchPath>, news: watch::Sender<Arc<ThemeRegistry>>) {
+/// Sends a new registry when theme files change, until the receiver is dropped.
+async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<ThemeRegistry>>) {
     let (changed, mut changes) = mpsc::channel(1);
-    // A change that isn't taken yet stands for all that come meanwhile.
+    // A pending notification also covers later changes.
     let started = FileWatcher::start(move || _ = changed.try_send(()));
     let mut files = match started {
         Ok(watch) => watch,
         Err(error) => return tracing::warn!(%error, "changed themes are not noticed"),
     };
     loop {
-        let paths: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
+        let paths: Vec<PathBuf> = search_paths.iter().map(|search_path| search_path.path.clone()).collect();
         for problem in files.follow(&paths) {
             tracing::warn!(%problem, "a theme that changes is not noticed");
         }
         if changes.recv().await.is_none() {
             return;
         }
-        settle(&mut changes).await;
-        // Nothing is borrowed while it is sent: that would wait for itself.
-        let before = Arc::clone(&news.borrow());
-        let (places, known) = (places.clone(), Arc::clone(&before));
-        let Ok(library) = spawn_blocking(move || ThemeRegistry::load(&places, &known)).await else { return };
-        for problem in library.problems().iter().filter(|problem| !before.problems().contains(problem)) {
+        wait_until_quiet(&mut changes).await;
+        // The borrow must end before the send, which would deadlock.
+        let before = Arc::clone(&sender.borrow());
+        let (search_paths, previous) = (search_paths.clone(), Arc::clone(&before));
+        let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &previous)).await else { return };
+        for problem in registry.problems().iter().filter(|problem| !before.problems().contains(problem)) {
             tracing::warn!("theme {problem}");
         }
-        if library != *before && news.send(Arc::new(library)).is_err() {
+        if registry != *before && sender.send(Arc::new(registry)).is_err() {
             return;
         }
     }
 }
 
-/// Waits until it is quiet.
-async fn settle(changes: &mut mpsc::Receiver<()>) {
+/// Waits for the quiet period.
+async fn wait_until_quiet(changes: &mut mpsc::Receiver<()>) {
     let mut until = Instant::now() + QUIET;
     loop {
         tokio::select! {
@@ -187,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_theme_whose_file_is_broken_it_is_not_said_that_there_is_none() {
+    fn missing_themes_excludes_broken_files() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.json"), "{").unwrap();
-        let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
-        let library = ThemeRegistry::load(&[place], &ThemeRegistry::built_in());
-        let wish = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
-        assert_eq!(library.problems().len(), 1);
-        assert_eq!(missing(&library, &wish("mine")), [""; 0]);
-        assert_eq!(missing(&library, &wish("yours")).len(), 1);
+        let search_path = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
+        let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
+        let choice = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
+        assert_eq!(registry.problems().len(), 1);
+        assert_eq!(missing_themes(&registry, &choice("mine")), [""; 0]);
+        assert_eq!(missing_themes(&registry, &choice("yours")).len(), 1);
     }
 }

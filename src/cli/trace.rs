@@ -15,8 +15,8 @@ use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
 use crate::session::entry::Header;
 
-/// Time that the last events have to reach the file, once the session is closed.
-const FINISH: Duration = Duration::from_secs(5);
+/// Time for the last events to reach the file after the session is closed.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to [`EventTrace::finish`].
 pub(super) struct EventTrace {
@@ -31,15 +31,15 @@ enum TraceState {
 }
 
 impl EventTrace {
-    /// Creates the file, for the user alone.
+    /// Creates the file, readable by the user only.
     pub(super) fn create(path: &Path) -> Result<Self, CliFailure> {
         let file = files::create_private(path);
-        let file = file.with_context(|| format!("--trace {}: can't be created", path.display()));
+        let file = file.with_context(|| format!("--trace {}: can't create the file", path.display()));
         let state = Mutex::new(TraceState::Open(file.map_err(CliFailure::usage)?));
         Ok(Self { path: path.to_owned(), state })
     }
 
-    /// Writes the events of this agent from now on, in a task.
+    /// Starts a task that writes the agent's events from now on.
     pub(super) fn attach(&self, agent: &AgentSession) {
         if let TraceState::Open(file) = self.take() {
             let (events, header) = (Subscription::new(agent).buffered(), agent.reader().header().clone());
@@ -53,10 +53,10 @@ impl EventTrace {
         std::mem::replace(&mut state, TraceState::Finished)
     }
 
-    /// Waits until the events of a closed session are written, and reports a failure on stderr.
+    /// Waits until the events of a closed session are written; reports a failure on stderr.
     pub(super) async fn finish(&self) {
         let TraceState::Writing(task) = self.take() else { return };
-        let error = match timeout(FINISH, task).await {
+        let error = match timeout(FINISH_TIMEOUT, task).await {
             Ok(Ok(Ok(()))) => return,
             Ok(Ok(Err(error))) => error,
             Ok(Err(panic)) => panic.into(),
@@ -77,7 +77,7 @@ async fn write(
         let event = match events.try_next() {
             Some(event) => event,
             None => {
-                // Written as it happens: nothing stays in the buffer while nothing follows.
+                // Flush whenever no further event is ready, so that the file is always current.
                 out.flush()?;
                 match events.next().await {
                     Some(event) => event,

@@ -5,15 +5,15 @@ use std::fmt::Write;
 use crate::message::{AssistantBlock, Message, StopReason, joined_text};
 use crate::session::entry::{DeliveryReceipt, Entry, EntryBody};
 
-/// Longest part of a tool's output that a transcript shows, in lines; the log has all of it.
+/// Maximum length of a tool's output in a transcript, in lines; the log has all of it.
 const RESULT_LINES: usize = 20;
 
-/// The transcript of a path.
+/// Formats the entries of a path.
 pub(super) fn transcript(entries: &[Entry]) -> String {
     let mut text = String::new();
     for entry in entries {
         let part = match &entry.body {
-            EntryBody::Message(said) => message(&said.message, said.tiller_receipt.as_ref()),
+            EntryBody::Message(entry) => message(&entry.message, entry.tiller_receipt.as_ref()),
             EntryBody::Compaction(compaction) => format!("--- compacted ---\n{}\n", compaction.summary),
             EntryBody::BranchSummary { summary, .. } => format!("--- another branch ---\n{summary}\n"),
             EntryBody::ModelChange { provider, model_id } => {
@@ -32,7 +32,7 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
     text
 }
 
-/// One message.
+/// Formats one message.
 pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> String {
     let mut text = String::new();
     match message {
@@ -51,8 +51,8 @@ pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> S
         Message::Assistant(answer) => {
             for block in &answer.content {
                 match block {
-                    AssistantBlock::Text { text: said } => {
-                        let _ = writeln!(text, "{said}");
+                    AssistantBlock::Text { text: answer_text } => {
+                        let _ = writeln!(text, "{answer_text}");
                     }
                     AssistantBlock::ToolCall(call) => {
                         let _ = writeln!(text, "[call {}: {}]", call.name, call.arguments);
@@ -67,13 +67,13 @@ pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> S
             }
         }
         Message::ToolResult(result) => {
-            let sign = if result.is_error { "error" } else { "result" };
-            let said = joined_text(&result.content);
-            let _ = writeln!(text, "[{sign} {}: {}]", result.tool_name, cut(&said));
+            let marker = if result.is_error { "error" } else { "result" };
+            let output = joined_text(&result.content);
+            let _ = writeln!(text, "[{marker} {}: {}]", result.tool_name, cut(&output));
         }
         Message::BashExecution(bash) => {
-            let sign = if bash.exclude_from_context { "!!" } else { "!" };
-            let _ = writeln!(text, "{sign}{}\n{}", bash.command, cut(&bash.output));
+            let marker = if bash.exclude_from_context { "!!" } else { "!" };
+            let _ = writeln!(text, "{marker}{}\n{}", bash.command, cut(&bash.output));
         }
         Message::System(_) => {}
     }

@@ -1,4 +1,4 @@
-//! `tiller` in a terminal: the TUI over a session.
+//! `tiller` on a terminal: the TUI with a session.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::first_prompt::{self, FirstPrompt, Stdin};
+use super::first_prompt::{self, PromptInput, Stdin};
 use super::frontend::FrontEnd;
 use super::locked::{self, LockedChoice};
 use super::resume::MovedProject;
@@ -30,36 +30,37 @@ use crate::tui::{
     TuiOptions,
 };
 
-/// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
-const GRACE: Duration = Duration::from_secs(3);
+/// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What has to last as long as the session: the folder for its long outputs, and whoever watches over its end.
-type LastingSession = Option<(Scratch, JoinSet<()>)>;
+/// Resources that live as long as the session: the folder for long outputs, and the task that guards against a
+/// hanging exit.
+type SessionResources = Option<(Scratch, JoinSet<()>)>;
 
-pub(super) async fn run(given: RunInput) -> Result<u8, CliFailure> {
-    let mut which = SessionChoice::Named;
-    let cwd = wiring::cwd(&given.arguments)?;
-    let themes = Themes::load(&given.arguments, &given.config, (&cwd, given.project.as_ref()));
+pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
+    let mut choice = SessionChoice::Named;
+    let cwd = wiring::cwd(&input.arguments)?;
+    let themes = Themes::load(&input.arguments, &input.config, (&cwd, input.project.as_ref()));
     loop {
-        let mut lasting = None;
+        let mut resources = None;
         let opening = async {
-            let mut opened = open(&given, which, &mut lasting).await?;
+            let mut opened = open(&input, choice, &mut resources).await?;
             opened.notices.extend_from_slice(&themes.notices);
             Ok::<_, CliFailure>(opened)
         };
-        let exit = tui::run(options(&given, &cwd, &themes), opening).await;
+        let exit = tui::run(options(&input, &cwd, &themes), opening).await;
         let failure = match exit {
             Ok(exit) => return Ok(code(exit.reason)),
             Err(TuiError::Open(failure)) => failure,
             Err(error) => return Err(CliFailure::run(error)),
         };
-        if let Some(undecided) = failure.error.downcast_ref::<MovedProject>() {
-            which = SessionChoice::Chosen(undecided.ask()?);
+        if let Some(moved) = failure.error.downcast_ref::<MovedProject>() {
+            choice = SessionChoice::Chosen(moved.ask()?);
             continue;
         }
         match locked::offer(failure)? {
-            LockedChoice::Fork(path) => which = SessionChoice::ForkOf(path),
-            LockedChoice::ReadAlong(path) => return locked::read_along(&path).await,
+            LockedChoice::Fork(path) => choice = SessionChoice::ForkOf(path),
+            LockedChoice::Follow(path) => return locked::follow(&path).await,
             LockedChoice::Quit => return Ok(DONE),
         }
     }
@@ -73,232 +74,234 @@ fn code(reason: ExitReason) -> u8 {
     }
 }
 
-fn options(given: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
-    let RunInput { arguments, config, .. } = given;
-    let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
+fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
+    let RunInput { arguments, config, .. } = input;
+    let state_file = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     let terminal = TerminalOptions {
         abilities: abilities(config),
-        reach: reach(config),
+        reach: signal_support(config),
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
     };
     let files = TuiFiles {
-        drafts: kept("drafts"),
-        history: kept("history.jsonl"),
+        drafts: state_file("drafts"),
+        history: state_file("history.jsonl"),
         keybindings: Some(config.folders.config.join("keybindings.json")),
         log: log::path(config).filter(|_| !arguments.session.no_session),
-        reports: kept("reports"),
+        reports: state_file("reports"),
         protected: config.private_folders(cwd),
     };
     TuiOptions {
         cwd: cwd.to_owned(),
         home: config.variable("HOME").map(Into::into),
-        folders: folders(given, cwd),
+        folders: folders(input, cwd),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         themes: themes.options.clone(),
         terminal,
         files,
-        desks: desks(given),
+        desks: services(input),
     }
 }
 
-/// The folders beside `cwd` that tools may reach; of those that aren't there it is said when the session is opened.
+/// Describes the folders of `--add-dir`; missing ones are reported when the session is opened.
 fn folders(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<String> {
     let home = config.variable("HOME").map(Path::new);
-    let added = add_dir::folders(&arguments.place.add_dir, cwd).unwrap_or_default();
-    added.iter().map(|folder| add_dir::shown(folder, home)).collect()
+    let added = add_dir::folders(&arguments.environment.add_dir, cwd).unwrap_or_default();
+    added.iter().map(|folder| add_dir::describe_for_user(folder, home)).collect()
 }
 
-fn desks(given: &RunInput) -> Services {
-    // It makes pages too.
-    let words = process::this_program().ok();
-    let trusted = Arc::new(Mutex::new(given.project.clone()));
+fn services(input: &RunInput) -> Services {
+    // The same program renders HTML pages.
+    let program = process::this_program().ok();
+    let trusted = Arc::new(Mutex::new(input.project.clone()));
     Services {
-        trust: Some(trust::desk(&given.arguments, Arc::clone(&trusted))),
-        exporter: Some(exporter(given.config.variable("HOME").map(PathBuf::from), words.clone())),
-        settings: Some(desk(given, trusted)),
-        keys: Some(login::desk(&given.arguments, given.project.as_ref())),
-        importer: Some(super::import::desk(given)),
-        words,
+        trust: Some(trust::trust_service(&input.arguments, Arc::clone(&trusted))),
+        exporter: Some(exporter(input.config.variable("HOME").map(PathBuf::from), program.clone())),
+        settings: Some(settings_store(input, trusted)),
+        keys: Some(login::credential_store(&input.arguments, input.project.as_ref())),
+        importer: Some(super::import::import_service(input)),
+        words: program,
     }
 }
 
-/// Where settings are read and written while the screen is there: as they would be read at the start.
-fn desk(given: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> SettingsStore {
-    let file = given.config.folders.config.join("settings.json");
-    let told = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
-    let arguments = Arc::clone(&given.arguments);
+/// Builds the settings store of the TUI; it reads settings like the start does.
+fn settings_store(input: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> SettingsStore {
+    let file = input.config.folders.config.join("settings.json");
+    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+    let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
-        ReadSettings { settings: given.config.settings.clone(), faults: faults(&given.config) },
+        ReadSettings { settings: input.config.settings.clone(), faults: faults(&input.config) },
         move || {
             let project = trusted.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let (config, changed) = trust::anew(&arguments, project.as_ref()).map_err(told)?;
+            let (config, changed) = trust::reload(&arguments, project.as_ref()).map_err(describe)?;
             let changed =
                 changed.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Everything });
             let faults = changed.into_iter().chain(faults(&config)).collect();
             Ok(ReadSettings { settings: config.settings, faults })
         },
-        move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
+        move |setting, text| store_setting(&file, setting, text).map_err(|error| describe(error.into())),
     )
 }
 
-/// What of the files of settings isn't taken at its word.
+/// The problems of the settings files.
 fn faults(config: &Config) -> Vec<SettingProblem> {
-    let passed_over = config.warnings.iter().cloned();
-    let passed_over =
-        passed_over.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Itself });
-    let wrong = config.wrong.iter().cloned();
-    let wrong = wrong.map(|WrongSetting { setting, what, instead }| {
-        // A file that is no JSON may just be in somebody's editor.
+    let ignored = config.warnings.iter().cloned();
+    let ignored =
+        ignored.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Itself });
+    let invalid = config.invalid.iter().cloned();
+    let invalid = invalid.map(|WrongSetting { setting, what, instead }| {
+        // Invalid JSON may just be a file that is being edited.
         let cost = setting.map_or(SaveEffect::Everything, |_| SaveEffect::Itself);
         SettingProblem { what, instead: Some(instead), cost }
     });
-    passed_over.chain(wrong).collect()
+    ignored.chain(invalid).collect()
 }
 
-/// What this terminal can be told beside the screen.
-fn reach(config: &Config) -> SignalSupport {
-    let word = |setting| config.settings.text(setting).unwrap_or_default();
-    let wishes = SignalSettings {
-        title: word(&setting::TERMINAL_TITLE),
-        progress: word(&setting::TERMINAL_PROGRESS),
-        notify: word(&setting::NOTIFY),
+/// The signals that this terminal supports and the user wants.
+fn signal_support(config: &Config) -> SignalSupport {
+    let text = |setting| config.settings.text(setting).unwrap_or_default();
+    let settings = SignalSettings {
+        title: text(&setting::TERMINAL_TITLE),
+        progress: text(&setting::TERMINAL_PROGRESS),
+        notify: text(&setting::NOTIFY),
         after_s: config.settings.count(&setting::NOTIFY_AFTER_S).unwrap_or_default(),
     };
-    SignalSupport::choose(|name| config.variable(name), wishes)
+    SignalSupport::choose(|name| config.variable(name), settings)
 }
 
-/// Opens the session and starts its agent, on other threads: a long log takes a second to read.
+/// Opens the session and starts its agent on other threads: reading a long log takes a second.
 async fn open(
-    given: &RunInput,
-    which: SessionChoice,
-    lasting: &mut LastingSession,
+    input: &RunInput,
+    choice: SessionChoice,
+    resources: &mut SessionResources,
 ) -> Result<tui::OpenedSession, CliFailure> {
     let opened =
-        elsewhere(given, move |given| wiring::open(&given.arguments, &given.config, FrontEnd::Tui, which))
+        run_blocking(input, move |input| wiring::open(&input.arguments, &input.config, FrontEnd::Tui, choice))
             .await?;
-    let extensions = extensions::start(&given.config, given.project.as_ref(), &opened).await?;
-    let (mut opened, first, scratch) = elsewhere(given, move |given| {
-        let RunInput { arguments, config, .. } = &given;
-        let assembled = wiring::assemble_around(opened, arguments, config, FrontEnd::Tui, extensions)?;
+    let extensions = extensions::start(&input.config, input.project.as_ref(), &opened).await?;
+    let (mut opened, first, scratch) = run_blocking(input, move |input| {
+        let RunInput { arguments, config, .. } = &input;
+        let assembled = wiring::assemble(opened, arguments, config, FrontEnd::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
         let limits = wiring::output_limits(config);
-        let first = first_prompt::first_prompt(&arguments.message, &cwd, limits, Stdin::Read)?;
+        let first = first_prompt::read_first_prompt(&arguments.message, &cwd, limits, Stdin::Read)?;
         let provider = &assembled.parts.first.model.facts.provider;
-        let (is_demo, keys) = (provider == demo::NAME, login::key_sources(&given, provider));
+        let (is_demo, keys) = (provider == demo::NAME, login::key_sources(&input, provider));
         let agent = AgentSession::start(assembled.parts)?;
-        given.trace(&agent);
+        input.trace(&agent);
         let opened = tui::OpenedSession {
             agent,
             keys,
             prompt: None,
             paste: None,
             pick: assembled.pick,
-            banner: banner(is_demo, &folders(&given, &cwd)),
+            banner: banner(is_demo, &folders(&input, &cwd)),
             notices: assembled.notices,
         };
         Ok((opened, first, assembled.scratch))
     })
     .await?;
     let agent = opened.agent.clone();
-    name(&given.arguments, &agent).await?;
+    name(&input.arguments, &agent).await?;
     opened.notices.extend_from_slice(agent.notices());
     (opened.prompt, opened.paste) = first_input(first, &agent).await?;
-    *lasting = Some((scratch, last_resort(agent)));
+    *resources = Some((scratch, exit_after_hangup(agent)));
     Ok(opened)
 }
 
-/// Divides what was given at the start: with a message all of it is a prompt, piped text alone is for the editor.
+/// Splits the input given at startup: with a message, all of it is a prompt; piped text alone goes to the
+/// editor.
 async fn first_input(
-    first: FirstPrompt,
+    first: PromptInput,
     agent: &AgentSession,
 ) -> Result<(Option<tui::FirstPrompt>, Option<String>), CliFailure> {
     if !first.has_message() {
         return Ok((None, Some(first.text()).filter(|piped| !piped.is_empty())));
     }
-    let wrong = |error| CliFailure { code: USAGE, ..CliFailure::run(error) };
+    let usage_error = |error| CliFailure { code: USAGE, ..CliFailure::run(error) };
     let typed = first.typed();
-    let (text, options) = first.prompt_for(agent).await.map_err(wrong)?;
+    let (text, options) = first.prompt_for(agent).await.map_err(usage_error)?;
     Ok((Some(tui::FirstPrompt { text, typed, attached: options.attached }), None))
 }
 
-/// Does something that takes time on a thread where nobody waits for keys.
-async fn elsewhere<T: Send + 'static>(
-    given: &RunInput,
-    work: impl FnOnce(RunInput) -> Result<T, CliFailure> + Send + 'static,
+/// Runs slow work on a blocking thread.
+async fn run_blocking<T: Send + 'static>(
+    input: &RunInput,
+    job: impl FnOnce(RunInput) -> Result<T, CliFailure> + Send + 'static,
 ) -> Result<T, CliFailure> {
-    let given = given.clone();
-    match spawn_blocking(move || work(given)).await {
+    let input = input.clone();
+    match spawn_blocking(move || job(input)).await {
         Ok(done) => done,
-        // A panic there is a panic here; nobody cancels it.
+        // The task is never cancelled, so the error is a panic, which is continued.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
-/// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.
-fn exporter(home: Option<PathBuf>, pages: Option<PathBuf>) -> Exporter {
+/// Builds the service of `/export`, like `tiller sessions export`; relative paths start at the working
+/// directory.
+fn exporter(home: Option<PathBuf>, html_worker: Option<PathBuf>) -> Exporter {
     Exporter::new(move |reader, cwd, file| {
         let output = match (file.strip_prefix("~/"), &home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => cwd.join(file),
         };
         let output = Some(&*output).filter(|_| !file.is_empty());
-        export(reader, cwd, &ExportRequest { output, pages: pages.as_deref(), ..ExportRequest::default() })
+        export(reader, cwd, &ExportRequest { output, html_worker: html_worker.as_deref(), ..ExportRequest::default() })
     })
 }
 
 fn export(
     reader: &Reader,
     cwd: &Path,
-    asked: &ExportRequest<'_>,
+    request: &ExportRequest<'_>,
 ) -> Result<PathBuf, (String, Option<String>)> {
-    match export::made(reader, cwd, asked) {
+    match export::export_session(reader, cwd, request) {
         Ok(path) => Ok(path.unwrap_or_default()),
-        // On the screen there is no --force.
-        Err(failure) if asked.output.is_some_and(Path::exists) => {
-            Err((format!("{:#}", failure.error), Some("name another file".to_owned())))
+        // The TUI has no `--force`.
+        Err(failure) if request.output.is_some_and(Path::exists) => {
+            Err((format!("{:#}", failure.error), Some("choose another file".to_owned())))
         }
-        // Nor is there a --format.
+        // Nor a `--format`.
         Err(failure) if failure.hint.as_deref().is_some_and(|hint| hint.contains("--format")) => {
-            Err((format!("{:#}", failure.error), Some("end it in .html, .md or .jsonl".to_owned())))
+            Err((format!("{:#}", failure.error), Some("use the extension .html, .md or .jsonl".to_owned())))
         }
         Err(failure) => Err((format!("{:#}", failure.error), failure.hint)),
     }
 }
 
-/// Ends the process some time after its terminal went away. The screen does that by itself, unless it was just reading keys:
-/// crossterm reads the end of a terminal for ever, and whoever polls it never comes back.
-fn last_resort(agent: AgentSession) -> JoinSet<()> {
+/// Exits the process some time after its terminal has closed. The TUI does so itself, except when it was
+/// reading keys: crossterm then loops over the end of the terminal forever, and the poll never returns.
+fn exit_after_hangup(agent: AgentSession) -> JoinSet<()> {
     let mut watcher = JoinSet::new();
     if let Ok(mut hangup) = signal(SignalKind::hangup()) {
         watcher.spawn(async move {
             hangup.recv().await;
-            sleep(GRACE).await;
-            let _ = timeout(GRACE, agent.close()).await;
+            sleep(EXIT_TIMEOUT).await;
+            let _ = timeout(EXIT_TIMEOUT, agent.close()).await;
             std::process::exit(FAILED.into());
         });
     }
     watcher
 }
 
-/// What an empty session shows; names of keys in braces, as the front end has them bound.
+/// The banner of an empty session; key names in braces are replaced by the TUI's bindings.
 fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
-        lines.push("This is the demo model: canned answers, but real tool calls. Say anything.".into());
+        lines.push("This is the demo model: canned answers, real tool calls. Type anything.".into());
         lines.push(format!("For a real model: /login, or set {}.", key_variables()));
     } else {
-        lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
+        lines.push("Type a request: {send} sends it; while the agent works, {send} steers.".into());
     }
     if !folders.is_empty() {
-        lines.push(format!("Tools also reach {}.", folders.join(" · ")));
+        lines.push(format!("Tools can also access {}.", folders.join(" · ")));
     }
-    lines.push("{help} shows the keys · /help the commands · {quit} quits".into());
+    lines.push("{help} lists the keys · /help the commands · {quit} quits".into());
     lines
 }
 
-/// What the terminal can do, as far as the user wants it done.
+/// The terminal's capabilities, restricted by settings.
 fn abilities(config: &Config) -> Abilities {
     let abilities = Abilities::of(|name| config.variable(name).map(str::to_owned));
-    let wanted = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
-    Abilities { images: wanted, ..abilities }
+    let images = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
+    Abilities { images, ..abilities }
 }

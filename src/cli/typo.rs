@@ -1,8 +1,10 @@
-//! Command lines that look like a subcommand and are none: `tiller doctor`, `tiller mcp list`, `tiller sesions list`.
+//! Command lines that look like a subcommand but aren't one: `tiller doctor`, `tiller mcp list`, `tiller
+//! sesions list`.
 //!
-//! A prompt is sent to a model, which costs money and may run things. So one or two plain words whose first is in [`WORDS`], or is
-//! a slip of a command of tiller's own, are refused, and so is a longer line that begins with a slip and a word that follows that
-//! command. An argument with a blank in it, as a prompt in quotes, is never a plain word; `--` sends anything.
+//! A prompt is sent to a model, which costs money and may run commands. Therefore one or two plain words are
+//! refused if the first is in [`WORDS`] or is a misspelled command, and so is a longer line that starts with a
+//! misspelled command and a word that may follow that command. An argument with a space, such as a quoted
+//! prompt, is never a plain word; after `--`, anything is accepted.
 
 use anyhow::anyhow;
 use clap::{Command, CommandFactory};
@@ -12,7 +14,7 @@ use super::args::CliArgs;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::suggest;
 
-/// Subcommands of this and similar programs, each with what tiller has instead.
+/// Subcommands of this and similar programs, each with tiller's equivalent.
 const WORDS: &[(&str, Option<&str>)] = &[
     ("agent", None),
     ("agents", None),
@@ -55,40 +57,41 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("whoami", Some("tiller login")),
 ];
 
-/// Shortest command whose slips are noticed: of shorter ones too many words are one letter away.
-const SHORTEST: usize = 4;
+/// Minimum length of a command to check for misspellings: too many words are one letter away from a shorter
+/// one.
+const MIN_COMMAND_LENGTH: usize = 4;
 
-/// Most words of a line that is refused for its first word alone.
-const MOST: usize = 2;
+/// Maximum number of words in a line that is refused because of its first word alone.
+const MAX_WORDS: usize = 2;
 
-/// A line that is refused.
+/// A refused command line.
 #[derive(Debug, PartialEq, Eq)]
 struct TypoRefusal {
     /// The command line to use instead.
     instead: Option<String>,
 }
 
-/// Refuses words that were plainly meant as a command.
+/// Refuses words that were probably meant as a command.
 pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     let Some(TypoRefusal { instead }) = refusal(words) else { return Ok(()) };
-    let meant = instead.map(|instead| format!("; did you mean `{instead}`?")).unwrap_or_default();
-    let what = anyhow!("there is no command `{}`{meant}", words[0]);
+    let suggestion = instead.map(|instead| format!("; did you mean `{instead}`?")).unwrap_or_default();
+    let error = anyhow!("unknown command `{}`{suggestion}", words[0]);
     let hint = format!(
-        "`tiller -- {}` sends it to the model as a prompt; `tiller --help` lists the commands",
+        "`tiller -- {}` sends this as a prompt; `tiller --help` lists the commands",
         words.join(" ")
     );
-    Err(CliFailure::usage(what).hint(hint))
+    Err(CliFailure::usage(error).hint(hint))
 }
 
 fn refusal(words: &[String]) -> Option<TypoRefusal> {
     let (first, rest) = words.split_first()?;
-    let is_short = words.len() <= MOST && words.iter().all(|word| is_plain(word));
+    let is_short = words.len() <= MAX_WORDS && words.iter().all(|word| is_plain(word));
     let word = first.to_lowercase();
     if is_short && let Some((_, instead)) = WORDS.iter().find(|(known, _)| *known == word) {
         return Some(TypoRefusal { instead: instead.map(str::to_owned) });
     }
     let all = CliArgs::command();
-    let mut commands = all.get_subcommands().filter(|command| command.get_name().len() >= SHORTEST);
+    let mut commands = all.get_subcommands().filter(|command| command.get_name().len() >= MIN_COMMAND_LENGTH);
     let command = commands.find(|command| suggest::is_slip(&word, command.get_name()))?;
     let is_followed = rest.first().is_some_and(|second| follows(command, second));
     let instead = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
@@ -96,7 +99,8 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
         .then(|| TypoRefusal { instead: Some(format!("tiller {}", instead.collect::<Vec<_>>().join(" "))) })
 }
 
-/// Tells a word as subcommands and their arguments are: no blanks, no `@FILE`, no punctuation of a sentence.
+/// Returns true for a word as in subcommands and their arguments: no spaces, no `@FILE`, no punctuation of a
+/// sentence.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:".contains(c))
 }
@@ -116,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn refuse_line_that_looks_like_a_subcommand() {
+    fn refuse_subcommand_lookalike_is_refused() {
         for (line, instead) in [
             ("doctor", None),
             ("Doctor", None),
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn refuse_lets_prompts_pass() {
+    fn refuse_prompt_is_accepted() {
         for line in [
             "session handling is broken",
             "login fails with a timeout",
@@ -160,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn refuse_words_are_no_commands_and_sorted() {
+    fn refuse_word_list_is_sorted_and_has_no_commands() {
         let all = CliArgs::command();
         let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
         assert!(names.is_sorted(), "{names:?}");
         for command in all.get_subcommands() {
-            assert!(!names.contains(&command.get_name()), "{} is a command now", command.get_name());
+            assert!(!names.contains(&command.get_name()), "{} is a command", command.get_name());
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Putting a session together: configuration, sessions, models, tools, agent.
+//! Assembles a session: configuration, log, models, tools, agent.
 //!
-//! [`session`] has the log to begin with, [`models`] who is asked, [`options`] what the settings say.
+//! [`session`] opens the log, [`models`] selects providers and the first model, [`options`] translates
+//! settings.
 
 mod models;
 mod options;
@@ -29,15 +30,15 @@ use crate::tool::{ToolEnvironment, Tools};
 use crate::unit::UnixMs;
 use crate::workspace::Workspace;
 
-/// Reads the configuration that these arguments lead to, with the part of a project that is trusted.
+/// Loads the configuration for these arguments, with the trusted project's part.
 pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Config, CliFailure> {
-    let (flags, env_file) = (arguments.settings(), arguments.place.env_file.as_deref());
+    let (flags, env_file) = (arguments.settings(), arguments.environment.env_file.as_deref());
     Ok(Config::load(Environment::of_process(), GivenValues { flags: &flags, env_file, trusted })?)
 }
 
-/// The real path of the directory to work in.
+/// The canonical path of the working directory.
 pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
-    let named = arguments.place.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let named = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let real = named.canonicalize().with_context(|| format!("can't work in {}", named.display()));
     let real = real.map_err(CliFailure::usage)?;
     if real.is_dir() {
@@ -47,43 +48,43 @@ pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
     }
 }
 
-/// Everything a session is made of, and what the user should be told first.
+/// The parts of a session, and the notices for the user.
 pub(super) struct Wired {
     pub(super) parts: SessionParts,
     pub(super) notices: Vec<String>,
-    /// Whether the user picks a session first.
+    /// True if the user picks a session first.
     pub(super) pick: bool,
-    /// To be kept until the session is closed.
+    /// Kept until the session is closed.
     pub(super) scratch: Scratch,
 }
 
-/// The folder for outputs that are over the limits.
+/// The folder for outputs that exceed the limits.
 pub(super) enum Scratch {
-    Lasting(PathBuf),
-    /// Nothing is to stay on disk: it goes when this is dropped.
-    Passing(TempDir),
+    Persistent(PathBuf),
+    /// For sessions that store nothing: removed on drop.
+    Temporary(TempDir),
 }
 
 impl Scratch {
     fn choose(arguments: &CliArgs, config: &Config) -> Result<Self, CliFailure> {
         if !arguments.session.no_session {
-            return Ok(Self::Lasting(config.folders.state.join("outputs")));
+            return Ok(Self::Persistent(config.folders.state.join("outputs")));
         }
-        let made = tempfile::Builder::new().prefix("tiller-").tempdir();
-        made.map(Self::Passing).context("can't make a folder for long outputs").map_err(CliFailure::run)
+        let folder = tempfile::Builder::new().prefix("tiller-").tempdir();
+        folder.map(Self::Temporary).context("can't make a folder for long outputs").map_err(CliFailure::run)
     }
 
     pub(super) fn path(&self) -> PathBuf {
         match self {
-            Self::Lasting(path) => path.clone(),
-            Self::Passing(folder) => folder.path().to_owned(),
+            Self::Persistent(path) => path.clone(),
+            Self::Temporary(folder) => folder.path().to_owned(),
         }
     }
 }
 
-/// Puts everything together around a session and the extensions that take part in it.
-pub(super) fn assemble_around(
-    OpenedLog { manager, begun, remote }: OpenedLog,
+/// Assembles everything around an open session log and its extensions.
+pub(super) fn assemble(
+    OpenedLog { manager, start, remote }: OpenedLog,
     arguments: &CliArgs,
     config: &Config,
     front: FrontEnd,
@@ -91,13 +92,13 @@ pub(super) fn assemble_around(
 ) -> Result<Wired, CliFailure> {
     let cwd = manager.cwd().to_owned();
     let mut notices: Vec<String> = config.notices().collect();
-    notices.extend(begun.notices(&cwd));
-    // Each is several look-ups of links, so it is made once.
+    notices.extend(start.notices(&cwd));
+    // Resolving the paths takes several lookups of links, so it is done once.
     let protected = config.protected_paths(&cwd);
     notices.extend(home_notice(&protected, &cwd));
-    let SessionStart { writer, pick, .. } = begun;
+    let SessionStart { writer, pick, .. } = start;
     let providers = models::scoped(models::providers(arguments, config)?, config, &mut notices);
-    let added = add_dir::folders(&arguments.place.add_dir, &cwd)?;
+    let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?;
     let chosen = models::model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
     let runner = options::command_runner(config)?;
@@ -108,7 +109,7 @@ pub(super) fn assemble_around(
         bash: options::bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let mut sources = resource_paths::of(arguments, config, (&cwd, front), &scratch);
+    let mut sources = resource_paths::resource_paths(arguments, config, (&cwd, front), &scratch);
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
@@ -116,7 +117,7 @@ pub(super) fn assemble_around(
     let tools = Tools::built_in(environment(workspace));
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
-    let folders = added.iter().map(add_dir::told).collect();
+    let folders = added.iter().map(add_dir::describe_for_model).collect();
     let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
     let parts = SessionParts {
         manager,
@@ -139,7 +140,7 @@ pub(super) fn assemble_around(
             )
         },
     };
-    // What the agent finds it logs itself.
+    // The agent logs its own notices.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Wired { parts, notices, pick, scratch })
 }
@@ -157,32 +158,32 @@ fn workspace(
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(CliFailure::usage)?;
     let workspace =
-        added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
+        added.iter().fold(workspace, |workspace, (path, access)| workspace.with_folder(path, *access));
     Ok(readable
         .fold(workspace, Workspace::with_readable)
         .with_protected(config.private_folders(cwd))
         .with_approved_paths(protected.clone()))
 }
 
-/// A warning for sessions whose working directory holds what other programs are configured with.
+/// A warning for sessions whose working directory contains other programs' configuration.
 fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
     if protected.is_private(cwd) {
         return Some(
             "the working directory is one of tiller's own folders, which tools can't access".to_owned(),
         );
     }
-    // The last of its names has no links, as `cwd` has none.
+    // The last of the home's names is canonical, like `cwd`.
     let home = protected.homes.last()?;
     home.starts_with(cwd).then(|| {
-        let which = if home == cwd { "is" } else { "holds" };
+        let verb = if home == cwd { "is" } else { "contains" };
         format!(
-            "the working directory {which} your home folder, so tools reach all files in it but tiller's own; \
+            "the working directory {verb} your home folder, so tools reach all files in it but tiller's own; \
              writing startup files such as .bashrc asks first"
         )
     })
 }
 
-/// Which of all tools, those of extensions among them, the model is told of.
+/// The tools, including those of extensions, that are offered to the model.
 fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffer, CliFailure> {
     if arguments.agent.no_tools {
         return Ok(ToolOffer::Only { names: Vec::new(), says: "--no-tools".to_owned() });
@@ -199,8 +200,8 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
 }
 
 fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFailure> {
-    let text = |given: &Option<String>| {
-        given.as_deref().map(|text| first_prompt::text_or_file(text, cwd)).transpose()
+    let text = |argument: &Option<String>| {
+        argument.as_deref().map(|text| first_prompt::text_or_file(text, cwd)).transpose()
     };
     Ok(SystemPrompt {
         replaced_by: text(&arguments.agent.system_prompt)?,

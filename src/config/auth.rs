@@ -1,7 +1,7 @@
-//! `auth.json`: keys that the user gave to tiller, by provider. Nobody but the user may read it.
+//! `auth.json`: API keys stored by tiller, by provider, readable by the user only.
 //!
-//! What it says beyond keys of providers is kept as it is. No error says more of it than where it is wrong: whatever stands in it
-//! may be a secret.
+//! Unknown keys of the file are kept. Errors give only the position of a problem, never the text, which may be
+//! a secret.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,58 +11,57 @@ use std::path::Path;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::edit::{Rights, replace};
+use super::edit::{FilePermissions, replace};
 use super::{ConfigError, read};
 
-/// Bits of a mode that let others in.
-const OTHERS: u32 = 0o077;
+/// Mode bits for group and others.
+const OTHERS_MODE_BITS: u32 = 0o077;
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Default)]
 pub(super) struct StoredKeys {
     pub(super) keys: BTreeMap<String, SecretString>,
-    /// What the user should know of the file.
+    /// Warnings about the file for the user.
     pub(super) warnings: Vec<String>,
 }
 
-/// Whether a key was there to be taken away.
+/// The result of removing a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRemoval {
-    /// It was, and is no more.
-    Gone,
-    /// It wasn't; the file is as it was.
+    /// The key was removed.
+    Removed,
+    /// There was no key; the file is unchanged.
     NotThere,
 }
 
-/// Reads the keys; a file that isn't there has none.
+/// Reads the keys; none if the file doesn't exist.
 pub(super) fn keys(path: &Path) -> Result<StoredKeys, ConfigError> {
-    let mut found = StoredKeys::default();
-    for (provider, entry) in object(path)? {
+    let mut stored = StoredKeys::default();
+    for (provider, entry) in read_object(path)? {
         match entry.get("key").and_then(Value::as_str).map(str::trim) {
-            Some(key) if !key.is_empty() => _ = found.keys.insert(provider, key.to_owned().into()),
+            Some(key) if !key.is_empty() => _ = stored.keys.insert(provider, key.to_owned().into()),
             Some(_) | None => {
-                found
+                stored
                     .warnings
-                    .push(format!("{}: no key in `{provider}`; `key` would hold it", path.display()));
+                    .push(format!("{}: `{provider}` has no key; expected a text in `key`", path.display()));
             }
         }
     }
-    if let Ok(facts) = path.metadata()
-        && facts.permissions().mode() & OTHERS != 0
+    if let Ok(metadata) = path.metadata()
+        && metadata.permissions().mode() & OTHERS_MODE_BITS != 0
     {
         let path = path.display();
-        found.warnings.push(format!("{path}: others can read the keys in it; `chmod 600 {path}` ends that"));
+        stored.warnings.push(format!("{path}: other users can read your API keys; run `chmod 600 {path}`"));
     }
-    Ok(found)
+    Ok(stored)
 }
 
-/// Writes the key of a provider into the file, which nobody but the user can read then. The file is replaced at once or not at all;
-/// it is made if it isn't there.
+/// Stores a provider's key in the file, readable by the user only. The file is created or replaced atomically.
 ///
 /// # Errors
-/// When the file isn't a JSON object, or can't be written; it is then as it was.
+/// If the file isn't a JSON object or can't be written; it is then unchanged.
 pub fn store_key(path: &Path, provider: &str, key: &SecretString) -> Result<(), ConfigError> {
-    let mut object = object(path)?;
+    let mut object = read_object(path)?;
     let key = Value::from(key.expose_secret());
     match object.get_mut(provider) {
         Some(Value::Object(entry)) => _ = entry.insert("key".to_owned(), key),
@@ -71,34 +70,34 @@ pub fn store_key(path: &Path, provider: &str, key: &SecretString) -> Result<(), 
     store(path, &object)
 }
 
-/// Takes the entry of a provider out of the file.
+/// Removes a provider's entry from the file.
 ///
 /// # Errors
-/// When the file isn't a JSON object, or can't be written; it is then as it was.
+/// If the file isn't a JSON object or can't be written; it is then unchanged.
 pub fn remove_key(path: &Path, provider: &str) -> Result<KeyRemoval, ConfigError> {
-    let mut object = object(path)?;
+    let mut object = read_object(path)?;
     if object.shift_remove(provider).is_none() {
         return Ok(KeyRemoval::NotThere);
     }
     store(path, &object)?;
-    Ok(KeyRemoval::Gone)
+    Ok(KeyRemoval::Removed)
 }
 
 fn store(path: &Path, object: &Map<String, Value>) -> Result<(), ConfigError> {
     let text = serde_json::to_string_pretty(object).unwrap_or_default() + "\n";
-    replace(path, &text, Rights::UserAlone)
+    replace(path, &text, FilePermissions::UserOnly)
         .map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
-fn object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
+fn read_object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
     if !fs::exists(path).unwrap_or(true) {
         return Ok(Map::new());
     }
     let not_json = |error| ConfigError::not_json(path, &error);
-    // In two steps: an error of types would quote what it found.
+    // Parsed in two steps: a type error would quote the text.
     match serde_json::from_str(&read(path)?).map_err(not_json)? {
         Value::Object(object) => Ok(object),
-        _ => Err(not_json(serde::de::Error::custom("it is something else"))),
+        _ => Err(not_json(serde::de::Error::custom("not an object"))),
     }
 }
 
@@ -112,12 +111,12 @@ mod tests {
         path.metadata().unwrap().permissions().mode() & 0o777
     }
 
-    fn key(found: &StoredKeys, provider: &str) -> Option<String> {
-        found.keys.get(provider).map(|key| key.expose_secret().to_owned())
+    fn key(stored: &StoredKeys, provider: &str) -> Option<String> {
+        stored.keys.get(provider).map(|key| key.expose_secret().to_owned())
     }
 
     #[test]
-    fn a_key_is_kept_for_the_user_alone_and_what_else_is_there_stays() {
+    fn store_key_is_private_and_keeps_other_entries() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tiller/auth.json");
         store_key(&path, "anthropic", &"one".into()).unwrap();
@@ -130,38 +129,38 @@ mod tests {
         let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let expected = json!({"zeta": {"token": "z"}, "anthropic": {"key": "two", "note": 1}, "openai": {"key": "three"}});
         assert_eq!(written, expected);
-        let found = keys(&path).unwrap();
-        assert_eq!((key(&found, "anthropic").as_deref(), key(&found, "zeta")), (Some("two"), None));
+        let stored = keys(&path).unwrap();
+        assert_eq!((key(&stored, "anthropic").as_deref(), key(&stored, "zeta")), (Some("two"), None));
         let left = fs::read_dir(path.parent().unwrap()).unwrap().count();
-        assert_eq!(left, 1, "nothing else is left in the folder");
+        assert_eq!(left, 1, "no temporary file is left");
     }
 
     #[test]
-    fn a_key_that_is_taken_away_leaves_the_others() {
+    fn remove_key_leaves_other_keys() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
         assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::NotThere);
         assert!(!path.exists());
         store_key(&path, "anthropic", &"one".into()).unwrap();
         store_key(&path, "openai", &"two".into()).unwrap();
-        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::Gone);
+        assert_eq!(remove_key(&path, "anthropic").unwrap(), KeyRemoval::Removed);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"openai\": {\n    \"key\": \"two\"\n  }\n}\n");
     }
 
     #[test]
-    fn a_file_that_others_can_read_costs_a_warning_that_says_what_to_do() {
+    fn keys_file_readable_by_others_is_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
         store_key(&path, "anthropic", &"one".into()).unwrap();
         assert_eq!(keys(&path).unwrap().warnings, [""; 0]);
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         let shown = path.display();
-        let expected = format!("{shown}: others can read the keys in it; `chmod 600 {shown}` ends that");
+        let expected = format!("{shown}: other users can read your API keys; run `chmod 600 {shown}`");
         assert_eq!(keys(&path).unwrap().warnings, [expected]);
     }
 
     #[test]
-    fn a_broken_file_names_the_place_and_nothing_that_stands_in_it_and_stays() {
+    fn keys_broken_file_error_gives_position_but_no_text() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
         let broken =
@@ -169,25 +168,25 @@ mod tests {
         for text in broken {
             fs::write(&path, text).unwrap();
             let error = keys(&path).unwrap_err();
-            let told = format!("{:#}", anyhow::Error::from(error));
-            assert!(told.contains("auth.json") && !told.contains("hush"), "{told}");
+            let error_text = format!("{:#}", anyhow::Error::from(error));
+            assert!(error_text.contains("auth.json") && !error_text.contains("hush"), "{error_text}");
             assert!(store_key(&path, "anthropic", &"one".into()).is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         fs::write(&path, broken[0]).unwrap();
-        let told = format!("{:#}", anyhow::Error::from(keys(&path).unwrap_err()));
-        assert!(told.contains("line 2"), "{told}");
+        let error_text = format!("{:#}", anyhow::Error::from(keys(&path).unwrap_err()));
+        assert!(error_text.contains("line 2"), "{error_text}");
     }
 
     #[test]
-    fn an_entry_without_a_key_is_passed_over_with_a_warning() {
+    fn keys_entry_without_key_is_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
         fs::write(&path, r#"{"anthropic": "sk-hush"}"#).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        let found = keys(&path).unwrap();
-        assert!(found.keys.is_empty());
-        let expected = format!("{}: no key in `anthropic`; `key` would hold it", path.display());
-        assert_eq!(found.warnings, [expected]);
+        let stored = keys(&path).unwrap();
+        assert!(stored.keys.is_empty());
+        let expected = format!("{}: `anthropic` has no key; expected a text in `key`", path.display());
+        assert_eq!(stored.warnings, [expected]);
     }
 }

@@ -1,32 +1,32 @@
-//! Where things live.
+//! The folders of tiller's own files.
 
 use std::path::PathBuf;
 
 use super::trust::executables;
 use super::{ConfigError, Environment};
 
-/// Tiller's folders. They need not exist.
+/// Tiller's folders; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
-    /// `settings.json`, `auth.json`, `.env`.
+    /// `settings.json`, `auth.json`, `.env`, extensions, themes.
     pub config: PathBuf,
-    /// `sessions/` is here.
+    /// The parent of `sessions/`.
     pub data: PathBuf,
-    /// Logs, drafts, the history of prompts.
+    /// Logs, drafts, prompt history.
     pub state: PathBuf,
 }
 
 impl Folders {
-    /// The user's own extensions: executables directly in `extensions`, in the order of names.
+    /// The user's extensions: executables directly in `extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
         executables(&self.config.join("extensions"))
     }
 
-    /// All beneath `TILLER_HOME` where that is set, else the XDG folders, on macOS too.
+    /// The subfolders of `TILLER_HOME` if it is set, otherwise the XDG folders, also on macOS.
     ///
     /// # Errors
-    /// When there is neither that nor a home directory.
+    /// If neither `TILLER_HOME` nor a home directory is known.
     pub fn find(environment: &Environment) -> Result<Self, ConfigError> {
         if let Some(home) = environment.value("TILLER_HOME") {
             let home = PathBuf::from(home);
@@ -34,7 +34,7 @@ impl Folders {
         }
         let home = || environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
         let folder = |variable: &str, fallback: &str| {
-            // The specification passes over relative paths.
+            // The XDG specification says to ignore relative paths.
             let named = environment.value(variable).map(PathBuf::from).filter(|path| path.is_absolute());
             let base = named.or_else(|| home().map(|home| home.join(fallback)));
             base.map(|base| base.join("tiller")).ok_or(ConfigError::NoHome)
@@ -46,19 +46,19 @@ impl Folders {
         })
     }
 
-    /// All of them: what tools never reach.
+    /// All three folders; tools never access them.
     #[must_use]
     pub fn all(&self) -> Vec<PathBuf> {
         vec![self.config.clone(), self.data.clone(), self.state.clone()]
     }
 
-    /// What commands may read of them: skills, the user's and the built-in ones, and outputs of earlier commands.
+    /// Subfolders that commands may read: skills, and outputs of earlier commands.
     #[must_use]
     pub fn readable(&self) -> Vec<PathBuf> {
         vec![self.config.join("skills"), self.state.join("skills"), self.state.join("outputs")]
     }
 
-    /// The file of keys.
+    /// The path of the file of API keys.
     #[must_use]
     pub fn auth(&self) -> PathBuf {
         self.config.join("auth.json")
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_xdg_folders_are_honoured_and_relative_ones_passed_over() {
+    fn folders_xdg_variables_are_used_unless_relative() {
         let environment =
             Environment::from([("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "relative")]);
         let folders = Folders::find(&environment).unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_under_one_roof_with_tiller_home() {
+    fn folders_tiller_home_contains_all() {
         let folders = Folders::find(&Environment::from([("TILLER_HOME", "/t"), ("HOME", "/h")])).unwrap();
         assert_eq!(folders.config, PathBuf::from("/t"));
         assert_eq!(folders.sessions(), PathBuf::from("/t/sessions"));

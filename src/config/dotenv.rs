@@ -1,24 +1,26 @@
-//! `.env` files: `NAME=VALUE` lines, parsed by dotenvy. Pure: neither the process's variables nor other files are read.
+//! Parser of `.env` files (`NAME=VALUE` lines) on top of dotenvy. Pure: reads neither the environment nor
+//! files.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// Stands for a `$` while dotenvy parses. No variable can hold it.
+/// Replaces `$` while dotenvy parses. No variable can contain it.
 const DOLLAR: char = '\0';
 
 /// The variables of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedDotenv {
     pub(super) variables: Vec<(String, String)>,
-    /// The first lines of entries that can't be parsed, from 1. Their text may hold a key, so it isn't kept.
+    /// The first lines of invalid entries, from 1. Their text isn't kept, because it may hold a key.
     pub(super) invalid: Vec<usize>,
 }
 
-/// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell, but `$` is
-/// an ordinary character. dotenvy would replace `$NAME` by a variable of the process, which may be a key.
+/// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell,
+/// but `$` is an ordinary character. dotenvy would replace `$NAME` by a variable of the process, which may be a
+/// key.
 pub(super) fn parse(text: &str) -> ParsedDotenv {
     let text = text.trim_start_matches('\u{feff}');
-    // dotenvy takes a blank before the end of the file for an open quote.
+    // dotenvy treats a space before the end of the file as an open quote.
     let hidden = hide_dollars(text) + "\n";
     let lines: Vec<&str> = text.lines().collect();
     let read = Cell::new(0);
@@ -43,7 +45,7 @@ fn first_entry(lines: &[&str], read: usize) -> usize {
     read + 1 + rest.iter().position(is_entry).unwrap_or_default()
 }
 
-/// Replaces each `$` that no backslash escapes.
+/// Replaces each `$` that isn't escaped by a backslash.
 fn hide_dollars(text: &str) -> String {
     let mut is_escaped = false;
     let hide = |c: char| {
@@ -54,7 +56,7 @@ fn hide_dollars(text: &str) -> String {
     text.chars().map(hide).collect()
 }
 
-/// Gives out at most one line a call and counts them, so that a buffer around it never reads ahead.
+/// Returns at most one line a call and counts the lines, so that a buffer around it never reads ahead.
 struct LineReader<'a> {
     rest: &'a [u8],
     read: &'a Cell<usize>,
@@ -63,11 +65,11 @@ struct LineReader<'a> {
 impl Read for LineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let end = self.rest.iter().position(|byte| *byte == b'\n').map_or(self.rest.len(), |at| at + 1);
-        let (given, rest) = self.rest.split_at(end.min(buffer.len()));
-        buffer[..given.len()].copy_from_slice(given);
+        let (line, rest) = self.rest.split_at(end.min(buffer.len()));
+        buffer[..line.len()].copy_from_slice(line);
         self.rest = rest;
-        self.read.set(self.read.get() + usize::from(given.ends_with(b"\n")));
-        Ok(given.len())
+        self.read.set(self.read.get() + usize::from(line.ends_with(b"\n")));
+        Ok(line.len())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writing one setting into a settings file. Everything else in it stays, in its order.
+//! Writes one setting into a settings file, keeping all other content and its order.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -9,15 +9,15 @@ use super::{ConfigError, read};
 use crate::files;
 use crate::setting::{Setting, SettingValue};
 
-/// Writes a setting, its value as a person types it, into a settings file; nothing takes it out. The file is replaced at
-/// once or not at all; where a link leads, the file there. It is made if it isn't there.
+/// Writes a setting, with its value as typed by the user, into a settings file; an empty value removes it. The
+/// file is created or replaced atomically; symbolic links are followed.
 ///
 /// # Errors
-/// When the setting doesn't take that value, the file isn't a JSON object, or can't be written.
+/// If the value is invalid, or the file isn't a JSON object or can't be written.
 pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), ConfigError> {
     let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
     let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
-    // A link that leads nowhere is there too: it isn't replaced by a file.
+    // A dangling link exists too: it must not be replaced by a file.
     let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
         serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?
     } else {
@@ -25,10 +25,10 @@ pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), 
     };
     put(&mut object, setting.name, value.map(json));
     let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
-    replace(path, &text, Rights::AsBefore).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    replace(path, &text, FilePermissions::Keep).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
-/// Puts a value where the file has it already, under its dotted name or in objects; else into objects.
+/// Sets a value where the file already has it, under the dotted name or nested; otherwise nested.
 fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     let inner = name.split_once('.').filter(|_| !object.contains_key(name));
     match (inner, value) {
@@ -39,7 +39,7 @@ fn put(object: &mut Map<String, Value>, name: &str, value: Option<Value>) {
                 put(&mut inner, rest, Some(value));
                 object.insert(first.to_owned(), Value::Object(inner));
             }
-            // Something else of that name is no part of this setting.
+            // A value that is no object is not part of this setting.
             (Some(_), Some(value)) => _ = object.insert(name.to_owned(), value),
             (_, None) => {}
         },
@@ -53,32 +53,32 @@ fn json(value: SettingValue) -> Value {
         SettingValue::Text(text) => text.into(),
         SettingValue::Count(count) => count.into(),
         SettingValue::Number(number) => number.into(),
-        // An empty list would be read as unset by a setting that has no switch.
+        // A setting without a switch would read an empty list as unset.
         SettingValue::List(names) if names.is_empty() => "off".into(),
         SettingValue::List(names) => names.into(),
     }
 }
 
-/// Who may read a file that is written.
+/// Permissions of a replaced file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rights {
-    /// Whoever could before.
-    AsBefore,
-    /// The user, and nobody else at any time.
-    UserAlone,
+pub(super) enum FilePermissions {
+    /// As before.
+    Keep,
+    /// Readable by the user only, at all times.
+    UserOnly,
 }
 
-/// Replaces a file at once or not at all; where a link leads, the file there. A new one is the user's alone.
-pub(super) fn replace(path: &Path, text: &str, rights: Rights) -> io::Result<()> {
+/// Replaces a file atomically, following symbolic links. A new file is readable by the user only.
+pub(super) fn replace(path: &Path, text: &str, permissions: FilePermissions) -> io::Result<()> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().unwrap_or(Path::new("."));
     files::make_private_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    if rights == Rights::AsBefore
-        && let Ok(facts) = real.metadata()
+    if permissions == FilePermissions::Keep
+        && let Ok(metadata) = real.metadata()
     {
-        file.as_file().set_permissions(facts.permissions())?;
+        file.as_file().set_permissions(metadata.permissions())?;
     }
     file.as_file().sync_all()?;
     file.persist(&real).map_err(|error| error.error)?;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::setting;
 
-    fn stored(before: &str, setting: &Setting, typed: &str) -> String {
+    fn store(before: &str, setting: &Setting, typed: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, before).unwrap();
@@ -102,40 +102,40 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_the_file_stays_in_its_order() {
+    fn store_setting_keeps_other_content_in_order() {
         let before = r#"{"zeta": 1, "sync": "never", "bash": {"other": true, "timeout_s": 5}, "alpha": [1]}"#;
         let expected = "{\n  \"zeta\": 1,\n  \"sync\": \"turn\",\n  \"bash\": {\n    \"other\": true,\n    \"timeout_s\": 5\n  },\n  \"alpha\": [\n    1\n  ]\n}\n";
-        assert_eq!(stored(before, &setting::SYNC, "turn"), expected);
-        let text = stored(before, &setting::BASH_TIMEOUT_S, "9");
+        assert_eq!(store(before, &setting::SYNC, "turn"), expected);
+        let text = store(before, &setting::BASH_TIMEOUT_S, "9");
         assert!(text.contains("\"other\": true,\n    \"timeout_s\": 9"), "{text}");
     }
 
     #[test]
-    fn a_setting_goes_where_the_file_has_it_and_else_into_objects() {
-        let dotted = stored(r#"{"bash.timeout_s": 5}"#, &setting::BASH_TIMEOUT_S, "9");
+    fn store_setting_existing_place_or_nested() {
+        let dotted = store(r#"{"bash.timeout_s": 5}"#, &setting::BASH_TIMEOUT_S, "9");
         assert_eq!(dotted, "{\n  \"bash.timeout_s\": 9\n}\n");
-        let made = stored("{}", &setting::BASH_TIMEOUT_S, "9");
+        let made = store("{}", &setting::BASH_TIMEOUT_S, "9");
         assert_eq!(made, "{\n  \"bash\": {\n    \"timeout_s\": 9\n  }\n}\n");
     }
 
     #[test]
-    fn nothing_takes_a_setting_out_and_leaves_the_others() {
+    fn store_setting_empty_value_removes_it() {
         for (setting, left) in
             [(&setting::MODEL, "\"sync\": \"never\""), (&setting::SYNC, "\"model\": \"a\"")]
         {
-            let text = stored(r#"{"model": "a", "sync": "never"}"#, setting, "");
+            let text = store(r#"{"model": "a", "sync": "never"}"#, setting, "");
             assert_eq!(text, format!("{{\n  {left}\n}}\n"));
         }
     }
 
     #[test]
-    fn a_list_is_written_as_one() {
-        let text = stored("{}", &setting::MODELS, "a, b*");
+    fn store_setting_list_is_written_as_array() {
+        let text = store("{}", &setting::MODELS, "a, b*");
         assert_eq!(text, "{\n  \"models\": [\n    \"a\",\n    \"b*\"\n  ]\n}\n");
     }
 
     #[test]
-    fn a_file_that_is_not_understood_is_left_alone() {
+    fn store_setting_invalid_file_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, "{ // mine").unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_leads_to_the_file_that_is_written_and_its_mode_stays() {
+    fn store_setting_link_is_followed_and_mode_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real.json"), folder.path().join("settings.json"));
         fs::write(&real, "{}").unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_stays_a_link() {
+    fn store_setting_dangling_link_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("settings.json");
         symlink(folder.path().join("gone/real.json"), &link).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_made_with_its_folder() {
+    fn store_setting_missing_file_is_created() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tiller/settings.json");
         store_setting(&path, &setting::SYNC, "never").unwrap();

@@ -1,23 +1,23 @@
-//! Where other programs keep the logs of their sessions.
+//! The log folders of other programs.
 
 use std::path::PathBuf;
 
 use super::{ConfigError, Environment};
 
-/// Folders of other programs' logs, by program. They need not exist.
+/// Log folders by program; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportDirs {
-    /// Claude Code's.
+    /// Claude Code.
     pub claude: Vec<PathBuf>,
-    /// Codex's, those that were put away among them.
+    /// Codex, including archived sessions.
     pub codex: Vec<PathBuf>,
-    /// Pi's.
+    /// Pi.
     pub pi: Vec<PathBuf>,
 }
 
 impl ImportDirs {
-    /// Goes by the variables that the programs themselves go by: `CLAUDE_CONFIG_DIR`, `CODEX_HOME`,
-    /// `PI_CODING_AGENT_DIR`.
+    /// Resolves the folders from the variables that the programs themselves use: `CLAUDE_CONFIG_DIR`,
+    /// `CODEX_HOME`, `PI_CODING_AGENT_DIR`.
     pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
         let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
         let folder = |variable: &str, fallback: &str| {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_program_is_looked_for_where_it_looks_itself() {
+    fn import_dirs_follow_the_programs_variables() {
         let logs = ImportDirs::find(&Environment::from([("HOME", "/h"), ("CODEX_HOME", "/c")])).unwrap();
         let expected = ImportDirs {
             claude: vec!["/h/.claude/projects".into()],

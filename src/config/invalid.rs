@@ -1,27 +1,28 @@
-//! What is wrong in settings files. It costs its own settings and no others, so that whoever made a mistake is let in to mend it.
+//! Problems of settings files. Each affects only its own settings, so that tiller starts and the user can fix
+//! it.
 
 use std::path::Path;
 
 use super::ConfigError;
 use crate::setting::{APPROVAL, InvalidSetting, Setting, SettingSource, Settings};
 
-/// A value that a setting doesn't take, or a file that isn't JSON.
+/// An invalid value of a setting, or a file that isn't JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongSetting {
-    /// The setting; `None` where the whole file can't be read.
+    /// The setting; `None` for a whole file.
     pub setting: Option<&'static Setting>,
-    /// What is wrong and where, in a line.
+    /// The problem and its position, in a line.
     pub what: String,
-    /// What counts instead, in a few words.
+    /// The value that is used instead, in a few words.
     pub instead: String,
 }
 
 impl WrongSetting {
-    /// What to do about it.
-    pub const ADVICE: &str =
-        "mend it in an editor; `tiller settings` shows what counts, and what each setting takes";
+    /// The next step for the user.
+    pub const HINT: &str =
+        "fix it in an editor; `tiller settings` shows each setting's current and allowed values";
 
-    /// All of it in a line.
+    /// The problem and the value used, in a line.
     #[must_use]
     pub fn warning(&self) -> String {
         format!("{}; {}", self.what, self.instead)
@@ -36,26 +37,27 @@ impl WrongSetting {
         Self { setting: None, what: error.to_string(), instead: String::new() }
     }
 
-    /// Says what counts, now that everything was read.
-    pub(super) fn settle(&mut self, settings: &Settings) {
-        let said = |setting| {
+    /// Fills in `instead` after everything was loaded.
+    pub(super) fn set_replacement(&mut self, settings: &Settings) {
+        let current = |setting| {
             let (value, source) = settings.value(setting);
             (value.map_or_else(|| "unset".to_owned(), ToString::to_string), source)
         };
         self.instead = match self.setting {
-            Some(setting) => match said(setting) {
+            Some(setting) => match current(setting) {
                 (value, SettingSource::File(_) | SettingSource::Project(_)) if setting == &APPROVAL => {
-                    format!("{value}, the strictest, counts instead")
+                    format!("using {value}, the strictest")
                 }
-                (value, source) => format!("{value} counts instead ({source})"),
+                (value, source) => format!("using {value} ({source})"),
             },
-            None => format!("nothing in it counts, and approval is {}", said(&APPROVAL).0),
+            None => format!("the whole file is ignored, and approval is {}", current(&APPROVAL).0),
         };
     }
 }
 
-/// Takes the strictest approval for a file that may have wanted it: what is mistyped must not allow more than what was meant.
-pub(super) fn be_strict(settings: &mut Settings, source: SettingSource) {
-    let strictest = APPROVAL.parse("read-only").expect("it is a word of that setting");
+/// Sets the strictest approval mode for an invalid file or value: a typing error must not allow more than
+/// intended.
+pub(super) fn set_strict_approval(settings: &mut Settings, source: SettingSource) {
+    let strictest = APPROVAL.parse("read-only").expect("read-only is a valid value");
     settings.set(&APPROVAL, strictest, source);
 }

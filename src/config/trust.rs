@@ -1,8 +1,9 @@
-//! Which projects may do more than be read: the files of a project that act, and the user's word on them.
+//! Trust in projects: a project's files that take effect, and the user's decisions about them.
 //!
-//! A project's `.tiller/settings.json`, everything beneath `.tiller/extensions` and the `.env` beside them take effect only
-//! when the user has said so, of this project and of these files as they are. The word is kept in `trust.json` by the
-//! project's real path and a hash over the files; a change of any of them makes it void. Nobody is asked here.
+//! A project's `.tiller/settings.json`, everything below `.tiller/extensions` and its `.env` take effect only
+//! after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
+//! project's canonical path and a hash of the files; any change invalidates them. This module doesn't ask the
+//! user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,130 +20,131 @@ use crate::files;
 use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;
 
-/// The folder of a project's own.
-const FOLDER: &str = ".tiller";
+/// Name of a project's folder for tiller.
+const PROJECT_FOLDER: &str = ".tiller";
 
-/// Most files beneath the folder of extensions; a project with more can't be trusted.
-const MOST_FILES: usize = 2_000;
+/// Maximum number of files below the extension folder; a project with more can't be trusted.
+const MAX_FILES: usize = 2_000;
 
-/// Most bytes of all files that act together: half a second of hashing. A project with more can't be trusted.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Maximum total size of the files in bytes: half a second of hashing. A larger project can't be trusted.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Bytes hashed at once.
+/// Buffer size for hashing, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// A project that has files which act.
+/// A project with files that need trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     root: PathBuf,
-    acting: Vec<PathBuf>,
-    /// The hash over them, or why there is none.
+    active_files: Vec<PathBuf>,
+    /// The hash of the files, or the reason that they can't be trusted.
     fingerprint: Result<String, String>,
 }
 
-/// The user's word on a project.
+/// The user's decision about a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustAnswer {
-    /// Its files take effect.
+    /// The files take effect.
     Trusted,
-    /// They don't, and the user need not be asked again.
+    /// The files are ignored, and the user isn't asked again.
     Refused,
-    /// They did, until some of them changed; the user has yet to say what is to become of them as they are now.
+    /// The files were trusted, but have changed since.
     Changed,
-    /// The user was never asked about these files as they are.
+    /// The user hasn't decided about these files.
     Unasked,
 }
 
 impl Project {
-    /// The project that a directory is in: the nearest folder with a `.tiller` and something that acts, from the directory up
-    /// to the repository's root. One whose `.tiller` is `users_own`, the user's own configuration, is none.
+    /// Finds the project of a directory: the nearest folder with a `.tiller` that has files needing trust, from
+    /// the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
+    /// project.
     #[must_use]
-    pub fn find(cwd: &Path, users_own: &Path) -> Option<Self> {
-        let users_own = users_own.canonicalize().ok();
-        let is_users_own = |root: &Path| users_own.as_ref().is_some_and(|own| *own == root.join(FOLDER));
+    pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
+        let user_config = user_config.canonicalize().ok();
+        let is_user_config = |root: &Path| user_config.as_ref().is_some_and(|own| *own == root.join(PROJECT_FOLDER));
         up_to_repository(cwd)
             .into_iter()
-            .filter(|folder| folder.join(FOLDER).is_dir())
+            .filter(|folder| folder.join(PROJECT_FOLDER).is_dir())
             .filter_map(|folder| folder.canonicalize().ok())
-            .filter(|root| !is_users_own(root))
+            .filter(|root| !is_user_config(root))
             .map(Self::read)
-            .find(|project| !project.acting.is_empty())
+            .find(|project| !project.active_files.is_empty())
     }
 
     fn read(root: PathBuf) -> Self {
-        let single = [settings_of(&root), root.join(".env")];
-        let mut acting: Vec<PathBuf> = single.into_iter().filter(|path| path.is_file()).collect();
-        let outside = acting.iter().find(|path| !is_within(&root, path)).map(|path| link_out(path));
-        let mut beneath = Vec::new();
-        let listed = list(&root, &root.join(FOLDER).join("extensions"), &mut beneath);
-        beneath.sort();
-        acting.extend(beneath);
+        let single = [settings_path(&root), root.join(".env")];
+        let mut active_files: Vec<PathBuf> = single.into_iter().filter(|path| path.is_file()).collect();
+        let outside = active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
+        let mut extension_files = Vec::new();
+        let listed = list(&root, &root.join(PROJECT_FOLDER).join("extensions"), &mut extension_files);
+        extension_files.sort();
+        active_files.extend(extension_files);
         let fingerprint = outside
             .map_or(listed, Err)
-            .and_then(|()| fingerprint(&root, &acting))
+            .and_then(|()| fingerprint(&root, &active_files))
             .map_err(|error| error.to_string());
-        Self { root, acting, fingerprint }
+        Self { root, active_files, fingerprint }
     }
 
-    /// Its folder; a real path.
+    /// The canonical path of its folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The files that act, settings first.
+    /// The files that need trust, settings first.
     #[must_use]
-    pub fn acting(&self) -> &[PathBuf] {
-        &self.acting
+    pub fn active_files(&self) -> &[PathBuf] {
+        &self.active_files
     }
 
-    /// Its settings, if it has some.
+    /// The path of its settings file, if it exists.
     pub(super) fn settings(&self) -> Option<PathBuf> {
-        let path = settings_of(&self.root);
-        self.acting.contains(&path).then_some(path)
+        let path = settings_path(&self.root);
+        self.active_files.contains(&path).then_some(path)
     }
 
-    /// Its `.env`, if it has one.
+    /// The path of its `.env`, if it exists.
     pub(super) fn env_file(&self) -> Option<PathBuf> {
         let path = self.root.join(".env");
-        self.acting.contains(&path).then_some(path)
+        self.active_files.contains(&path).then_some(path)
     }
 
-    /// The folder of its themes, which need not be there.
+    /// The folder of its themes, which may not exist.
     #[must_use]
     pub fn themes(&self) -> PathBuf {
-        self.root.join(FOLDER).join("themes")
+        self.root.join(PROJECT_FOLDER).join("themes")
     }
 
-    /// Its extensions: the executables directly in `.tiller/extensions`, by name.
+    /// Its extensions: the executables directly in `.tiller/extensions`, sorted by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {
-        executables(&self.root.join(FOLDER).join("extensions"))
+        executables(&self.root.join(PROJECT_FOLDER).join("extensions"))
     }
 
-    /// Sentences on its scripts that would be extensions, were they executable.
-    pub(super) fn idle_extensions(&self) -> Vec<String> {
-        idle_scripts(&self.root.join(FOLDER).join("extensions"))
+    /// Warnings about scripts in the extension folder that aren't executable.
+    pub(super) fn non_executable_warnings(&self) -> Vec<String> {
+        non_executable_warnings(&self.root.join(PROJECT_FOLDER).join("extensions"))
     }
 
-    /// Why it can't be trusted, if it can't.
+    /// The reason why it can't be trusted, if any.
     #[must_use]
-    pub fn hindrance(&self) -> Option<&str> {
+    pub fn trust_obstacle(&self) -> Option<&str> {
         self.fingerprint.as_ref().err().map(String::as_str)
     }
 
-    /// Whether its files are still what they were when this was made.
+    /// Returns true if the files are unchanged since this value was created.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         *self == Self::read(self.root.clone())
     }
 }
 
-fn settings_of(root: &Path) -> PathBuf {
-    root.join(FOLDER).join("settings.json")
+fn settings_path(root: &Path) -> PathBuf {
+    root.join(PROJECT_FOLDER).join("settings.json")
 }
 
-/// The executables directly in a folder, by name.
+/// The executables directly in a folder, sorted by name.
 pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
@@ -150,28 +152,28 @@ pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Sentences on the scripts directly in a folder that nobody made executable.
-pub(super) fn idle_scripts(folder: &Path) -> Vec<String> {
-    let begins_as_script = |path: &PathBuf| {
+/// Warnings about scripts directly in a folder that aren't executable.
+pub(super) fn non_executable_warnings(folder: &Path) -> Vec<String> {
+    let has_shebang = |path: &PathBuf| {
         let mut start = [0; 2];
         let read = files::open(path).and_then(|mut file| file.read_exact(&mut start));
         read.is_ok() && start == *b"#!"
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut idle: Vec<PathBuf> =
-        entries.filter(|path| !is_executable(path) && begins_as_script(path)).collect();
-    idle.sort();
-    idle.iter()
+    let mut non_executable: Vec<PathBuf> =
+        entries.filter(|path| !is_executable(path) && has_shebang(path)).collect();
+    non_executable.sort();
+    non_executable.iter()
         .map(|path| format!("{}: not started: it is not executable (chmod +x)", path.display()))
         .collect()
 }
 
 fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Lists every file beneath a folder, links to files of the project included. A link to a folder or out of the project is an
-/// error: what lies behind it may be anything, may lead in circles, and may change without being noticed.
+/// Lists every file below a folder, including links to files of the project. A link to a folder or out of the
+/// project is an error: its target may be anything, form a cycle, or change unnoticed.
 fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -184,41 +186,41 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> 
             list(root, &path, files)?;
             continue;
         }
-        let hindrance = match () {
+        let trust_obstacle = match () {
             () if path.is_dir() => {
                 Some(io::Error::other(format!("{} is a link to a folder", path.display())))
             }
-            () if !is_within(root, &path) => Some(link_out(&path)),
+            () if !is_within(root, &path) => Some(outside_link_error(&path)),
             () => None,
         };
         files.push(path);
-        if let Some(hindrance) = hindrance {
-            return Err(hindrance);
+        if let Some(trust_obstacle) = trust_obstacle {
+            return Err(trust_obstacle);
         }
-        if files.len() > MOST_FILES {
-            return Err(io::Error::other(format!("more than {MOST_FILES} files in {}", folder.display())));
+        if files.len() > MAX_FILES {
+            return Err(io::Error::other(format!("more than {MAX_FILES} files in {}", folder.display())));
         }
     }
     Ok(())
 }
 
-/// Decides whether a path, links followed, lies in the project; one that leads nowhere does.
+/// Returns true if a path, with links followed, is inside the project, or if it doesn't exist.
 fn is_within(root: &Path, path: &Path) -> bool {
     path.canonicalize().map_or(true, |real| real.starts_with(root))
 }
 
-fn link_out(path: &Path) -> io::Error {
-    io::Error::other(format!("{} is a link to a file outside of the project", path.display()))
+fn outside_link_error(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is a link to a file outside the project", path.display()))
 }
 
-/// A hash over names, executable bits and contents.
+/// Hashes names, executable bits and contents.
 fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut field = |bytes: &[u8]| {
         digest.update((bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
     };
-    let mut left = MOST_BYTES;
+    let mut left = MAX_BYTES;
     for path in files {
         field(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
         field(&[u8::from(is_executable(path))]);
@@ -227,8 +229,8 @@ fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     Ok(hex(&digest.finalize()))
 }
 
-/// Hashes a file of at most `left` bytes, and takes its size from them. A link that leads nowhere, a pipe and a device have no
-/// content.
+/// Hashes a file of at most `left` bytes and subtracts its size from `left`. Dangling links, pipes and devices
+/// have no content.
 fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> {
     if !path.is_file() {
         return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
@@ -242,7 +244,7 @@ fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> 
         }
         digest.update(&chunk[..count]);
         *left = left.checked_sub(count as u64).ok_or_else(|| {
-            io::Error::other(format!("its files have more than {} MiB", MOST_BYTES / (1024 * 1024)))
+            io::Error::other(format!("its files exceed {} MiB", MAX_BYTES / (1024 * 1024)))
         })?;
     }
 }
@@ -251,10 +253,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Largest store that is read, in bytes: about 100,000 projects.
+/// Maximum size of the store in bytes: about 100,000 projects.
 const STORE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// The user's words on projects, on disk.
+/// The user's decisions about projects, on disk.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
     path: PathBuf,
@@ -270,24 +272,25 @@ struct TrustRecords {
 struct StoredTrust {
     sha256: String,
     trusted: bool,
-    /// When it was said, ISO-8601.
-    said: String,
+    /// Time of the decision, ISO 8601.
+    #[serde(rename = "said")]
+    decided_at: String,
 }
 
 impl TrustStore {
-    /// The store in that file, which need not exist.
+    /// Uses the store in this file, which may not exist.
     #[must_use]
-    pub fn at(path: impl Into<PathBuf>) -> Self {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// What the user said of a project as it is now. A store that can't be read knows nothing.
+    /// The user's decision about a project in its current state. An unreadable store has no decisions.
     #[must_use]
-    pub fn word(&self, project: &Project) -> TrustAnswer {
-        let words = self.load();
-        let kept = project.root.to_str().and_then(|root| words.projects.get(root));
-        match (kept, &project.fingerprint) {
-            (Some(kept), Ok(fingerprint)) => match (kept.trusted, kept.sha256 == *fingerprint) {
+    pub fn answer(&self, project: &Project) -> TrustAnswer {
+        let records = self.load();
+        let record = project.root.to_str().and_then(|root| records.projects.get(root));
+        match (record, &project.fingerprint) {
+            (Some(record), Ok(fingerprint)) => match (record.trusted, record.sha256 == *fingerprint) {
                 (true, true) => TrustAnswer::Trusted,
                 (false, true) => TrustAnswer::Refused,
                 (true, false) => TrustAnswer::Changed,
@@ -297,21 +300,22 @@ impl TrustStore {
         }
     }
 
-    /// Keeps the user's word on a project as it is now. A project whose path is no text, or that can't be trusted, isn't kept.
+    /// Stores the user's decision about a project in its current state. Nothing is stored for a project that
+    /// can't be trusted or whose path isn't UTF-8.
     ///
     /// # Errors
-    /// When the store can't be written.
-    pub fn remember(&self, project: &Project, word: TrustAnswer, now: UnixMs) -> Result<(), ConfigError> {
+    /// If the store can't be written.
+    pub fn remember(&self, project: &Project, answer: TrustAnswer, now: UnixMs) -> Result<(), ConfigError> {
         let (Some(root), Ok(sha256)) = (project.root.to_str(), &project.fingerprint) else { return Ok(()) };
-        let mut words = self.load();
-        let trusted = match word {
+        let mut records = self.load();
+        let trusted = match answer {
             TrustAnswer::Trusted => true,
             TrustAnswer::Refused => false,
             TrustAnswer::Changed | TrustAnswer::Unasked => return Ok(()),
         };
-        let kept = StoredTrust { sha256: sha256.clone(), trusted, said: now.to_iso() };
-        words.projects.insert(root.to_owned(), kept);
-        self.store(&words).map_err(|source| ConfigError::Io { path: self.path.clone(), source })
+        let record = StoredTrust { sha256: sha256.clone(), trusted, decided_at: now.to_iso() };
+        records.projects.insert(root.to_owned(), record);
+        self.store(&records).map_err(|source| ConfigError::Io { path: self.path.clone(), source })
     }
 
     fn load(&self) -> TrustRecords {
@@ -319,22 +323,22 @@ impl TrustStore {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return TrustRecords::default(),
             Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "can't be read: no project is trusted");
+                tracing::warn!(path = %self.path.display(), %error, "can't read the trust store: no project is trusted");
                 return TrustRecords::default();
             }
         };
         serde_json::from_slice(&text).unwrap_or_else(|error| {
-            tracing::warn!(path = %self.path.display(), %error, "can't be understood: no project is trusted");
+            tracing::warn!(path = %self.path.display(), %error, "can't parse the trust store: no project is trusted");
             TrustRecords::default()
         })
     }
 
-    /// A new file, for the user's eyes only, takes the old one's place.
-    fn store(&self, words: &TrustRecords) -> io::Result<()> {
+    /// Replaces the file atomically; readable by the user only.
+    fn store(&self, records: &TrustRecords) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         files::make_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer_pretty(&mut file, words)?;
+        serde_json::to_writer_pretty(&mut file, records)?;
         file.write_all(b"\n")?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_folder_counts_and_none_above_the_repository_does() {
+    fn project_find_stops_at_nearest_folder_in_repository() {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
         write(&root, ".tiller/settings.json", "{}");
@@ -376,11 +380,11 @@ mod tests {
         write(&root, "repo/a/.tiller/settings.json", "{}");
         assert_eq!(find(&root.join("repo/a/b")).unwrap().root(), root.join("repo/a"));
         fs::remove_dir(root.join("repo/.git")).unwrap();
-        assert_eq!(find(&root.join("repo/a/b")), None, "outside of a repository only the directory counts");
+        assert_eq!(find(&root.join("repo/a/b")), None, "outside a repository only the directory itself counts");
     }
 
     #[test]
-    fn a_project_of_texts_alone_needs_no_trust_and_the_users_own_folder_is_no_project() {
+    fn project_find_ignores_text_files_and_user_config() {
         let folder = TempDir::new().unwrap();
         write(folder.path(), ".tiller/skills/x/SKILL.md", "text");
         assert_eq!(find(folder.path()), None);
@@ -390,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_acts_is_named_and_only_executables_are_extensions() {
+    fn project_lists_active_files_and_executable_extensions() {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let settings = write(&root, ".tiller/settings.json", "{}");
@@ -399,22 +403,22 @@ mod tests {
         let env = write(&root, ".env", "A=1");
         make_executable(&guard);
         let project = find(&root).unwrap();
-        assert_eq!(project.acting(), [settings, env, guard.clone(), part]);
+        assert_eq!(project.active_files(), [settings, env, guard.clone(), part]);
         assert_eq!(project.extensions(), [guard]);
     }
 
     #[test]
-    fn a_word_is_kept_until_any_file_changes() {
+    fn trust_store_answer_is_void_after_any_change() {
         let folder = TempDir::new().unwrap();
         let guard = write(folder.path(), ".tiller/extensions/guard", "1");
-        let store = TrustStore::at(folder.path().join("state/trust.json"));
-        let trust = |word| store.remember(&find(folder.path()).unwrap(), word, UnixMs(0)).unwrap();
-        let word = || store.word(&find(folder.path()).unwrap());
-        assert_eq!(word(), TrustAnswer::Unasked);
+        let store = TrustStore::new(folder.path().join("state/trust.json"));
+        let trust = |answer| store.remember(&find(folder.path()).unwrap(), answer, UnixMs(0)).unwrap();
+        let answer = || store.answer(&find(folder.path()).unwrap());
+        assert_eq!(answer(), TrustAnswer::Unasked);
         trust(TrustAnswer::Refused);
-        assert_eq!(word(), TrustAnswer::Refused);
+        assert_eq!(answer(), TrustAnswer::Refused);
         trust(TrustAnswer::Trusted);
-        assert_eq!(word(), TrustAnswer::Trusted);
+        assert_eq!(answer(), TrustAnswer::Trusted);
         let mode = store.path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
@@ -427,25 +431,25 @@ mod tests {
         for change in changes {
             let before = find(folder.path()).unwrap();
             change();
-            assert_eq!((word(), before.is_unchanged()), (TrustAnswer::Changed, false));
+            assert_eq!((answer(), before.is_unchanged()), (TrustAnswer::Changed, false));
             trust(TrustAnswer::Trusted);
-            assert_eq!(word(), TrustAnswer::Trusted);
+            assert_eq!(answer(), TrustAnswer::Trusted);
         }
     }
 
     #[test]
-    fn what_can_be_no_file_neither_hangs_nor_hides() {
+    fn project_pipe_and_dangling_link_are_listed() {
         let folder = TempDir::new().unwrap();
         write(folder.path(), ".tiller/extensions/guard", "1");
         let pipe = folder.path().join(".tiller/extensions/pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         std::os::unix::fs::symlink("/no/where", folder.path().join(".tiller/extensions/astray")).unwrap();
         let project = find(folder.path()).unwrap();
-        assert_eq!((project.acting().len(), project.hindrance()), (3, None));
+        assert_eq!((project.active_files().len(), project.trust_obstacle()), (3, None));
     }
 
     #[test]
-    fn what_lies_behind_a_linked_folder_cannot_be_trusted() {
+    fn project_linked_folder_cannot_be_trusted() {
         let folder = TempDir::new().unwrap();
         write(folder.path(), ".tiller/settings.json", "{}");
         let outside = TempDir::new().unwrap();
@@ -454,11 +458,11 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
         let project = find(folder.path()).unwrap();
         let expected = format!("{} is a link to a folder", link.display());
-        assert_eq!(project.hindrance(), Some(expected.as_str()));
+        assert_eq!(project.trust_obstacle(), Some(expected.as_str()));
     }
 
     #[test]
-    fn a_folder_of_texts_hides_no_project_above_it() {
+    fn project_find_skips_folder_of_text_files() {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git")).unwrap();
@@ -468,26 +472,26 @@ mod tests {
     }
 
     #[test]
-    fn too_many_files_cannot_be_trusted() {
+    fn project_too_many_files_cannot_be_trusted() {
         let folder = TempDir::new().unwrap();
-        for number in 0..=MOST_FILES {
+        for number in 0..=MAX_FILES {
             write(folder.path(), &format!(".tiller/extensions/{number}"), "");
         }
         let project = find(folder.path()).unwrap();
-        assert!(project.hindrance().unwrap().starts_with("more than 2000 files in "));
-        let store = TrustStore::at(folder.path().join("trust.json"));
+        assert!(project.trust_obstacle().unwrap().starts_with("more than 2000 files in "));
+        let store = TrustStore::new(folder.path().join("trust.json"));
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
-        assert_eq!(store.word(&project), TrustAnswer::Unasked);
+        assert_eq!(store.answer(&project), TrustAnswer::Unasked);
     }
 
     #[test]
-    fn a_damaged_store_trusts_nobody_and_is_written_anew() {
+    fn trust_store_damaged_trusts_nothing_and_is_replaced() {
         let folder = TempDir::new().unwrap();
         write(folder.path(), ".tiller/settings.json", "{}");
-        let store = TrustStore::at(write(folder.path(), "trust.json", "{\"projects\": 3}"));
+        let store = TrustStore::new(write(folder.path(), "trust.json", "{\"projects\": 3}"));
         let project = find(folder.path()).unwrap();
-        assert_eq!(store.word(&project), TrustAnswer::Unasked);
+        assert_eq!(store.answer(&project), TrustAnswer::Unasked);
         store.remember(&project, TrustAnswer::Trusted, UnixMs(0)).unwrap();
-        assert_eq!(store.word(&project), TrustAnswer::Trusted);
+        assert_eq!(store.answer(&project), TrustAnswer::Trusted);
     }
 }

@@ -1,17 +1,17 @@
-//! What stands around the entries: the top of the page, the tree beside them, and warnings.
+//! The parts around the entries: header, outline and warnings.
 
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline};
 use crate::session::tree::TreeRow;
 use crate::session::{Finding, Reader};
 
-/// Rows of the tree that a browser lays out together, or not at all while they are out of sight.
-const CHUNK: usize = 50;
+/// Number of outline rows that a browser lays out together (CSS `content-visibility`).
+const ROWS_PER_CHUNK: usize = 50;
 
-/// Deepest indentation that the style sheet knows.
-const DEEPEST: usize = 12;
+/// Maximum indentation level of the style sheet.
+const MAX_INDENT: usize = 12;
 
-/// Title, facts and controls.
+/// The header: title, facts and controls.
 pub(super) fn top(out: &mut Markup, reader: &Reader, outline: &Outline, title: &str) {
     out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
@@ -53,12 +53,12 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
     facts
 }
 
-/// The tree: prompts, answers that say something, and what parts or gathers branches.
+/// The outline: prompts, answers with text, and entries where branches start or are summarized.
 pub(super) fn tree(out: &mut Markup, outline: &Outline) {
     let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
     out.tags("<aside><details class=\"outline\" open><summary>Outline</summary>\n");
     out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n");
-    for chunk in rows.chunks(CHUNK) {
+    for chunk in rows.chunks(ROWS_PER_CHUNK) {
         out.tags("<div class=\"rows\">");
         chunk.iter().for_each(|each| row(out, outline, each));
         out.tags("</div>\n");
@@ -81,7 +81,7 @@ fn row(out: &mut Markup, outline: &Outline, row: &TreeRow) {
         ItemKind::Rule => "rule",
     };
     let on = if row.on_path { " on" } else { "" };
-    let class = format!("{kind} d{}{on}", row.depth.min(DEEPEST));
+    let class = format!("{kind} d{}{on}", row.depth.min(MAX_INDENT));
     out.tags("<a").attribute("class", &class).attribute("href", &fragment(&item.anchor));
     out.attribute("data-n", &row.node.to_string()).tags(">");
     if let Some(label) = outline.label(row.node) {
@@ -90,13 +90,13 @@ fn row(out: &mut Markup, outline: &Outline, row: &TreeRow) {
     out.text(item.headline.as_deref().unwrap_or("tool")).tags("</a>");
 }
 
-/// What is wrong with the log.
+/// The problems of the log.
 pub(super) fn warnings(out: &mut Markup, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
     out.tags("<details class=\"warnings\"><summary>").number(findings.len());
-    out.tags(if findings.len() == 1 { " remark" } else { " remarks" }).tags(" on the log</summary>\n<ul>");
+    out.tags(if findings.len() == 1 { " problem" } else { " problems" }).tags(" in the log</summary>\n<ul>");
     for finding in findings {
         let place = format!("line {} (byte {}): ", finding.line, finding.byte);
         out.tags("<li>").text(&place).text(&finding.what).tags("</li>");

@@ -1,6 +1,6 @@
-//! One entry on the page.
+//! Renders one entry.
 
-use super::markdown::prose;
+use super::markdown::markdown;
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline, OutlineItem};
 use super::tool_call;
@@ -9,7 +9,7 @@ use crate::session::entry::{DeliveryReceipt, MessageEntry};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
-/// The entry at `at`, which shows as `item`.
+/// Renders the entry at `at`, which is shown as `item`.
 pub(super) fn article(outline: &Outline, at: usize, item: &OutlineItem, entry: &Entry) -> Markup {
     let mut out = Markup::default();
     out.tags("<article").attribute("class", class(item.kind)).attribute("id", &item.anchor);
@@ -22,7 +22,7 @@ pub(super) fn article(outline: &Outline, at: usize, item: &OutlineItem, entry: &
         out.tags("<span class=\"label\">").text(label).tags("</span>");
     }
     out.markup(&body(outline, at, entry));
-    parting(&mut out, outline, &outline.below[at]);
+    branch_links(&mut out, outline, &outline.below[at]);
     out.tags("</article>\n");
     out
 }
@@ -37,8 +37,8 @@ const fn class(kind: ItemKind) -> &'static str {
     }
 }
 
-/// Where branches part: one link to each of several.
-pub(super) fn parting(out: &mut Markup, outline: &Outline, branches: &[usize]) {
+/// Renders the links to the branches that start at an entry.
+pub(super) fn branch_links(out: &mut Markup, outline: &Outline, branches: &[usize]) {
     if branches.len() < 2 {
         return;
     }
@@ -51,7 +51,7 @@ pub(super) fn parting(out: &mut Markup, outline: &Outline, branches: &[usize]) {
         if outline.on_path[branch] {
             out.tags(" aria-current=\"true\"");
         }
-        out.tags(">").text(outline.called(branch)).tags("</a></li>");
+        out.tags(">").text(outline.branch_name(branch)).tags("</a></li>");
     }
     out.tags("</ol></nav>");
 }
@@ -59,7 +59,7 @@ pub(super) fn parting(out: &mut Markup, outline: &Outline, branches: &[usize]) {
 fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
     let mut out = Markup::default();
     match &entry.body {
-        EntryBody::Message(said) => return message(outline, at, said, entry.timestamp),
+        EntryBody::Message(message_entry) => return message(outline, at, message_entry, entry.timestamp),
         EntryBody::ModelChange { provider, model_id } => {
             out.tags("<p class=\"turn\">model: ").text(&format!("{provider}/{model_id}")).tags("</p>");
         }
@@ -68,15 +68,15 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
         }
         EntryBody::Compaction(compaction) => {
             let title = format!("compacted: {} tokens before", compaction.tokens_before);
-            summarised(&mut out, &title, &compaction.summary);
+            folded_summary(&mut out, &title, &compaction.summary);
         }
         EntryBody::BranchSummary { summary, .. } => {
-            summarised(&mut out, "another branch was left here", summary);
+            folded_summary(&mut out, "summary of another branch", summary);
         }
         EntryBody::ContextEdit { target_id, replacement } => {
             let what = match replacement {
-                Some(_) => "from here on the model reads other words instead of ",
-                None => "from here on the model no longer reads ",
+                Some(_) => "from here on the model sees a replacement for ",
+                None => "from here on the model no longer sees ",
             };
             out.tags("<p class=\"turn\">")
                 .text(what)
@@ -86,7 +86,7 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
         }
         EntryBody::CustomMessage { custom_type, content, .. } => {
             header(&mut out, &format!("Added by {custom_type}"), "", entry.timestamp);
-            tool_call::blocks(&mut out, &content.to_blocks(), spoken);
+            tool_call::blocks(&mut out, &content.to_blocks(), user_text);
         }
         EntryBody::Custom { .. }
         | EntryBody::Label { .. }
@@ -97,16 +97,16 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
     out
 }
 
-fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) -> Markup {
+fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs) -> Markup {
     let mut out = Markup::default();
-    match &*said.message {
+    match &*entry.message {
         Message::User(message) => {
-            let note = match (&said.tiller_receipt, &said.tiller_queue_id) {
-                (Some(receipt), _) => told(receipt),
+            let note = match (&entry.tiller_receipt, &entry.tiller_queue_id) {
+                (Some(receipt), _) => delivery(receipt),
                 (None, Some(_)) => "queued".to_owned(),
                 (None, None) => String::new(),
             };
-            header(&mut out, "You", &note, moment);
+            header(&mut out, "You", &note, time_sent);
             user(&mut out, message);
         }
         Message::Assistant(message) => answer(&mut out, outline, at, message),
@@ -115,46 +115,46 @@ fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) ->
             out.markup(&tool_call::result(message, call.map(|(_, call)| call)));
         }
         Message::BashExecution(message) => _ = out.markup(&tool_call::bash(message)),
-        Message::System(message) => summarised(&mut out, "system prompt", &message.content),
+        Message::System(message) => folded_summary(&mut out, "system prompt", &message.content),
     }
     out
 }
 
-/// How a queued message was delivered.
-fn told(receipt: &DeliveryReceipt) -> String {
+/// Describes how a queued message was delivered.
+fn delivery(receipt: &DeliveryReceipt) -> String {
     let story = receipt.story();
     let parts = [receipt.word(), story.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-fn header(out: &mut Markup, who: &str, note: &str, at: UnixMs) {
-    out.tags("<header><h2>").text(who).tags("</h2>");
+fn header(out: &mut Markup, author: &str, note: &str, at: UnixMs) {
+    out.tags("<header><h2>").text(author).tags("</h2>");
     if !note.is_empty() {
         out.tags("<span class=\"note\">").text(note).tags("</span>");
     }
     out.markup(&time(at)).tags("</header>\n");
 }
 
-/// What the user typed; what a template or a skill made of it is folded beneath.
+/// Renders a user message as typed; the expanded text of a template or skill is folded below it.
 fn user(out: &mut Markup, message: &UserMessage) {
     let blocks = message.content.to_blocks();
     match message.short() {
         Some(typed) => {
-            spoken(out, &typed);
+            user_text(out, &typed);
             tool_call::blocks(out, &blocks, |out, text| {
-                out.tags("<details class=\"made\"><summary>what the model was sent</summary>\n<div class=\"prose\">");
-                out.markup(&prose(text)).tags("</div></details>\n");
+                out.tags("<details class=\"made\"><summary>text sent to the model</summary>\n<div class=\"prose\">");
+                out.markup(&markdown(text)).tags("</div></details>\n");
             });
         }
-        None => tool_call::blocks(out, &blocks, spoken),
+        None => tool_call::blocks(out, &blocks, user_text),
     }
 }
 
-fn spoken(out: &mut Markup, text: &str) {
+fn user_text(out: &mut Markup, text: &str) {
     out.tags("<p class=\"said\">").text(text.trim()).tags("</p>\n");
 }
 
-/// A moment as `14:02`, in full when pointed at.
+/// A time as `14:02`, with the full timestamp as its title.
 pub(super) fn time(at: UnixMs) -> Markup {
     let (mut out, iso) = (Markup::default(), at.to_iso());
     if at != UnixMs(0) {
@@ -169,16 +169,16 @@ fn answer(out: &mut Markup, outline: &Outline, at: usize, answer: &AssistantMess
     for block in &answer.content {
         match block {
             AssistantBlock::Text { text } if !text.trim().is_empty() => {
-                out.tags("<div class=\"prose\">").markup(&prose(text)).tags("</div>\n");
+                out.tags("<div class=\"prose\">").markup(&markdown(text)).tags("</div>\n");
             }
             AssistantBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
                 let first = thinking.trim().lines().next().unwrap_or_default();
                 out.tags("<details class=\"thought\"><summary>Thought <span>").text(first.trim_matches('*'));
-                out.tags("</span></summary>\n<div class=\"prose\">").markup(&prose(thinking));
+                out.tags("</span></summary>\n<div class=\"prose\">").markup(&markdown(thinking));
                 out.tags("</div></details>\n");
             }
             AssistantBlock::ToolCall(call) if !outline.is_answered(at, &call.id) => {
-                out.markup(&tool_call::lost(call));
+                out.markup(&tool_call::unfinished(call));
             }
             AssistantBlock::Text { .. }
             | AssistantBlock::Thinking { .. }
@@ -197,7 +197,7 @@ fn answer(out: &mut Markup, outline: &Outline, at: usize, answer: &AssistantMess
     }
 }
 
-fn summarised(out: &mut Markup, title: &str, summary: &str) {
+fn folded_summary(out: &mut Markup, title: &str, summary: &str) {
     out.tags("<details><summary><span>").text(title).tags("</span></summary>\n<div class=\"prose\">");
-    out.markup(&prose(summary)).tags("</div></details>");
+    out.markup(&markdown(summary)).tags("</div></details>");
 }

@@ -1,20 +1,21 @@
-//! Markdown as HTML. HTML in it is text, links lead to the web or to mail, and images are not loaded.
+//! Renders Markdown as HTML. HTML in it is escaped, links lead only to the web or to mail, and images are not
+//! loaded.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::markup::{Markup, safe_address};
 use crate::render::{Highlighting, Language, highlight, markdown_options};
 
-/// A text in Markdown.
-pub(super) fn prose(text: &str) -> Markup {
+/// Renders a Markdown text.
+pub(super) fn markdown(text: &str) -> Markup {
     let mut writer = HtmlWriter::default();
     for event in Parser::new_ext(text, markdown_options()) {
-        writer.take(event);
+        writer.handle(event);
     }
     writer.out
 }
 
-/// Some code in its own box.
+/// Renders highlighted code.
 pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
     let mut out = Markup::default();
     out.tags("<pre><code>");
@@ -29,7 +30,7 @@ pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
 struct HtmlWriter {
     out: Markup,
     code: Option<(String, String)>,
-    /// For each open link its address, if it may be followed.
+    /// The address of each open link, if it is allowed.
     links: Vec<Option<String>>,
     alignments: Vec<Alignment>,
     column: usize,
@@ -37,7 +38,7 @@ struct HtmlWriter {
 }
 
 impl HtmlWriter {
-    fn take(&mut self, event: Event<'_>) {
+    fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -156,7 +157,7 @@ impl HtmlWriter {
         }
     }
 
-    /// A link within a link is none: HTML has no such thing.
+    /// HTML has no nested links, so the inner one is dropped.
     fn link(&mut self, address: &str) {
         let inside = self.links.iter().any(Option::is_some);
         let address = safe_address(address).filter(|_| !inside).map(str::to_owned);
@@ -167,7 +168,7 @@ impl HtmlWriter {
     }
 }
 
-/// The tags of a heading. The page's own title is the first level, an entry of it the second.
+/// The tags of a heading. The page's title is level 1, an entry's header level 2.
 const fn heading(level: HeadingLevel) -> (&'static str, &'static str) {
     match level {
         HeadingLevel::H1 => ("<h3 class=\"first\">", "</h3>\n"),
@@ -183,30 +184,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn html_in_markdown_is_text_and_images_are_not_loaded() {
-        let shown = prose("<script>a</script>\n\nb <b onclick='x'>c</b> ![d](http://e/f.png) ![g](data:x)");
+    fn markdown_html_is_escaped_and_images_are_links() {
+        let html = markdown("<script>a</script>\n\nb <b onclick='x'>c</b> ![d](http://e/f.png) ![g](data:x)");
         assert_eq!(
-            shown.as_str(),
+            html.as_str(),
             "<p class=\"raw\">&lt;script&gt;a&lt;/script&gt;\n</p>\n<p>b &lt;b onclick=&#39;x&#39;&gt;c&lt;/b&gt; \
              <a rel=\"noopener noreferrer\" href=\"http://e/f.png\">image: d</a> image: g</p>\n"
         );
     }
 
     #[test]
-    fn links_that_could_run_something_are_text() {
-        let shown = prose("[a](javascript:alert(1)) [b](<java\tscript:x>) [c](HTTP://d?\"e) <mailto:f@g.h>");
+    fn markdown_unsafe_links_are_text() {
+        let html = markdown("[a](javascript:alert(1)) [b](<java\tscript:x>) [c](HTTP://d?\"e) <mailto:f@g.h>");
         assert_eq!(
-            shown.as_str(),
+            html.as_str(),
             "<p>a b <a rel=\"noopener noreferrer\" href=\"HTTP://d?&quot;e\">c</a> \
              <a rel=\"noopener noreferrer\" href=\"mailto:f@g.h\">mailto:f@g.h</a></p>\n"
         );
     }
 
     #[test]
-    fn blocks_and_code_have_their_tags() {
-        let shown = prose("# A\n- [x] b\n\n```rust\nlet <c>;\n```\n\n|d|e|\n|-|-:|\n|1|2|");
+    fn markdown_blocks_and_code_have_their_tags() {
+        let html = markdown("# A\n- [x] b\n\n```rust\nlet <c>;\n```\n\n|d|e|\n|-|-:|\n|1|2|");
         assert_eq!(
-            shown.as_str(),
+            html.as_str(),
             "<h3 class=\"first\">A</h3>\n<ul>\n<li><span class=\"task\" role=\"img\" aria-label=\"done\">☑</span> b</li>\n</ul>\n\
              <pre><code><span class=\"k\">let</span> <span class=\"o\">&lt;</span>c<span class=\"o\">&gt;</span>;\n</code></pre>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"group\"><table>\n<thead><tr><th>d</th><th class=\"right\">e</th></tr></thead>\n\

@@ -1,40 +1,38 @@
-//! HTML as it is written: what comes from a log goes in as text or as a value, never as tags.
+//! An HTML builder that escapes all text and attribute values.
 
 use crate::render::{ControlChars, Role, Span, sanitize};
 
-/// HTML that was written so far. Only what stands in this program's source goes in unescaped.
+/// HTML written so far. Only string literals of this program are written unescaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// Adds tags.
+    /// Adds tags, unescaped.
     pub(super) fn tags(&mut self, tags: &'static str) -> &mut Self {
         self.0.push_str(tags);
         self
     }
 
-    /// Adds text.
+    /// Adds text, escaped.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        self.cleaned(text, ControlChars::Visible)
+        self.escaped(text, ControlChars::Visible)
     }
 
-    /// Adds what a command printed.
-    pub(super) fn printed(&mut self, text: &str) -> &mut Self {
-        self.cleaned(text, ControlChars::Interpreted)
+    /// Adds command output, escaped, with control sequences interpreted.
+    pub(super) fn command_output(&mut self, text: &str) -> &mut Self {
+        self.escaped(text, ControlChars::Interpreted)
     }
 
-    /// Adds a number.
     pub(super) fn number(&mut self, number: usize) -> &mut Self {
         self.0.push_str(&number.to_string());
         self
     }
 
-    /// Adds an attribute to the tag that is open.
+    /// Adds an attribute to the open tag.
     pub(super) fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
         self.tags(" ").tags(name).tags("=\"").text(value).tags("\"")
     }
 
-    /// Adds other HTML.
     pub(super) fn markup(&mut self, other: &Self) -> &mut Self {
         self.0.push_str(&other.0);
         self
@@ -62,8 +60,8 @@ impl Markup {
         self.0
     }
 
-    fn cleaned(&mut self, text: &str, carriage: ControlChars) -> &mut Self {
-        for c in sanitize(text, carriage).chars() {
+    fn escaped(&mut self, text: &str, control_chars: ControlChars) -> &mut Self {
+        for c in sanitize(text, control_chars).chars() {
             match c {
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),
@@ -77,7 +75,7 @@ impl Markup {
     }
 }
 
-/// The style sheet's name for a role; plain text has none.
+/// The CSS class of a role; plain text has none.
 const fn class(role: Role) -> Option<&'static str> {
     Some(match role {
         Role::Keyword => "k",
@@ -106,7 +104,7 @@ const fn class(role: Role) -> Option<&'static str> {
     })
 }
 
-/// The address of an entry on the page: its anchor, written so that it stands in an address.
+/// The link to an entry's anchor, percent-encoded.
 pub(super) fn fragment(anchor: &str) -> String {
     let mut address = String::from("#");
     for byte in anchor.bytes() {
@@ -120,7 +118,7 @@ pub(super) fn fragment(anchor: &str) -> String {
     address
 }
 
-/// The address that a link may lead to: the web and mail, nothing that could run or load anything.
+/// Returns the address if a link may lead to it: the web or mail, nothing that runs or loads anything.
 pub(super) fn safe_address(address: &str) -> Option<&str> {
     let address = address.trim();
     let lower = address.to_ascii_lowercase();
@@ -133,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_values_are_never_tags() {
+    fn markup_text_and_values_are_escaped() {
         let mut markup = Markup::default();
         markup.tags("<a").attribute("title", "\"><script>'").tags(">").text("<!-- & \u{2028}\u{0}");
         assert_eq!(
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_web_and_to_mail_only() {
+    fn safe_address_allows_web_and_mail_only() {
         assert_eq!(safe_address(" HTTPS://a.b/c?d#e "), Some("HTTPS://a.b/c?d#e"));
         assert_eq!(safe_address("mailto:a@b"), Some("mailto:a@b"));
         for address in [
@@ -160,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn any_id_makes_an_address() {
+    fn fragment_encodes_any_id() {
         assert_eq!(fragment("a b/\"ü~1"), "#a%20b%2F%22%C3%BC~1");
     }
 }

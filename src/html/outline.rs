@@ -1,4 +1,4 @@
-//! What there is on a page: every entry that shows, what it follows, and what the tree says of it.
+//! The structure of a page: visible entries, their parents and children, and their texts in the outline.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,46 +9,45 @@ use crate::session::annotations::Annotations;
 use crate::session::tree::Tree;
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
 
-/// Characters of an entry's text that the tree shows.
-const HEADLINE: usize = 90;
+/// Maximum length of an outline text in characters.
+const MAX_HEADLINE: usize = 90;
 
 /// A session before its page is written.
 pub(super) struct Outline {
-    /// All entries as the log has them.
+    /// All entries of the log.
     pub(super) tree: Tree,
-    /// What is on the page of each, by position; `None` for those that don't show.
+    /// The visible items by position; `None` for entries that aren't shown.
     pub(super) items: Vec<Option<OutlineItem>>,
-    /// For each entry the nearest one above it that shows.
+    /// The nearest visible ancestor of each entry.
     pub(super) above: Vec<Option<usize>>,
-    /// Entries directly below one that shows, of those that show.
+    /// The nearest visible descendants of each visible entry.
     pub(super) below: Vec<Vec<usize>>,
-    /// Entries that show and have none above them.
+    /// Visible entries without a visible ancestor.
     pub(super) roots: Vec<usize>,
-    /// Whether an entry is on the branch that is open at first.
+    /// True for entries on the open branch.
     pub(super) on_path: Vec<bool>,
     pub(super) leaf: Option<EntryId>,
     pub(super) labels: HashMap<EntryId, String>,
     pub(super) usage: Usage,
-    /// Models that answered, in the order of their first answer.
+    /// Models in the order of their first answers.
     pub(super) models: Vec<String>,
     pub(super) findings: Vec<Finding>,
-    /// Whether an entry is out of the drawn tree, and so not on the page.
+    /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
     calls: HashMap<usize, Vec<ToolCall>>,
     answered: HashSet<(usize, CallId)>,
 }
 
-/// An entry that shows.
+/// A visible entry.
 pub(super) struct OutlineItem {
-    /// Its name on the page, which no other entry has.
+    /// The entry's unique anchor on the page.
     pub(super) anchor: String,
-    /// What the tree says of it; `None` for those that it passes over.
+    /// The entry's text in the outline; `None` if it isn't listed.
     pub(super) headline: Option<String>,
-    /// What it is.
     pub(super) kind: ItemKind,
 }
 
-/// What an entry that shows is.
+/// The kind of a visible entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemKind {
     User,
@@ -59,8 +58,8 @@ pub(super) enum ItemKind {
 }
 
 impl Outline {
-    /// Looks through a session once.
-    pub(super) fn of(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
+    /// Reads a session once.
+    pub(super) fn load(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let count = tree.nodes().len();
         let hidden = Annotations::of(reader, &tree).hidden_with(&tree, leaf);
@@ -83,15 +82,16 @@ impl Outline {
         };
         let anchors = outline.anchors();
         reader.visit(0, |entry| {
-            // Whatever was appended since the tree was taken is of the next page.
+            // Entries appended since the tree was read are ignored.
             if outline.items.len() < count {
-                outline.take(entry, &anchors);
+                outline.add_entry(entry, &anchors);
             }
         })?;
         Ok(outline)
     }
 
-    /// A name for each entry: its id. Of entries with the same id the last one has it, and its like have their place behind it.
+    /// The anchor of each entry: its id. Of entries with the same id, the last one gets it, and the others get
+    /// their position appended.
     fn anchors(&self) -> Vec<String> {
         let nodes = self.tree.nodes();
         let last: HashMap<&EntryId, usize> =
@@ -103,7 +103,7 @@ impl Outline {
         nodes.iter().enumerate().map(name).collect()
     }
 
-    fn take(&mut self, entry: Result<Entry, Finding>, anchors: &[String]) {
+    fn add_entry(&mut self, entry: Result<Entry, Finding>, anchors: &[String]) {
         let at = self.items.len();
         let parent = self.tree.nodes()[at].parent;
         let above = parent.and_then(|parent| match &self.items[parent] {
@@ -112,7 +112,7 @@ impl Outline {
         });
         let item = match entry {
             Ok(entry) if self.hidden[at] => {
-                self.spend(&entry.body);
+                self.add_usage(&entry.body);
                 None
             }
             Ok(entry) => self.entry(at, above, &entry, anchors),
@@ -138,9 +138,9 @@ impl Outline {
         entry: &Entry,
         anchors: &[String],
     ) -> Option<OutlineItem> {
-        self.spend(&entry.body);
+        self.add_usage(&entry.body);
         let (kind, headline) = match &entry.body {
-            EntryBody::Message(said) => self.message(at, above, &said.message)?,
+            EntryBody::Message(entry) => self.message(at, above, &entry.message)?,
             EntryBody::Compaction(_) => (ItemKind::Rule, Some("compacted".to_owned())),
             EntryBody::BranchSummary { .. } => (ItemKind::Rule, Some("summary of another branch".to_owned())),
             EntryBody::CustomMessage { content, display: true, .. } => {
@@ -193,43 +193,40 @@ impl Outline {
         })
     }
 
-    /// The call that a result below `above` answers, and where it stands.
+    /// Finds the call that a result below `above` belongs to, and its position.
     pub(super) fn find_call(&self, above: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
         std::iter::successors(above, |&at| self.above[at])
-            .take(tool_call::FARTHEST)
+            .take(tool_call::MAX_DISTANCE)
             .find_map(|at| Some((at, self.calls.get(&at)?.iter().find(|call| call.id == *id)?)))
     }
 
-    /// Whether a call of the answer at `at` has a result on any branch.
+    /// Returns true if a call of the answer at `at` has a result on any branch.
     pub(super) fn is_answered(&self, at: usize, call: &CallId) -> bool {
         self.answered.contains(&(at, call.clone()))
     }
 
-    /// How many entries are hidden.
     pub(super) fn hidden_count(&self) -> usize {
         self.hidden.iter().filter(|hidden| **hidden).count()
     }
 
-    /// How many branches show.
     pub(super) fn branch_count(&self) -> usize {
         self.items.iter().zip(&self.below).filter(|(item, below)| item.is_some() && below.is_empty()).count()
     }
 
-    /// The label of the entry at `at`.
     pub(super) fn label(&self, at: usize) -> Option<&str> {
         self.labels.get(&self.tree.nodes()[at].id).map(String::as_str)
     }
 
-    /// What to call an entry where branches part: its headline, or that of the first entry below it that has one.
-    pub(super) fn called(&self, at: usize) -> &str {
+    /// The name of a branch: the headline of its first entry, or of the first descendant that has one.
+    pub(super) fn branch_name(&self, at: usize) -> &str {
         let first = |&at: &usize| self.below[at].first().copied();
         std::iter::successors(Some(at), first)
-            .take(tool_call::FARTHEST)
+            .take(tool_call::MAX_DISTANCE)
             .find_map(|at| self.items[at].as_ref()?.headline.as_deref())
             .unwrap_or("…")
     }
 
-    fn spend(&mut self, body: &EntryBody) {
+    fn add_usage(&mut self, body: &EntryBody) {
         match body {
             EntryBody::Usage { usage, .. } | EntryBody::BranchSummary { usage: Some(usage), .. } => {
                 self.usage.add(usage);
@@ -237,8 +234,8 @@ impl Outline {
             EntryBody::Compaction(compaction) => {
                 self.usage.add(&compaction.usage.clone().unwrap_or_default());
             }
-            EntryBody::Message(said) => {
-                if let Message::Assistant(answer) = &*said.message {
+            EntryBody::Message(entry) => {
+                if let Message::Assistant(answer) = &*entry.message {
                     self.usage.add(&answer.usage);
                     if !answer.model.is_empty() && !self.models.contains(&answer.model) {
                         self.models.push(answer.model.clone());
@@ -250,24 +247,24 @@ impl Outline {
     }
 }
 
-/// What an answer says first; nothing for one that only calls tools.
+/// The headline of an answer; `None` for one that only calls tools.
 fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     let text = answer.joined_text();
     let prose = text.split("```").next().filter(|prose| !prose.trim().is_empty()).unwrap_or(&text);
-    let said = headline(prose.trim_start_matches(['#', ' ', '*', '\n'])).replace(['`', '*'], "");
-    (!said.is_empty()).then_some(said)
+    let line = headline(prose.trim_start_matches(['#', ' ', '*', '\n'])).replace(['`', '*'], "");
+    (!line.is_empty()).then_some(line)
 }
 
-/// The beginning of a text on one line.
+/// Truncates a text to one line.
 pub(super) fn headline(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().take(HEADLINE));
-        if line.chars().count() > HEADLINE {
-            return line.chars().take(HEADLINE - 1).chain(['…']).collect();
+        line.extend(word.chars().take(MAX_HEADLINE));
+        if line.chars().count() > MAX_HEADLINE {
+            return line.chars().take(MAX_HEADLINE - 1).chain(['…']).collect();
         }
     }
     line

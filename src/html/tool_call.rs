@@ -1,4 +1,4 @@
-//! What tools were asked and what came of it, and commands of the user's own.
+//! Renders tool calls with their results, and the user's shell commands.
 
 use serde_json::Value;
 
@@ -9,50 +9,51 @@ use crate::message::{
 };
 use crate::render::{DiffKind, DiffLine, Language, diff_lines};
 
-/// How far above a result its call is looked for, in entries that show: an answer makes hundreds of calls at most.
-pub(super) const FARTHEST: usize = 1_000;
+/// Maximum distance between a result and its call, in visible entries: an answer makes hundreds of calls at
+/// most.
+pub(super) const MAX_DISTANCE: usize = 1_000;
 
-/// Lines of a diff that is shown unfolded.
+/// Maximum length of a diff that is shown unfolded, in lines.
 const SHORT_DIFF: usize = 40;
 
-/// Images that a browser shows and that run nothing.
+/// Image types that browsers display and that contain no scripts.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResultState {
-    Well,
-    Badly,
-    /// It never began: skipped, denied, invalid.
-    Unrun,
+    Succeeded,
+    Failed,
+    /// Not run: skipped, denied or invalid.
+    NotRun,
 }
 
-/// A result with the call it answers, if the log has that.
+/// Renders a result with its call, if the log has it.
 pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>) -> Markup {
-    let (mut out, end, details) = (Markup::default(), end(result), result.details.as_ref());
+    let (mut out, state, details) = (Markup::default(), state(result), result.details.as_ref());
     let detail = |key: &str| details.and_then(|details| details[key].as_str());
     let diff = detail("diff").map(|diff| diff_lines(diff, detail("path").unwrap_or_default()));
     let short = diff.as_ref().is_some_and(|lines| lines.len() <= SHORT_DIFF);
-    out.tags(if short { "<details open>" } else { "<details>" }).tags("<summary>").markup(&sign(end));
+    out.tags(if short { "<details open>" } else { "<details>" }).tags("<summary>").markup(&state_icon(state));
     let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
-    let about = call.map(ToolCall::summary).unwrap_or_default();
-    summary(&mut out, name, &about, &note(result, end));
+    let subject = call.map(ToolCall::summary).unwrap_or_default();
+    summary(&mut out, name, &subject, &note(result, state));
     out.tags("</summary>\n<div class=\"inside\">\n");
     if let Some(call) = call {
         arguments(&mut out, call, diff.is_some());
     }
     match diff {
-        Some(lines) => changes(&mut out, &lines),
-        None => said(&mut out, result, call),
+        Some(lines) => diff_block(&mut out, &lines),
+        None => output(&mut out, result, call),
     }
     out.tags("</div></details>");
     out
 }
 
-/// A call that never got a result.
-pub(super) fn lost(call: &ToolCall) -> Markup {
+/// Renders a call without a result.
+pub(super) fn unfinished(call: &ToolCall) -> Markup {
     let mut out = Markup::default();
-    out.tags("<details class=\"tool\"><summary>").markup(&sign(ResultState::Unrun));
+    out.tags("<details class=\"tool\"><summary>").markup(&state_icon(ResultState::NotRun));
     summary(&mut out, &call.name, &call.summary(), "cut off, no result");
     out.tags("</summary>\n<div class=\"inside\">\n");
     arguments(&mut out, call, false);
@@ -60,10 +61,10 @@ pub(super) fn lost(call: &ToolCall) -> Markup {
     out
 }
 
-/// A command of the user's own.
+/// Renders a shell command of the user.
 pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
-    let end =
-        if !bash.cancelled && bash.exit_code == Some(0) { ResultState::Well } else { ResultState::Badly };
+    let state =
+        if !bash.cancelled && bash.exit_code == Some(0) { ResultState::Succeeded } else { ResultState::Failed };
     let mut notes = Vec::new();
     match (bash.cancelled, bash.exit_code) {
         (true, _) => notes.push("stopped".to_owned()),
@@ -75,20 +76,20 @@ pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
         notes.push("not sent to the model".to_owned());
     }
     let mut out = Markup::default();
-    out.tags("<details><summary>").markup(&sign(end));
-    let mark = if bash.exclude_from_context { "!!" } else { "!" };
-    summary(&mut out, mark, bash.command.lines().next().unwrap_or_default(), &notes.join(", "));
+    out.tags("<details><summary>").markup(&state_icon(state));
+    let prefix = if bash.exclude_from_context { "!!" } else { "!" };
+    summary(&mut out, prefix, bash.command.lines().next().unwrap_or_default(), &notes.join(", "));
     out.tags("</summary>\n<div class=\"inside\">\n").markup(&code(&bash.command, Language::Named("sh")));
-    printed(&mut out, &bash.output);
+    command_output(&mut out, &bash.output);
     out.tags("</div></details>");
     out
 }
 
-/// What a user or a tool says in blocks, its text written by `text`.
+/// Renders the blocks of a message; `text` renders the text ones.
 pub(super) fn blocks(out: &mut Markup, blocks: &[UserBlock], text: impl Fn(&mut Markup, &str)) {
     for block in blocks {
         match block {
-            UserBlock::Text { text: said } => text(out, said),
+            UserBlock::Text { text: content } => text(out, content),
             UserBlock::Image { data, mime_type } => image(out, data, mime_type),
             UserBlock::Unknown => {}
         }
@@ -105,31 +106,31 @@ fn image(out: &mut Markup, data: &str, mime_type: &str) {
     }
 }
 
-fn sign(end: ResultState) -> Markup {
+fn state_icon(state: ResultState) -> Markup {
     let mut out = Markup::default();
-    out.tags(match end {
-        ResultState::Well => "<span class=\"sign well\" role=\"img\" aria-label=\"done\">✓</span>",
-        ResultState::Badly => "<span class=\"sign badly\" role=\"img\" aria-label=\"failed\">✗</span>",
-        ResultState::Unrun => "<span class=\"sign unrun\" role=\"img\" aria-label=\"not run\">–</span>",
+    out.tags(match state {
+        ResultState::Succeeded => "<span class=\"sign well\" role=\"img\" aria-label=\"done\">✓</span>",
+        ResultState::Failed => "<span class=\"sign badly\" role=\"img\" aria-label=\"failed\">✗</span>",
+        ResultState::NotRun => "<span class=\"sign unrun\" role=\"img\" aria-label=\"not run\">–</span>",
     });
     out
 }
 
-fn summary(out: &mut Markup, name: &str, about: &str, note: &str) {
+fn summary(out: &mut Markup, name: &str, subject: &str, note: &str) {
     out.tags(" <span class=\"name\">")
         .text(name)
         .tags("</span> <code class=\"about\">")
-        .text(about)
+        .text(subject)
         .tags("</code>");
     if !note.is_empty() {
         out.tags(" <span class=\"note\">").text(note).tags("</span>");
     }
 }
 
-/// The arguments of a call. Where a diff shows what was changed, long ones would say it again.
+/// Renders a call's arguments. Long ones are left out if a diff shows the same text.
 fn arguments(out: &mut Markup, call: &ToolCall, has_diff: bool) {
     if let Some(raw) = &call.raw_arguments {
-        out.tags("<p class=\"note\">Arguments that are no JSON object:</p>\n");
+        out.tags("<p class=\"note\">Arguments that aren’t a JSON object:</p>\n");
         return literal(out, raw);
     }
     let path = call.arguments["path"].as_str().unwrap_or_default();
@@ -166,19 +167,19 @@ fn argument(out: &mut Markup, name: &str, value: Option<&str>) {
     out.tags("</p>\n");
 }
 
-/// What a tool said; a file that it read is code.
-fn said(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>) {
+/// Renders a tool's output; the output of a file read is code.
+fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>) {
     let file = call.filter(|call| call.name == "read_file" || call.name == "read");
     let file = file.and_then(|call| call.arguments["path"].as_str()).filter(|_| !result.is_error);
     let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
     blocks(out, &result.content, |out, text| match file {
         Some(path) => _ = out.markup(&code(text, Language::OfFile(path))).tags("\n"),
-        None if runs_commands(name) => printed(out, text),
+        None if runs_commands(name) => command_output(out, text),
         None => literal(out, text),
     });
 }
 
-/// What a tool put as it is: nothing in it is obeyed.
+/// Renders text unchanged.
 fn literal(out: &mut Markup, text: &str) {
     let text = text.trim_end_matches('\n');
     if !text.is_empty() {
@@ -186,17 +187,17 @@ fn literal(out: &mut Markup, text: &str) {
     }
 }
 
-fn printed(out: &mut Markup, text: &str) {
+fn command_output(out: &mut Markup, text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
-        out.tags("<pre class=\"output\">").printed(text).tags("\n</pre>\n");
+        out.tags("<pre class=\"output\">").command_output(text).tags("\n</pre>\n");
     }
 }
 
-fn changes(out: &mut Markup, lines: &[DiffLine]) {
+fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
     out.tags("<pre class=\"diff\"><code>");
     for line in lines {
-        let (class, sign) = match line.kind {
+        let (class, state_icon) = match line.kind {
             DiffKind::Gap => {
                 out.tags("<span class=\"gap\">⋯ ").spans(&line.spans).tags("\n</span>");
                 continue;
@@ -209,33 +210,33 @@ fn changes(out: &mut Markup, lines: &[DiffLine]) {
             .tags("<span class=\"number\">")
             .number(line.number().unwrap_or_default())
             .tags("</span>")
-            .tags(sign);
-        // Its end stands inside it: a line is a block, and what stands between blocks would be a line of its own.
+            .tags(state_icon);
+        // The newline is inside the element: a line is a block, and text between blocks would be another line.
         out.spans(&line.spans).tags("\n</span>");
     }
     out.tags("</code></pre>\n");
 }
 
-fn end(result: &ToolResultMessage) -> ResultState {
+fn state(result: &ToolResultMessage) -> ResultState {
     if !result.is_error {
         return if exit_code(result).is_some_and(|code| code != 0) {
-            ResultState::Badly
+            ResultState::Failed
         } else {
-            ResultState::Well
+            ResultState::Succeeded
         };
     }
     let text = joined_text(&result.content);
     let unrun = ["skipped:", "denied:", "not run:", "not begun:", "aborted:"];
-    if unrun.iter().any(|word| text.starts_with(word)) { ResultState::Unrun } else { ResultState::Badly }
+    if unrun.iter().any(|word| text.starts_with(word)) { ResultState::NotRun } else { ResultState::Failed }
 }
 
 fn exit_code(result: &ToolResultMessage) -> Option<i64> {
     result.details.as_ref()?["exitCode"].as_i64()
 }
 
-/// What it came to, in a few words.
-fn note(result: &ToolResultMessage, end: ResultState) -> String {
-    if end == ResultState::Unrun {
+/// A short note on the outcome.
+fn note(result: &ToolResultMessage, state: ResultState) -> String {
+    if state == ResultState::NotRun {
         return joined_text(&result.content).lines().next().unwrap_or_default().to_owned();
     }
     let Some(details) = &result.details else { return String::new() };

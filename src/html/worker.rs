@@ -1,5 +1,5 @@
-//! A page that another process makes: it is given a log and an entry, writes the page on its stdout, and gives back what the grammars
-//! of the page's code took when it ends.
+//! The worker process for pages: renders a page to stdout and exits, which frees the memory of the loaded
+//! grammars.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,28 +10,28 @@ use super::page;
 use crate::id::EntryId;
 use crate::session::Reader;
 
-/// The argument that makes our binary write a page ([`serve`]) and do nothing else.
+/// The argument that starts the worker ([`serve`]).
 pub const SERVICE: &str = "__page";
 
-/// Writes the page of a log on `output`: `arguments` are its path and, if the log has any, the entry whose branch is open. Why there is none
-/// is a line on `trouble`.
+/// Writes the page of a log to `output`. `arguments` are the log's path and, unless it is empty, the leaf of
+/// the open branch. An error is written to `errors` as a line.
 pub fn serve(
     mut arguments: impl Iterator<Item = OsString>,
     mut output: impl Write,
-    mut trouble: impl Write,
+    mut errors: impl Write,
 ) -> ExitCode {
     let path = arguments.next().unwrap_or_default();
     let leaf = arguments.next().map(|leaf| EntryId::new(leaf.to_string_lossy()));
-    let made = Reader::open(Path::new(&path)).and_then(|reader| page(&reader, leaf.as_ref()));
-    match made {
+    let rendered = Reader::open(Path::new(&path)).and_then(|reader| page(&reader, leaf.as_ref()));
+    match rendered {
         Ok(page) if output.write_all(page.as_bytes()).and_then(|()| output.flush()).is_ok() => {
             ExitCode::SUCCESS
         }
-        // Whoever asked is gone.
+        // The parent has exited.
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             // As above.
-            let _ = writeln!(trouble, "{error}");
+            let _ = writeln!(errors, "{error}");
             ExitCode::FAILURE
         }
     }

@@ -1,29 +1,29 @@
-//! The line that says which calls of a run were denied without a question. Pure.
+//! The summary line about calls that were denied without asking. Pure.
 
 use crate::event::{AllowedBy, Denial, DenialCause};
 
-/// Reasons that are named; of the rest only their number is.
-const NAMED: usize = 3;
+/// Maximum number of reasons that are listed; the rest is counted.
+const MAX_REASONS: usize = 3;
 
-/// The denied calls of a run, grouped by what can be said of them together.
+/// The denied calls of a run, grouped by reason.
 #[derive(Debug, Default)]
 pub(super) struct Denials {
-    groups: Vec<(Group, usize)>,
+    groups: Vec<(DenialReason, usize)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Group {
-    /// Nobody could be asked; the flag that would have allowed the call, if there is one.
+enum DenialReason {
+    /// No approver was present; the flag that would have allowed the call, if any.
     NoApprover(Option<AllowedBy>),
-    /// The approval mode, a rule or an extension forbids it, for this reason.
+    /// Forbidden by the approval mode, a rule or an extension, for this reason.
     Forbidden(String),
 }
 
 impl Denials {
     pub(super) fn add(&mut self, denial: &Denial) {
         let group = match denial.cause {
-            DenialCause::NoApprover => Group::NoApprover(denial.allowed_by),
-            DenialCause::Policy | DenialCause::Extension => Group::Forbidden(denial.reason.clone()),
+            DenialCause::NoApprover => DenialReason::NoApprover(denial.allowed_by),
+            DenialCause::Policy | DenialCause::Extension => DenialReason::Forbidden(denial.reason.clone()),
         };
         match self.groups.iter_mut().find(|(known, _)| *known == group) {
             Some((_, count)) => *count += 1,
@@ -31,27 +31,27 @@ impl Denials {
         }
     }
 
-    /// One line for stderr; `None` when nothing was denied.
+    /// One line for stderr; `None` if nothing was denied.
     pub(super) fn line(&self) -> Option<String> {
-        let named = self.groups.iter().take(NAMED).map(|(group, count)| group.line(*count));
-        let rest: usize = self.groups.iter().skip(NAMED).map(|(_, count)| count).sum();
+        let named = self.groups.iter().take(MAX_REASONS).map(|(group, count)| group.line(*count));
+        let rest: usize = self.groups.iter().skip(MAX_REASONS).map(|(_, count)| count).sum();
         let rest = (rest > 0).then(|| format!("{} for other reasons", were_denied(rest)));
         let parts: Vec<String> = named.chain(rest).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
-impl Group {
+impl DenialReason {
     fn line(&self, count: usize) -> String {
         let (denied, them) = (were_denied(count), if count == 1 { "it" } else { "them" });
         match self {
             Self::NoApprover(Some(AllowedBy::Auto)) => {
-                format!("{denied} (nobody to ask); --yes or --approval auto allows {them}")
+                format!("{denied} (no approver); --yes or --approval auto allows {them}")
             }
             Self::NoApprover(Some(AllowedBy::Yes)) => {
-                format!("{denied} (nobody to ask); --yes allows {them}")
+                format!("{denied} (no approver); --yes allows {them}")
             }
-            Self::NoApprover(None) => format!("{denied} (nobody to ask)"),
+            Self::NoApprover(None) => format!("{denied} (no approver)"),
             Self::Forbidden(reason) => {
                 format!("{denied} ({})", reason.split_whitespace().collect::<Vec<_>>().join(" "))
             }
@@ -88,14 +88,14 @@ mod tests {
             (vec![], None),
             (
                 vec![(asks, "runs a command", auto), (asks, "runs a command", auto)],
-                Some("2 calls were denied (nobody to ask); --yes or --approval auto allows them"),
+                Some("2 calls were denied (no approver); --yes or --approval auto allows them"),
             ),
-            (vec![(asks, "sudo", yes)], Some("1 call was denied (nobody to ask); --yes allows it")),
-            (vec![(asks, "a guard failed", None)], Some("1 call was denied (nobody to ask)")),
+            (vec![(asks, "sudo", yes)], Some("1 call was denied (no approver); --yes allows it")),
+            (vec![(asks, "a guard failed", None)], Some("1 call was denied (no approver)")),
             (
                 vec![(DenialCause::Policy, "the mode is read-only", None), (asks, "x", auto)],
                 Some(
-                    "1 call was denied (the mode is read-only); 1 call was denied (nobody to ask); \
+                    "1 call was denied (the mode is read-only); 1 call was denied (no approver); \
                      --yes or --approval auto allows it",
                 ),
             ),

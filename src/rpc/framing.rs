@@ -1,44 +1,44 @@
-//! Lines of input: LF ends one, and nothing else does.
+//! Splits input into lines at LF, and at nothing else.
 
 use std::io::{ErrorKind, Read};
 
 use memchr::memchr;
 use tokio::sync::mpsc;
 
-/// Longest line: a prompt with a few large images.
-const LONGEST: usize = 64 * 1024 * 1024;
+/// Maximum length of a line in bytes: a prompt with a few large images.
+const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes that are read at once.
+/// Size of a read in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Lines that may wait. Few, because each may be long; whoever writes more waits.
-const WAITING: usize = 4;
+/// Capacity for lines that wait. Small, because each may be long; the writer blocks when it is full.
+const MAX_QUEUED_LINES: usize = 4;
 
-/// A line of input, without its end.
+/// A line of input without its line feed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FramedLine {
     /// One that can be looked at.
     Whole(Vec<u8>),
-    /// One that was longer than is taken, and passed over.
+    /// A line that exceeded the limit and was skipped.
     TooLong,
 }
 
 impl FramedLine {
-    /// What is said of a line that was too long.
+    /// The error text for a line that is too long.
     pub(super) fn too_long() -> String {
-        format!("the line is longer than {} MiB", LONGEST / 1024 / 1024)
+        format!("the line is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024)
     }
 }
 
-/// Reads lines on a thread of their own, for a read of stdin can't be called off.
+/// Starts a reader thread, because a blocking read of stdin can't be cancelled.
 pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<FramedLine> {
-    let (sender, lines) = mpsc::channel(WAITING);
-    std::thread::spawn(move || pass_on(input, &sender));
+    let (sender, lines) = mpsc::channel(MAX_QUEUED_LINES);
+    std::thread::spawn(move || read_lines(input, &sender));
     lines
 }
 
-fn pass_on(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
-    let mut framer = Framer::new(LONGEST);
+fn read_lines(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
+    let mut framer = Framer::new(MAX_LINE_BYTES);
     let mut chunk = vec![0; CHUNK];
     loop {
         let length = match input.read(&mut chunk) {
@@ -62,19 +62,19 @@ fn pass_on(mut input: impl Read, sender: &mpsc::Sender<FramedLine>) {
     }
 }
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 struct Framer {
-    longest: usize,
+    max_bytes: usize,
     line: Vec<u8>,
     is_too_long: bool,
 }
 
 impl Framer {
-    fn new(longest: usize) -> Self {
-        Self { longest, line: Vec::new(), is_too_long: false }
+    fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, line: Vec::new(), is_too_long: false }
     }
 
-    /// Takes bytes off `rest` up to the end of a line; `None` when that hasn't come yet.
+    /// Consumes bytes of `rest` up to the end of a line; `None` if the line isn't complete.
     fn next(&mut self, rest: &mut &[u8]) -> Option<FramedLine> {
         let end = memchr(b'\n', rest);
         let (piece, tail) = match end {
@@ -82,7 +82,7 @@ impl Framer {
             None => (*rest, &rest[rest.len()..]),
         };
         *rest = tail;
-        if self.line.len() + piece.len() > self.longest {
+        if self.line.len() + piece.len() > self.max_bytes {
             (self.line, self.is_too_long) = (Vec::new(), true);
         }
         if !self.is_too_long {
@@ -91,7 +91,7 @@ impl Framer {
         end.map(|_| self.take())
     }
 
-    /// The last line, if it has no end of its own.
+    /// The last line, if it has no line feed.
     fn end(&mut self) -> Option<FramedLine> {
         (self.is_too_long || !self.line.is_empty()).then(|| self.take())
     }
@@ -112,7 +112,7 @@ impl Framer {
 mod tests {
     use super::*;
 
-    /// The lines of `text`, fed in pieces of `size` bytes, none longer than ten.
+    /// Splits `text`, fed in pieces of `size` bytes, into lines of at most ten bytes.
     fn lines(text: &str, size: usize) -> Vec<FramedLine> {
         let mut framer = Framer::new(10);
         let mut lines = Vec::new();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_line_feed_ends_a_line_wherever_the_bytes_are_cut() {
+    fn framer_only_line_feed_ends_a_line() {
         let text = "a\r\nb\u{2028}c\rd\u{85}\n\n\r\nend";
         let expected = ["a", "b\u{2028}c\rd\u{85}", "", "", "end"].map(whole);
         for size in 1..=text.len() {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_costs_only_itself() {
+    fn framer_too_long_line_is_skipped() {
         let text = "before\n12345678901\n1234567890\nafter";
         let expected = [whole("before"), FramedLine::TooLong, whole("1234567890"), whole("after")];
         for size in 1..=text.len() {

@@ -1,16 +1,16 @@
-//! What a client calls a command: any JSON, handed back to the letter.
+//! The id that a client gives to a command: any JSON, returned byte for byte.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// An id as it was given. It is never taken apart: numbers may be larger than any that we could hold.
+/// An id as received. It is never parsed: its numbers may exceed every numeric type.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(super) struct Id(Box<RawValue>);
 
 impl Id {
-    /// The id that stands in a command; `null` is none.
-    pub(super) fn of(field: &RawValue) -> Option<Self> {
+    /// Returns the id of a command; `null` means none.
+    pub(super) fn from_field(field: &RawValue) -> Option<Self> {
         (field.get() != "null").then(|| Self(field.to_owned()))
     }
 }

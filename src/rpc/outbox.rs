@@ -1,7 +1,9 @@
-//! What goes out: events and answers in one order, written on a thread that may be blocked for as long as nobody reads.
+//! The output queue: merges events and responses into one order, and writes them on a thread that may block
+//! while nobody reads.
 //!
-//! A *pump* takes both as they come and decides their order; a *scribe* writes them. Between them waits a bounded number of lines. When
-//! that is full the pump waits, the session goes on, and events are lost, which is told. Answers are never lost.
+//! A *pump* task receives both and decides their order; a writer thread writes them. The queue between them is
+//! bounded: when it is full, the pump waits, the session continues, and events are dropped, which is reported.
+//! Responses are never dropped.
 
 use std::io::{self, Write};
 
@@ -13,124 +15,124 @@ use super::response::ResponseBody;
 use super::writer::LineWriter;
 use crate::agent::{Received, Subscription};
 
-/// Notes that may wait for the pump; whoever commands waits while answers can't go out.
-const NOTES: usize = 64;
+/// Capacity for messages to the pump; when it is full, commands wait.
+const MAX_MESSAGES: usize = 64;
 
-/// Lines that may wait for the scribe: minutes of a stream.
-const LINES: usize = 16_384;
+/// Capacity for lines to be written: minutes of a stream.
+const MAX_LINES: usize = 16_384;
 
-/// Events that are told at most before an answer that comes after them.
-const BURST: usize = 8_192;
+/// Maximum number of events that are sent before a response that follows them.
+const MAX_EVENTS_BEFORE_RESPONSE: usize = 8_192;
 
-/// What the pump is told.
+/// A message to the pump.
 #[derive(Debug)]
-pub(super) enum OutboxNote {
-    /// Events wait until the answer to this one has gone out.
+pub(super) enum PumpMessage {
+    /// Holds back events until the next response is sent.
     Hold,
-    /// They needn't wait any longer: the answer takes its time.
+    /// Releases held events, because the response takes long.
     Release,
-    /// An answer that comes before the events that wait for it.
+    /// A response that precedes the held events.
     First(ResponseBody),
-    /// An answer that comes after every event until now.
+    /// A response that follows all events until now.
     Last(ResponseBody),
-    /// From here on things are written otherwise.
-    Manner(SendMode),
+    /// Changes how events are written.
+    SetMode(SendMode),
 }
 
-/// How events are written.
+/// A change of how events are written.
 #[derive(Debug)]
 pub(super) enum SendMode {
     /// Pieces of an answer are told, or left out.
     Deltas(bool),
-    /// The next command of the user's own that begins with this line is known to the client by this id.
+    /// The next user command with this line has this client id.
     Bash { line: String, id: Option<Id> },
-    /// That command did not begin, or is over.
+    /// That command was refused, or has ended.
     BashOver { id: Option<Id> },
 }
 
-/// What the scribe writes.
+/// An item for the writer.
 #[derive(Debug)]
 pub(super) enum OutboxItem {
-    Heard(Received),
-    Answer(ResponseBody),
-    Manner(SendMode),
+    Event(Received),
+    Response(ResponseBody),
+    SetMode(SendMode),
 }
 
-/// The way out.
+/// The handle of the output queue.
 pub(super) struct Outbox {
-    notes: mpsc::Sender<OutboxNote>,
+    messages: mpsc::Sender<PumpMessage>,
     pump: JoinSet<()>,
     written: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Outbox {
-    pub(super) fn open(listener: Subscription, out: impl Write + Send + 'static) -> Self {
-        let (notes, noted) = mpsc::channel(NOTES);
-        let (items, mut received) = mpsc::channel(LINES);
-        let (report, written) = oneshot::channel();
+    pub(super) fn open(subscription: Subscription, out: impl Write + Send + 'static) -> Self {
+        let (messages, message_receiver) = mpsc::channel(MAX_MESSAGES);
+        let (lines, mut received) = mpsc::channel(MAX_LINES);
+        let (result, written) = oneshot::channel();
         std::thread::spawn(move || {
-            let _ = report.send(LineWriter::new(out).write(&mut received));
+            let _ = result.send(LineWriter::new(out).write(&mut received));
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(pump(listener, noted, items));
-        Self { notes, pump: tasks, written }
+        tasks.spawn(pump(subscription, message_receiver, lines));
+        Self { messages, pump: tasks, written }
     }
 
-    pub(super) fn notes(&self) -> mpsc::Sender<OutboxNote> {
-        self.notes.clone()
+    pub(super) fn messages(&self) -> mpsc::Sender<PumpMessage> {
+        self.messages.clone()
     }
 
-    /// Waits until everything that was said is written; events end with the session, notes with their senders.
+    /// Waits until everything is written. Events end with the session, messages with their senders.
     pub(super) async fn finish(self) -> io::Result<()> {
-        let Self { notes, mut pump, written } = self;
-        drop(notes);
+        let Self { messages, mut pump, written } = self;
+        drop(messages);
         while pump.join_next().await.is_some() {}
         written.await.unwrap_or_else(|_| Err(io::Error::other("the writing of stdout failed")))
     }
 }
 
-/// Ends when neither events nor notes can come any more, or when nobody takes lines.
+/// Merges events and messages; ends when neither can arrive any more, or when the writer is gone.
 async fn pump(
-    mut listener: Subscription,
-    mut notes: mpsc::Receiver<OutboxNote>,
-    items: mpsc::Sender<OutboxItem>,
+    mut subscription: Subscription,
+    mut messages: mpsc::Receiver<PumpMessage>,
+    lines: mpsc::Sender<OutboxItem>,
 ) {
-    let (mut is_held, mut is_heard, mut is_noted) = (false, true, true);
-    while is_heard || is_noted {
+    let (mut is_held, mut has_events, mut has_messages) = (false, true, true);
+    while has_events || has_messages {
         let item = tokio::select! {
             biased;
-            note = notes.recv(), if is_noted => match note {
-                Some(OutboxNote::Hold) => { is_held = true; continue }
-                Some(OutboxNote::Release) => { is_held = false; continue }
-                Some(OutboxNote::First(answer)) => { is_held = false; OutboxItem::Answer(answer) }
-                Some(OutboxNote::Last(answer)) => {
-                    if tell_all(&mut listener, &items).await.is_err() {
+            message = messages.recv(), if has_messages => match message {
+                Some(PumpMessage::Hold) => { is_held = true; continue }
+                Some(PumpMessage::Release) => { is_held = false; continue }
+                Some(PumpMessage::First(response)) => { is_held = false; OutboxItem::Response(response) }
+                Some(PumpMessage::Last(response)) => {
+                    if send_events(&mut subscription, &lines).await.is_err() {
                         return;
                     }
-                    OutboxItem::Answer(answer)
+                    OutboxItem::Response(response)
                 }
-                Some(OutboxNote::Manner(manner)) => OutboxItem::Manner(manner),
-                None => { (is_noted, is_held) = (false, false); continue }
+                Some(PumpMessage::SetMode(mode)) => OutboxItem::SetMode(mode),
+                None => { (has_messages, is_held) = (false, false); continue }
             },
-            heard = listener.next(), if is_heard && !is_held => match heard {
-                Some(heard) => OutboxItem::Heard(heard),
-                None => { is_heard = false; continue }
+            received = subscription.next(), if has_events && !is_held => match received {
+                Some(received) => OutboxItem::Event(received),
+                None => { has_events = false; continue }
             },
         };
-        if items.send(item).await.is_err() {
+        if lines.send(item).await.is_err() {
             return;
         }
     }
 }
 
-/// Tells what happened until now.
-async fn tell_all(
-    listener: &mut Subscription,
-    items: &mpsc::Sender<OutboxItem>,
+/// Sends all events until now.
+async fn send_events(
+    subscription: &mut Subscription,
+    lines: &mpsc::Sender<OutboxItem>,
 ) -> Result<(), mpsc::error::SendError<OutboxItem>> {
-    for _ in 0..BURST {
-        let Some(heard) = listener.try_next() else { break };
-        items.send(OutboxItem::Heard(heard)).await?;
+    for _ in 0..MAX_EVENTS_BEFORE_RESPONSE {
+        let Some(received) = subscription.try_next() else { break };
+        lines.send(OutboxItem::Event(received)).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Answers to commands, as lines.
+//! Responses to commands, encoded as lines.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,15 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::id::Id;
 
-/// What a command came to: nothing to say, data, or why not.
+/// The result of a command: no data, data, or an error text.
 pub(super) type ResponseOutcome = Result<Option<Box<RawValue>>, String>;
 
-/// An answer to one command.
+/// The response to a command.
 #[derive(Debug)]
 pub(super) struct ResponseBody {
-    /// The command's id, if it has one, as it was given.
+    /// The command's id, if it has one, as received.
     pub(super) id: Option<Id>,
-    /// The command; `parse` for a line that is none.
+    /// The command's name; `parse` for a line that is no command.
     pub(super) command: String,
     pub(super) outcome: ResponseOutcome,
 }
@@ -53,7 +53,7 @@ impl ResponseBody {
     }
 }
 
-/// Data for an answer.
+/// Encodes data for a response.
 pub(super) fn data(value: &impl Serialize) -> ResponseOutcome {
     to_raw_value(value).map(Some).map_err(|error| error.to_string())
 }
@@ -73,16 +73,16 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_whose_it_is_and_what_came_of_it() {
-        let answer = |rest: Value| {
+    fn response_has_id_and_outcome() {
+        let response = |rest: Value| {
             let mut whole = json!({"type": "response", "command": "fork"});
             whole.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
             whole
         };
-        assert_eq!(line(None, Ok(None)), answer(json!({"success": true})));
+        assert_eq!(line(None, Ok(None)), response(json!({"success": true})));
         let null = data(&Value::Null);
-        assert_eq!(line(Some(7.into()), null), answer(json!({"id": 7, "success": true, "data": null})));
+        assert_eq!(line(Some(7.into()), null), response(json!({"id": 7, "success": true, "data": null})));
         let failed = line(Some("a".into()), Err("no".into()));
-        assert_eq!(failed, answer(json!({"id": "a", "success": false, "error": "no"})));
+        assert_eq!(failed, response(json!({"id": "a", "success": false, "error": "no"})));
     }
 }

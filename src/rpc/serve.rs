@@ -1,4 +1,4 @@
-//! The conversation with one client.
+//! The server loop for one client.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,30 +17,30 @@ use super::command::RpcCommand;
 use super::framing::FramedLine;
 use super::handler::Handler;
 use super::id::Id;
-use super::outbox::{Outbox, OutboxNote, SendMode};
+use super::outbox::{Outbox, PumpMessage, SendMode};
 use super::response::ResponseBody;
 use super::{RpcError, RpcOptions};
 use crate::agent::{AgentSession, Subscription};
 
-/// How long the next command waits for one that is quick as a rule: appending to a log on a slow disk, a hook.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Time that the next command waits for a usually quick one, such as an append on a slow disk or a hook.
+const QUICK_COMMAND_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long events wait for the answer to what leads to them. Longer than any disk takes; a hook may take longer still, and then
-/// they go first.
-const HELD: Duration = Duration::from_secs(5);
+/// Time that events are held back for the response that precedes them. Longer than any disk takes; a hook may
+/// take longer, and then the events are sent first.
+const HOLD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a command waits for what it stops first: a run may have programs to end.
-const REST: Duration = Duration::from_secs(10);
+/// Time that a command waits for the run to stop; the run may have programs to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Commands that are carried out beside others at most.
-const BESIDE: usize = 64;
+/// Maximum number of commands that run concurrently.
+const MAX_CONCURRENT: usize = 64;
 
-/// How long answers and events may take to be written at the end, and commands to be over.
-const GRACE: Duration = Duration::from_secs(3);
+/// Time for the last responses and events to be written, and for commands to end.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
 
 type CommandFuture = Pin<Box<dyn Future<Output = ResponseBody> + Send>>;
 
-/// As [`super::run`], for lines that are read already.
+/// Like [`super::run`], for lines that are already read.
 pub(super) async fn serve(
     agent: AgentSession,
     lines: mpsc::Receiver<FramedLine>,
@@ -49,29 +49,29 @@ pub(super) async fn serve(
     options: RpcOptions,
 ) -> Result<(), RpcError> {
     let outbox = Outbox::open(Subscription::new(&agent), output);
-    let notes = outbox.notes();
+    let messages = outbox.messages();
     let mut server = Server {
         handler: Handler::new(agent.clone(), options),
-        notes: outbox.notes(),
-        beside: JoinSet::new(),
+        messages: outbox.messages(),
+        background: JoinSet::new(),
     };
     tokio::select! {
         biased;
         () = stop => {}
-        () = notes.closed() => {}
-        () = server.work(lines) => {}
+        () = messages.closed() => {}
+        () = server.run(lines) => {}
     }
-    drop(notes);
-    // The run ends as an aborted one, and says so; what waits for it has its answer.
+    drop(messages);
+    // The run is aborted and reports it; commands that wait for it get their responses.
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
     }
-    let ended = async {
-        while server.beside.join_next().await.is_some() {}
+    let finish = async {
+        while server.background.join_next().await.is_some() {}
         drop(server);
         outbox.finish().await
     };
-    match timeout(GRACE, ended).await {
+    match timeout(FINISH_TIMEOUT, finish).await {
         Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(RpcError::Stdout(error)),
         Ok(Ok(()) | Err(_)) => Ok(()),
         Err(_) => {
@@ -83,84 +83,86 @@ pub(super) async fn serve(
 
 struct Server {
     handler: Handler,
-    notes: mpsc::Sender<OutboxNote>,
-    beside: JoinSet<()>,
+    messages: mpsc::Sender<PumpMessage>,
+    background: JoinSet<()>,
 }
 
 impl Server {
-    async fn work(&mut self, mut lines: mpsc::Receiver<FramedLine>) {
+    async fn run(&mut self, mut lines: mpsc::Receiver<FramedLine>) {
         while let Some(line) = lines.recv().await {
-            while self.beside.try_join_next().is_some() {}
-            match read(line) {
+            while self.background.try_join_next().is_some() {}
+            match parse_line(line) {
                 Ok(Some(call)) => self.call(call).await,
                 Ok(None) => {}
-                Err(answer) => self.note(OutboxNote::Last(answer)).await,
+                Err(response) => self.send(PumpMessage::Last(response)).await,
             }
         }
     }
 
     async fn call(&mut self, PendingCall { id, name, command }: PendingCall) {
-        if self.beside.len() >= BESIDE {
-            let outcome = Err("too many commands are being carried out; wait for an answer".to_owned());
-            return self.note(OutboxNote::Last(ResponseBody { id, command: name, outcome })).await;
+        if self.background.len() >= MAX_CONCURRENT {
+            let outcome = Err("too many commands are running; wait for a response".to_owned());
+            return self.send(PumpMessage::Last(ResponseBody { id, command: name, outcome })).await;
         }
-        if let Some(manner) = manner(&command, id.as_ref()) {
-            self.note(OutboxNote::Manner(manner)).await;
+        if let Some(send_mode) = send_mode(&command, id.as_ref()) {
+            self.send(PumpMessage::SetMode(send_mode)).await;
         }
-        let order = PendingOrder::of(&command);
-        if order == PendingOrder::First {
-            self.note(OutboxNote::Hold).await;
+        let order = ResponseOrder::for_command(&command);
+        if order == ResponseOrder::First {
+            self.send(PumpMessage::Hold).await;
         }
-        if command.stops_work() {
-            // Others wait too, for they are meant for what comes after it. What doesn't end is told by the command itself.
-            let _ = timeout(REST, self.handler.stop_work()).await;
+        if command.needs_idle() {
+            // Later commands wait too, because they are meant for the state after it. If the run doesn't stop,
+            // the command itself reports it.
+            let _ = timeout(STOP_TIMEOUT, self.handler.stop_run()).await;
         }
-        let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
+        let wait = if command.is_slow() { Duration::ZERO } else { QUICK_COMMAND_TIMEOUT };
         let handler = self.handler.clone();
-        let mut work: CommandFuture = Box::pin(async move {
-            let outcome = handler.handle(command).await;
+        let mut job: CommandFuture = Box::pin(async move {
+            let outcome = handler.execute(command).await;
             ResponseBody { id, command: name, outcome }
         });
-        // A first poll hands the command to the session even without any patience, so that commands arrive in order.
-        match timeout(patience, &mut work).await {
-            Ok(answer) => order.tell(answer, &self.notes).await,
+        // Even with a zero timeout the first poll hands the command to the session, so that commands arrive in
+        // order.
+        match timeout(wait, &mut job).await {
+            Ok(response) => order.send(response, &self.messages).await,
             Err(_) => {
-                let notes = self.notes.clone();
-                self.beside.spawn(async move {
-                    let answer = match timeout(HELD, &mut work).await {
-                        Ok(answer) => answer,
+                let messages = self.messages.clone();
+                self.background.spawn(async move {
+                    let response = match timeout(HOLD_TIMEOUT, &mut job).await {
+                        Ok(response) => response,
                         Err(_) => {
-                            if order == PendingOrder::First {
-                                let _ = notes.send(OutboxNote::Release).await;
+                            if order == ResponseOrder::First {
+                                let _ = messages.send(PumpMessage::Release).await;
                             }
-                            work.await
+                            job.await
                         }
                     };
-                    order.tell(answer, &notes).await;
+                    order.send(response, &messages).await;
                 });
             }
         }
     }
 
-    async fn note(&self, note: OutboxNote) {
-        // Nobody takes notes any more when stdout is closed; then it is all over.
-        let _ = self.notes.send(note).await;
+    async fn send(&self, message: PumpMessage) {
+        // The receiver is gone when stdout is closed; then the server ends.
+        let _ = self.messages.send(message).await;
     }
 }
 
-/// Where an answer stands among events.
+/// The order of a response among events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PendingOrder {
-    /// Before what it leads to: that something was accepted is known before it begins.
+enum ResponseOrder {
+    /// Before the events that it causes: the client learns of the acceptance first.
     First,
-    /// After what it led to.
+    /// After the events that it caused.
     Last,
-    /// After what it led to, which no event tells any more.
+    /// After the events that it caused, and no further event belongs to the command.
     LastOfBash,
 }
 
-impl PendingOrder {
-    const fn of(command: &RpcCommand) -> Self {
+impl ResponseOrder {
+    const fn for_command(command: &RpcCommand) -> Self {
         match command {
             RpcCommand::Prompt { .. }
             | RpcCommand::Steer { .. }
@@ -171,18 +173,18 @@ impl PendingOrder {
         }
     }
 
-    async fn tell(self, answer: ResponseBody, notes: &mpsc::Sender<OutboxNote>) {
-        let over = OutboxNote::Manner(SendMode::BashOver { id: answer.id.clone() });
-        let note = if self == Self::First { OutboxNote::First(answer) } else { OutboxNote::Last(answer) };
-        let _ = notes.send(note).await;
+    async fn send(self, response: ResponseBody, messages: &mpsc::Sender<PumpMessage>) {
+        let bash_over = PumpMessage::SetMode(SendMode::BashOver { id: response.id.clone() });
+        let message = if self == Self::First { PumpMessage::First(response) } else { PumpMessage::Last(response) };
+        let _ = messages.send(message).await;
         if self == Self::LastOfBash {
-            let _ = notes.send(over).await;
+            let _ = messages.send(bash_over).await;
         }
     }
 }
 
-/// What a command changes about how events are written.
-fn manner(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
+/// The change of event writing that a command causes.
+fn send_mode(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
     match command {
         RpcCommand::SetDeltas { enabled } => Some(SendMode::Deltas(*enabled)),
         RpcCommand::Bash { command, .. } => Some(SendMode::Bash { line: command.0.clone(), id: id.cloned() }),
@@ -190,7 +192,7 @@ fn manner(command: &RpcCommand, id: Option<&Id>) -> Option<SendMode> {
     }
 }
 
-/// A command as it was called.
+/// A parsed command with its id.
 #[derive(Debug, PartialEq)]
 struct PendingCall {
     id: Option<Id>,
@@ -198,31 +200,31 @@ struct PendingCall {
     command: RpcCommand,
 }
 
-/// Reads a line; nothing for an empty one, the answer for one that is no command.
-fn read(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
-    let unreadable =
+/// Parses a line: `None` for an empty one, an error response for an invalid one.
+fn parse_line(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
+    let parse_error =
         |error: String| ResponseBody { id: None, command: "parse".to_owned(), outcome: Err(error) };
     let bytes = match line {
         FramedLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
         FramedLine::Whole(bytes) => bytes,
-        FramedLine::TooLong => return Err(unreadable(FramedLine::too_long())),
+        FramedLine::TooLong => return Err(parse_error(FramedLine::too_long())),
     };
-    let mut fields = fields(&bytes).map_err(unreadable)?;
-    let id = fields.remove("id").and_then(Id::of);
+    let mut fields = fields(&bytes).map_err(parse_error)?;
+    let id = fields.remove("id").and_then(Id::from_field);
     let name = fields.remove("type").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
     let Some(name) = name else {
         let outcome = Err("the field `type` must name a command".to_owned());
         return Err(ResponseBody { id, command: "parse".to_owned(), outcome });
     };
-    let command =
-        values(fields).and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
+    let command = values(fields)
+        .and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
     match command {
         Ok(command) => Ok(Some(PendingCall { id, name, command })),
         Err(error) => Err(ResponseBody { id, command: name, outcome: Err(error) }),
     }
 }
 
-/// The fields of a line that holds an object, not looked into: a number that we can't hold may be an id.
+/// Splits an object into unparsed fields: an id may be a number that no type can hold.
 fn fields(line: &[u8]) -> Result<HashMap<String, &RawValue>, String> {
     let not_json = |error| format!("not JSON: {error}");
     if line.trim_ascii_start().starts_with(b"{") {
@@ -232,7 +234,7 @@ fn fields(line: &[u8]) -> Result<HashMap<String, &RawValue>, String> {
     Err("a command is a JSON object".to_owned())
 }
 
-/// The fields looked into; what can't be held is named.
+/// Parses the fields; an error names the field.
 fn values(fields: HashMap<String, &RawValue>) -> Result<Map<String, Value>, String> {
     let value = |(name, raw): (String, &RawValue)| match serde_json::from_str(raw.get()) {
         Ok(value) => Ok((name, value)),
@@ -245,21 +247,21 @@ fn values(fields: HashMap<String, &RawValue>) -> Result<Map<String, Value>, Stri
 mod tests {
     use super::*;
 
-    fn refused(line: &[u8]) -> (Option<Id>, String, String) {
-        let answer = read(FramedLine::Whole(line.to_vec())).unwrap_err();
-        (answer.id, answer.command, answer.outcome.unwrap_err())
+    fn parse_failure(line: &[u8]) -> (Option<Id>, String, String) {
+        let response = parse_line(FramedLine::Whole(line.to_vec())).unwrap_err();
+        (response.id, response.command, response.outcome.unwrap_err())
     }
 
     #[test]
-    fn a_line_is_a_call_with_its_id() {
+    fn parse_line_call_has_its_id() {
         let line = br#" {"id": "a", "type": "abort", "more": 1} "#.to_vec();
         let call = PendingCall { id: Some("a".into()), name: "abort".into(), command: RpcCommand::Abort {} };
-        assert_eq!(read(FramedLine::Whole(line)).unwrap(), Some(call));
-        assert_eq!(read(FramedLine::Whole(b"  ".to_vec())).unwrap(), None);
+        assert_eq!(parse_line(FramedLine::Whole(line)).unwrap(), Some(call));
+        assert_eq!(parse_line(FramedLine::Whole(b"  ".to_vec())).unwrap(), None);
     }
 
     #[test]
-    fn an_id_is_answered_to_the_letter() {
+    fn parse_line_id_is_returned_byte_for_byte() {
         let (digits, letters) = ("7".repeat(100_000), format!("\"{}\"", "a\\\"".repeat(100_000)));
         let deep = [vec![b'['; 1_000], vec![b']'; 1_000]].concat();
         let deep = String::from_utf8(deep).unwrap();
@@ -283,7 +285,7 @@ mod tests {
             let mut out = Vec::new();
             read(FramedLine::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
             let answer = String::from_utf8(out).unwrap();
-            assert!(answer.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{answer}");
+            assert!(answer.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{response}");
         }
     }
 
@@ -292,20 +294,20 @@ mod tests {
         let (id, command, error) = refused(b"{\"type\": \"abort\"");
         assert_eq!((id, command.as_str()), (None, "parse"));
         assert!(error.starts_with("not JSON: EOF"), "{error}");
-        assert_eq!(refused(b"[1]").2, "a command is a JSON object");
+        assert_eq!(parse_failure(b"[1]").2, "a command is a JSON object");
         let named =
             (Some(Value::from(4).into()), "parse".to_owned(), "the field `type` must name a command".into());
-        assert_eq!(refused(br#"{"id": 4, "type": 1}"#), named);
+        assert_eq!(parse_failure(br#"{"id": 4, "type": 1}"#), named);
         let unknown = (Some("b".into()), "dance".to_owned(), "unknown command `dance`".into());
-        assert_eq!(refused(br#"{"type": "dance", "id": "b"}"#), unknown);
+        assert_eq!(parse_failure(br#"{"type": "dance", "id": "b"}"#), unknown);
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_eq!(refused(deep.as_bytes()).2, "a command is a JSON object");
-        let (id, command, error) = refused(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
+        assert_eq!(parse_failure(deep.as_bytes()).2, "a command is a JSON object");
+        let (id, command, error) = parse_failure(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
         assert_eq!((id.is_some(), command.as_str()), (true, "abort"));
         assert!(error.starts_with("the field `a` can't be read: recursion limit"), "{error}");
-        assert!(refused(b"[1").2.starts_with("not JSON: EOF"));
-        assert!(refused(b"{\"type\": \"\xff\"}").2.starts_with("not JSON: "));
-        let too_long = read(FramedLine::TooLong).unwrap_err().outcome.unwrap_err();
+        assert!(parse_failure(b"[1").2.starts_with("not JSON: EOF"));
+        assert!(parse_failure(b"{\"type\": \"\xff\"}").2.starts_with("not JSON: "));
+        let too_long = parse_line(FramedLine::TooLong).unwrap_err().outcome.unwrap_err();
         assert_eq!(too_long, "the line is longer than 64 MiB");
     }
 }

@@ -1,4 +1,4 @@
-//! What answers tell, in the protocol's shapes.
+//! JSON views of session data, in the protocol's format.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::session::annotations::Annotations;
 use crate::session::tree::Tree;
 use crate::session::{Reader, SessionError};
 
-/// A model. Prices are in US dollars a million tokens, 0 where none is known.
+/// A model. Prices are in US dollars per million tokens, 0 if unknown.
 pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
     let cost = match facts.price {
         Some(price) => json!({
@@ -38,7 +38,7 @@ pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
     })
 }
 
-/// The queues: texts by kind, and the messages themselves.
+/// The queued messages: texts by kind, and the items themselves.
 pub(super) fn queue(items: &[QueueItem]) -> Value {
     let texts = |kind: QueueKind| -> Vec<&str> {
         items.iter().filter(|item| item.kind == kind).map(|item| item.text.as_str()).collect()
@@ -46,7 +46,7 @@ pub(super) fn queue(items: &[QueueItem]) -> Value {
     json!({"steering": texts(QueueKind::Steer), "followUp": texts(QueueKind::FollowUp), "items": items})
 }
 
-/// What a session is doing.
+/// The work in flight of a session.
 pub(super) fn live(live: &InFlight) -> Value {
     json!({
         "runningSince": live.running_since,
@@ -93,14 +93,14 @@ fn running_bash(bash: &RunningBash) -> Value {
     })
 }
 
-/// Something that can be typed after a slash, and where it comes from.
+/// A slash command and its source.
 pub(super) fn slash_command(command: &SlashCommand) -> Value {
-    let mut told = json!(command);
-    told["sourceInfo"] = json!({"path": command.location});
-    told
+    let mut view = json!(command);
+    view["sourceInfo"] = json!({"path": command.location});
+    view
 }
 
-/// What the user said on the path to the leaf, to fork before it.
+/// The user's messages on the path to the leaf, for `fork`.
 pub(super) fn fork_messages(reader: &Reader) -> Value {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let message = |id: &EntryId| {
@@ -111,7 +111,7 @@ pub(super) fn fork_messages(reader: &Reader) -> Value {
     json!({"messages": path.iter().filter_map(message).collect::<Vec<_>>()})
 }
 
-/// The entries after one of them, or all, as they stand in the log; what can't be read is left out.
+/// The entries after `since`, or all, as stored in the log; unreadable ones are left out.
 pub(super) fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
     let nodes = tree.nodes();
@@ -130,15 +130,15 @@ pub(super) fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<Box<Ra
         }
     })?;
     text.push_str("],");
-    Ok(closed(text, nodes.last().map(|node| &node.id)))
+    Ok(with_leaf(text, nodes.last().map(|node| &node.id)))
 }
 
-/// The whole tree: each entry with those that follow it.
+/// The whole tree: each entry with its children.
 ///
-/// A conversation is as deep as it is long, so nothing here calls itself.
+/// The depth of a tree grows with the conversation, so this is not recursive.
 pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
-    let marks = Annotations::of(reader, &tree);
+    let annotations = Annotations::of(reader, &tree);
     let mut lines: Vec<Option<String>> = vec![None; tree.nodes().len()];
     reader.raw_lines(0..tree.nodes().len(), |at, line| {
         lines[at] = line.map(|line| line.get().to_owned());
@@ -150,7 +150,7 @@ pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
         match visit {
             Visit::Enter(at) => {
                 text.push_str(if text.ends_with('[') { "" } else { "," });
-                text.push_str(&head(&tree, at, lines[at].take(), marks.label(at)));
+                text.push_str(&node_head(&tree, at, lines[at].take(), annotations.label(at)));
                 open.push(Visit::Leave);
                 open.extend(tree.children(at).iter().rev().copied().map(Visit::Enter));
             }
@@ -158,7 +158,7 @@ pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
         }
     }
     text.push_str("],");
-    Ok(closed(text, tree.nodes().last().map(|node| &node.id)))
+    Ok(with_leaf(text, tree.nodes().last().map(|node| &node.id)))
 }
 
 enum Visit {
@@ -166,15 +166,15 @@ enum Visit {
     Leave,
 }
 
-/// A node up to its children.
-fn head(tree: &Tree, at: usize, line: Option<String>, label: Option<&str>) -> String {
+/// The JSON of a node up to its children.
+fn node_head(tree: &Tree, at: usize, line: Option<String>, label: Option<&str>) -> String {
     let damaged = || json!({"type": "damaged", "id": tree.nodes()[at].id}).to_string();
     let label = label.map(|label| format!(",\"label\":{}", json!(label))).unwrap_or_default();
     format!("{{\"entry\":{}{label},\"children\":[", line.unwrap_or_else(damaged))
 }
 
-/// An object that wants its `leafId` and its end.
-fn closed(text: String, leaf: Option<&EntryId>) -> Box<RawValue> {
+/// Completes an object with `leafId`.
+fn with_leaf(text: String, leaf: Option<&EntryId>) -> Box<RawValue> {
     let text = format!("{text}\"leafId\":{}}}", json!(leaf));
     RawValue::from_string(text).expect("it is made of JSON")
 }
@@ -188,7 +188,7 @@ mod tests {
     use crate::session::{EntryBody, Placement, SessionManager, Writer};
     use crate::unit::UnixMs;
 
-    fn say(writer: &mut Writer, text: &str) -> EntryId {
+    fn append(writer: &mut Writer, text: &str) -> EntryId {
         let message = Message::User(UserMessage::text(text, UnixMs(0)));
         let appended = writer.append(EntryBody::message(Arc::new(message)), UnixMs(0)).unwrap();
         appended.last().unwrap().id.clone()
@@ -198,24 +198,24 @@ mod tests {
         SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0))
     }
 
-    /// The tree as texts: what was said, then what follows it.
-    fn told(node: &Value) -> String {
-        let children: Vec<String> = node["children"].as_array().unwrap().iter().map(told).collect();
+    /// The tree as text: each message, then its children.
+    fn view(node: &Value) -> String {
+        let children: Vec<String> = node["children"].as_array().unwrap().iter().map(view).collect();
         let what = node["entry"]["message"]["content"][0]["text"].as_str().unwrap_or("·");
         let label = node["label"].as_str().map(|label| format!(" [{label}]")).unwrap_or_default();
         format!("{what}{label}({})", children.join(" "))
     }
 
     #[test]
-    fn the_tree_has_every_branch_with_its_labels() {
+    fn tree_has_every_branch_and_label() {
         let mut writer = memory();
-        let root = say(&mut writer, "root");
-        say(&mut writer, "left");
+        let root = append(&mut writer, "root");
+        append(&mut writer, "left");
         writer.branch(Some(&root), UnixMs(0)).unwrap();
-        let right = say(&mut writer, "right");
+        let right = append(&mut writer, "right");
         writer.label(&root, Some("start"), UnixMs(0)).unwrap();
         let data: Value = serde_json::from_str(tree(&writer.reader()).unwrap().get()).unwrap();
-        let roots: Vec<String> = data["tree"].as_array().unwrap().iter().map(told).collect();
+        let roots: Vec<String> = data["tree"].as_array().unwrap().iter().map(view).collect();
         assert_eq!(roots, ["root [start](left() ·(right(·())))"]);
         let since = entries(&writer.reader(), Some(&right)).unwrap();
         let since: Value = serde_json::from_str(since.get()).unwrap();
@@ -226,10 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_conversation_is_a_deep_tree_and_no_trouble() {
+    fn tree_deep_tree_is_encoded() {
         let mut writer = memory();
         for _ in 0..20_000 {
-            say(&mut writer, "on");
+            append(&mut writer, "on");
         }
         let data = tree(&writer.reader()).unwrap();
         assert_eq!(data.get().matches("\"children\":[").count(), 20_000);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_session_has_neither_entries_nor_a_leaf() {
+    fn tree_of_empty_session_has_no_leaf() {
         let reader = memory().reader();
         assert_eq!(tree(&reader).unwrap().get(), r#"{"tree":[],"leafId":null}"#);
         assert_eq!(entries(&reader, None).unwrap().get(), r#"{"entries":[],"leafId":null}"#);

@@ -1,4 +1,4 @@
-//! Writes lines: answers, and events in the manner the client asked for.
+//! Encodes responses and events as lines, in the way the client chose.
 
 use std::io::{self, Write};
 
@@ -12,22 +12,22 @@ use crate::agent::Received;
 use crate::event::{Event, EventKind};
 use crate::id::EntryId;
 
-/// Who writes.
+/// Writes lines to the client.
 pub(super) struct LineWriter<Out: Write> {
     out: io::BufWriter<Out>,
     deltas: bool,
-    bashes: Vec<BashNotice>,
+    user_commands: Vec<NamedCommand>,
 }
 
-/// A command of the user's own that the client knows by an id.
-struct BashNotice {
+/// A user command with the id that the client gave it.
+struct NamedCommand {
     line: String,
     id: Option<Id>,
-    /// The entry that says it began, once it has.
-    begun: Option<EntryId>,
+    /// The entry of its start, once it has started.
+    started: Option<EntryId>,
 }
 
-/// An event of a command that the client named.
+/// An event of a command that has a client id.
 struct NamedEvent {
     event: Map<String, Value>,
     id: Id,
@@ -50,11 +50,10 @@ impl Serialize for NamedEvent {
 
 impl<Out: Write> LineWriter<Out> {
     pub(super) fn new(out: Out) -> Self {
-        Self { out: io::BufWriter::new(out), deltas: true, bashes: Vec::new() }
+        Self { out: io::BufWriter::new(out), deltas: true, user_commands: Vec::new() }
     }
 
-    /// Writes until nothing more can come. What is written is read as it happens: nothing stays in the buffer while nothing
-    /// follows.
+    /// Writes items until the channel closes. Flushes whenever no further item is ready.
     pub(super) fn write(&mut self, items: &mut mpsc::Receiver<OutboxItem>) -> io::Result<()> {
         loop {
             let item = match items.try_recv() {
@@ -73,20 +72,20 @@ impl<Out: Write> LineWriter<Out> {
 
     fn item(&mut self, item: OutboxItem) -> io::Result<()> {
         match item {
-            OutboxItem::Answer(answer) => answer.write_line(&mut self.out),
-            OutboxItem::Heard(Received::Event(event)) => self.event(&event),
-            OutboxItem::Heard(missed) => missed.write_lines(&mut self.out),
-            OutboxItem::Manner(SendMode::Deltas(switch)) => {
+            OutboxItem::Response(response) => response.write_line(&mut self.out),
+            OutboxItem::Event(Received::Event(event)) => self.event(&event),
+            OutboxItem::Event(missed) => missed.write_lines(&mut self.out),
+            OutboxItem::SetMode(SendMode::Deltas(switch)) => {
                 self.deltas = switch;
                 Ok(())
             }
-            OutboxItem::Manner(SendMode::Bash { line, id }) => {
-                self.bashes.push(BashNotice { line, id, begun: None });
+            OutboxItem::SetMode(SendMode::Bash { line, id }) => {
+                self.user_commands.push(NamedCommand { line, id, started: None });
                 Ok(())
             }
-            OutboxItem::Manner(SendMode::BashOver { id }) => {
-                if let Some(at) = self.bashes.iter().rposition(|bash| bash.id == id) {
-                    self.bashes.remove(at);
+            OutboxItem::SetMode(SendMode::BashOver { id }) => {
+                if let Some(at) = self.user_commands.iter().rposition(|bash| bash.id == id) {
+                    self.user_commands.remove(at);
                 }
                 Ok(())
             }
@@ -97,7 +96,7 @@ impl<Out: Write> LineWriter<Out> {
         if !self.deltas && matches!(event.kind, EventKind::MessageUpdate { .. }) {
             return Ok(());
         }
-        match self.name_of(&event.kind) {
+        match self.find_named_command(&event.kind) {
             None => Received::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
             Some((entry, id)) => {
                 let Value::Object(event) = serde_json::to_value(event)? else { return Ok(()) };
@@ -107,18 +106,18 @@ impl<Out: Write> LineWriter<Out> {
         }
     }
 
-    /// What the client calls the command of its own that an event tells of, if it named it.
-    fn name_of(&mut self, event: &EventKind) -> Option<(EntryId, Id)> {
+    /// Returns the entry and the client id of the user command that an event belongs to.
+    fn find_named_command(&mut self, event: &EventKind) -> Option<(EntryId, Id)> {
         let entry = match event {
             EventKind::BashExecutionStart { id, command, .. } => {
-                let waits = |bash: &&mut BashNotice| bash.begun.is_none() && bash.line == *command;
-                self.bashes.iter_mut().find(waits)?.begun = Some(id.clone());
+                let is_unstarted = |bash: &&mut NamedCommand| bash.started.is_none() && bash.line == *command;
+                self.user_commands.iter_mut().find(is_unstarted)?.started = Some(id.clone());
                 id
             }
             EventKind::BashExecutionUpdate { id, .. } | EventKind::BashExecutionEnd { id, .. } => id,
             _ => return None,
         };
-        let bash = self.bashes.iter().find(|bash| bash.begun.as_ref() == Some(entry))?;
+        let bash = self.user_commands.iter().find(|bash| bash.started.as_ref() == Some(entry))?;
         Some((entry.clone(), bash.id.clone()?))
     }
 }
@@ -132,21 +131,21 @@ mod tests {
     use crate::message::Usage;
     use crate::unit::UnixMs;
 
-    fn heard(kind: EventKind) -> OutboxItem {
-        OutboxItem::Heard(Received::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
+    fn event_item(kind: EventKind) -> OutboxItem {
+        OutboxItem::Event(Received::Event(Arc::new(Event { kind, seq: 1, time: UnixMs(2) })))
     }
 
-    fn written(items: Vec<OutboxItem>) -> Vec<Value> {
-        let mut scribe = LineWriter::new(Vec::new());
+    fn write_items(items: Vec<OutboxItem>) -> Vec<Value> {
+        let mut writer = LineWriter::new(Vec::new());
         for item in items {
-            scribe.item(item).unwrap();
+            writer.item(item).unwrap();
         }
-        let out = String::from_utf8(scribe.out.into_inner().unwrap()).unwrap();
+        let out = String::from_utf8(writer.out.into_inner().unwrap()).unwrap();
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     fn start(entry: &str, line: &str) -> OutboxItem {
-        heard(EventKind::BashExecutionStart {
+        event_item(EventKind::BashExecutionStart {
             id: entry.into(),
             command: line.into(),
             exclude_from_context: false,
@@ -154,22 +153,22 @@ mod tests {
     }
 
     fn update(entry: &str) -> OutboxItem {
-        heard(EventKind::BashExecutionUpdate { id: entry.into(), delta: "x".into() })
+        event_item(EventKind::BashExecutionUpdate { id: entry.into(), delta: "x".into() })
     }
 
     #[test]
-    fn output_of_a_command_bears_the_id_that_the_client_gave_it() {
+    fn writer_command_output_has_client_id() {
         let named = |line: &str, id: &str| {
-            OutboxItem::Manner(SendMode::Bash { line: line.into(), id: Some(id.into()) })
+            OutboxItem::SetMode(SendMode::Bash { line: line.into(), id: Some(id.into()) })
         };
-        let lines = written(vec![
+        let lines = write_items(vec![
             named("ls", "a"),
             // Refused, because the first one runs.
             named("ls", "b"),
             start("e1", "ls"),
-            OutboxItem::Manner(SendMode::BashOver { id: Some("b".into()) }),
+            OutboxItem::SetMode(SendMode::BashOver { id: Some("b".into()) }),
             update("e1"),
-            OutboxItem::Manner(SendMode::BashOver { id: Some("a".into()) }),
+            OutboxItem::SetMode(SendMode::BashOver { id: Some("a".into()) }),
             start("e2", "ls"),
             update("e2"),
         ]);
@@ -183,31 +182,31 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_a_huge_number_comes_back_to_the_letter() {
-        let given = Id::of(serde_json::from_str("123456789012345678901234567890.10").unwrap());
-        let mut scribe = LineWriter::new(Vec::new());
-        scribe.item(OutboxItem::Manner(SendMode::Bash { line: "ls".into(), id: given })).unwrap();
-        scribe.item(start("e1", "ls")).unwrap();
-        let out = String::from_utf8(scribe.out.into_inner().unwrap()).unwrap();
+    fn writer_huge_number_as_id_is_unchanged() {
+        let id = Id::from_field(serde_json::from_str("123456789012345678901234567890.10").unwrap());
+        let mut writer = LineWriter::new(Vec::new());
+        writer.item(OutboxItem::SetMode(SendMode::Bash { line: "ls".into(), id })).unwrap();
+        writer.item(start("e1", "ls")).unwrap();
+        let out = String::from_utf8(writer.out.into_inner().unwrap()).unwrap();
         assert!(out.contains(r#""id":123456789012345678901234567890.10,"command":"ls""#), "{out}");
     }
 
     #[test]
-    fn pieces_of_an_answer_can_be_left_out() {
-        let piece = || {
-            heard(EventKind::MessageUpdate {
+    fn writer_deltas_off_skips_message_updates() {
+        let update = || {
+            event_item(EventKind::MessageUpdate {
                 usage: Usage::default(),
                 assistant_message_event: AssistantDelta::TextDelta { content_index: 0, delta: "x".into() },
             })
         };
-        let deltas = |switch| OutboxItem::Manner(SendMode::Deltas(switch));
-        let lines = written(vec![
-            piece(),
+        let deltas = |switch| OutboxItem::SetMode(SendMode::Deltas(switch));
+        let lines = write_items(vec![
+            update(),
             deltas(false),
-            piece(),
-            heard(EventKind::AgentSettled),
+            update(),
+            event_item(EventKind::AgentSettled),
             deltas(true),
-            piece(),
+            update(),
         ]);
         let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
         assert_eq!(types, ["message_update", "agent_settled", "message_update"]);

@@ -1,4 +1,4 @@
-//! What can be typed after `tiller sessions`.
+//! The arguments of `tiller sessions`.
 
 use std::path::PathBuf;
 
@@ -6,195 +6,195 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SessionsCommand {
-    /// List the sessions of this directory, the newest first
+    /// List the sessions of this directory, newest first
     List {
-        /// Those of all directories
+        /// Sessions of all directories
         #[arg(long)]
         all: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// At most so many; 0 for all
+        /// Maximum results (0 = all)
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
-        /// Pass over so many of the newest
+        /// Skip the N newest
         #[arg(long, value_name = "N", default_value_t = 0)]
         offset: usize,
     },
-    /// Find what was said: prompts, answers, summaries, names and `!` commands
+    /// Search prompts, answers, summaries, names and `!` commands
     Search {
-        /// The words; all of them must occur, and the last may go on
+        /// Search terms; all must match, the last one as a prefix
         #[arg(required = true)]
         query: Vec<String>,
-        /// In all directories
+        /// Search all directories
         #[arg(long)]
         all: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// At most so many
+        /// Maximum results
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
     /// Print the transcript of a session's current branch
     Show {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// The messages as a model would get them
+        /// Show the messages as sent to the model
         #[arg(long, conflicts_with = "stats")]
         context: bool,
-        /// The facts
+        /// Show the session's statistics
         #[arg(long)]
         stats: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Bring sessions of Claude Code, Codex and pi here, as often as you like
+    /// Import sessions of Claude Code, Codex and pi; repeating it adds only what is new
     Import {
-        /// Logs, or folders of them
+        /// Log files, or folders of them
         paths: Vec<PathBuf>,
-        /// All logs in the places where these programs keep them
+        /// All logs in the default locations of these programs
         #[arg(long, conflicts_with = "paths")]
         all: bool,
         /// Only logs of this program
         #[arg(long, value_enum)]
         from: Option<ForeignProgram>,
-        /// Say what would be done, and do nothing
+        /// Report what would be imported without writing
         #[arg(long)]
         dry_run: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Draw a session's tree
     Tree {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// Hidden branches too
+        /// Include hidden branches
         #[arg(long)]
         all: bool,
-        /// As JSON: every entry as it stands in the file
+        /// Print every entry as JSON, as stored in the file
         #[arg(long)]
         json: bool,
     },
-    /// Check every line and every entry of logs; exit code 1 if something is lost or contradicts itself
+    /// Check every line and entry of session files; exit code 1 on errors
     Verify {
-        /// Files, or parts of ids
+        /// Session files or parts of ids
         #[arg(value_name = "SESSION", required_unless_present = "all")]
         sessions: Vec<String>,
-        /// Every log of every directory
+        /// Every session of every directory
         #[arg(long, conflicts_with = "sessions")]
         all: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Name a session
     Rename {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// The name; an empty one takes the name away
+        /// New name; empty removes the name
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Label an entry, so that it is found again in the tree
+    /// Label an entry in the tree
     Label {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// An entry's id, or a part of it
+        /// Entry id or part of it
         entry: String,
-        /// The label; without one the entry loses the one it has
+        /// Label; without one, the entry's label is removed
         label: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take an entry and all that follows it out of the drawn tree; nothing is deleted
+    /// Hide an entry and its descendants in the tree; nothing is deleted
     Hide {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// An entry's id, or a part of it
+        /// Entry id or part of it
         entry: String,
-        /// Bring them back
+        /// Show them again
         #[arg(long)]
         undo: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let a session go on from an earlier entry; what followed it stays as another branch
+    /// Continue a session from an earlier entry; later entries stay as another branch
     Branch {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// An entry's id, or a part of it; `root` for before the first one
+        /// Entry id or part of it; `root` for before the first entry
         #[arg(value_name = "ENTRY|root")]
         entry: String,
-        /// What the model is told of the branch that is left
+        /// Summary of the abandoned branch for the model
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Move sessions to the trash
     Rm {
-        /// Files, or parts of ids
+        /// Session files or parts of ids
         #[arg(value_name = "SESSION", required = true)]
         sessions: Vec<String>,
-        /// Don't ask
+        /// Don't ask for confirmation
         #[arg(short, long)]
         yes: bool,
-        /// Delete them for good
+        /// Delete permanently instead
         #[arg(long)]
         permanently: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let the sessions of a directory that is gone be this one's: the project was moved here
+    /// Reassign the sessions of a moved project to this directory
     Move {
-        /// The directory they are of, as `sessions list --all` shows it
+        /// The project's old directory, as `sessions list --all` shows it
         from: PathBuf,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write a session to a file: a page for a browser, Markdown, or the log itself
+    /// Export a session as an HTML page, Markdown or JSON lines
     Export {
-        /// A file, or a part of an id
+        /// Session file or part of an id
         session: String,
-        /// What to write [default: by the file's ending, else html]
+        /// Output format [default: by the file's extension, else html]
         #[arg(long, value_enum)]
         format: Option<ExportFormat>,
-        /// Every branch; a page has them anyway, and opens the current one
+        /// Export every branch; HTML always has all and opens the current one
         #[arg(long, conflicts_with = "entry")]
         all_branches: bool,
-        /// The branch up to this entry, or a part of its id, instead of the current one
+        /// Export the branch up to this entry (id or part of it)
         #[arg(long, value_name = "ENTRY")]
         entry: Option<String>,
-        /// The file, or - for stdout [default: the session's name in the working directory]
+        /// Output file, or - for stdout [default: the session's name in the working directory]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Replace the file if there is one
+        /// Overwrite an existing file
         #[arg(long)]
         force: bool,
-        /// Say as JSON which file was made
+        /// Print the file's path as JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// What a session is exported as.
+/// The output format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ExportFormat {
-    /// The log: one JSON object a line
+    /// The log, one JSON object a line
     Jsonl,
-    /// A transcript in Markdown
+    /// Markdown transcript
     Md,
-    /// A page for a browser
+    /// Page for a browser
     Html,
 }
 

@@ -1,18 +1,18 @@
-//! A line typed at the terminal that isn't shown.
+//! Reads a line from the terminal without echoing it.
 
 use std::io::{self, Read, Stdin};
 
 use crate::cli::console::{stderr_line, stderr_text};
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
-/// Ctrl+C and Ctrl+D, as a terminal sends them when it doesn't make signals of them.
-const LEAVE: [u8; 2] = [3, 4];
+/// Ctrl+C and Ctrl+D, as a terminal in raw mode sends them.
+const CANCEL_KEYS: [u8; 2] = [3, 4];
 
-/// Ctrl+U takes back the whole line, and these the last character.
-const CLEAR: u8 = 21;
-const BACK: [u8; 2] = [8, 127];
+/// Ctrl+U clears the line; Ctrl+H and Delete remove the last character.
+const CLEAR_KEY: u8 = 21;
+const BACKSPACE_KEYS: [u8; 2] = [8, 127];
 
-/// The terminal while it shows nothing; as before once this is dropped.
+/// A terminal with echo, line editing and signals off; restored on drop.
 struct HiddenInput<'a> {
     stdin: &'a Stdin,
     before: Termios,
@@ -22,7 +22,7 @@ impl<'a> HiddenInput<'a> {
     fn begin(stdin: &'a Stdin) -> io::Result<Self> {
         let before = tcgetattr(stdin)?;
         let mut hidden = before.clone();
-        // No signals either: Ctrl+C would end the process and leave the terminal mute.
+        // Signals are off too: Ctrl+C would end the process and leave echo disabled.
         hidden.local_flags.remove(LocalFlags::ECHO | LocalFlags::ICANON | LocalFlags::ISIG);
         tcsetattr(stdin, SetArg::TCSADRAIN, &hidden)?;
         Ok(Self { stdin, before })
@@ -31,55 +31,55 @@ impl<'a> HiddenInput<'a> {
 
 impl Drop for HiddenInput<'_> {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing restored.
+        // Fails only if the terminal is gone.
         let _ = tcsetattr(self.stdin, SetArg::TCSADRAIN, &self.before);
     }
 }
 
-/// The terminal while it shows nothing of the lines that somebody else reads; as before once this is dropped.
+/// A terminal with echo off while another reader consumes its lines; restored on drop.
 pub(in crate::cli) struct EchoOffGuard(Termios);
 
 impl EchoOffGuard {
-    /// Begins; what was typed of a line so far was shown, and is thrown away.
+    /// Disables echo and discards the part of a line that was typed (and echoed) before.
     pub(in crate::cli) fn begin() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
-        let mut unechoed = before.clone();
-        unechoed.local_flags.remove(LocalFlags::ECHO);
-        // The end of the line is shown: otherwise nobody would know that it was taken.
-        unechoed.local_flags.insert(LocalFlags::ECHONL);
-        tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &unechoed)?;
+        let mut no_echo = before.clone();
+        no_echo.local_flags.remove(LocalFlags::ECHO);
+        // The newline is echoed, to confirm that the line was read.
+        no_echo.local_flags.insert(LocalFlags::ECHONL);
+        tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &no_echo)?;
         Ok(Self(before))
     }
 }
 
 impl Drop for EchoOffGuard {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing restored.
+        // Fails only if the terminal is gone.
         let _ = tcsetattr(io::stdin(), SetArg::TCSADRAIN, &self.0);
     }
 }
 
-/// Asks on stderr and reads a line from the terminal without showing it; `None` when the user leaves.
-pub(super) fn unseen(question: &str) -> io::Result<Option<String>> {
+/// Prompts on stderr and reads a line without echo; `None` if the user cancels.
+pub(super) fn read_hidden(question: &str) -> io::Result<Option<String>> {
     let stdin = io::stdin();
     let line = {
         let _hidden = HiddenInput::begin(&stdin)?;
         stderr_text!("{question}");
-        line(stdin.lock().bytes())
+        read_line(stdin.lock().bytes())
     };
     stderr_line!();
     line
 }
 
-/// Reads up to a new line.
-fn line(bytes: impl Iterator<Item = io::Result<u8>>) -> io::Result<Option<String>> {
+/// Reads up to a newline.
+fn read_line(bytes: impl Iterator<Item = io::Result<u8>>) -> io::Result<Option<String>> {
     let mut typed = Vec::new();
     for byte in bytes {
         match byte? {
             b'\n' | b'\r' => return Ok(Some(String::from_utf8_lossy(&typed).into_owned())),
-            byte if LEAVE.contains(&byte) => return Ok(None),
-            byte if BACK.contains(&byte) => _ = typed.pop(),
-            CLEAR => typed.clear(),
+            byte if CANCEL_KEYS.contains(&byte) => return Ok(None),
+            byte if BACKSPACE_KEYS.contains(&byte) => _ = typed.pop(),
+            CLEAR_KEY => typed.clear(),
             byte => typed.push(byte),
         }
     }
@@ -91,11 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_to_its_end_and_keys_that_take_back_do_so() {
-        let read = |typed: &[u8]| line(typed.iter().copied().map(Ok)).unwrap();
+    fn read_line_applies_editing_keys() {
+        let read = |typed: &[u8]| read_line(typed.iter().copied().map(Ok)).unwrap();
         assert_eq!(read(b"sk-one\nmore").as_deref(), Some("sk-one"));
         assert_eq!(read(b"wrong\x15sk-twp\x7fo\r").as_deref(), Some("sk-two"));
         assert_eq!(read(b"sk-\x03"), None);
-        assert_eq!(read(b"sk-"), None, "the terminal went away");
+        assert_eq!(read(b"sk-"), None, "end of input");
     }
 }

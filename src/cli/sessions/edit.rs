@@ -1,4 +1,4 @@
-//! `tiller sessions rename`, `label`, `hide` and `branch`: an entry more after a session's leaf.
+//! `tiller sessions rename`, `label`, `hide` and `branch`: each appends entries to a session.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::time::SystemTime;
 
 use serde_json::json;
 
-use super::{print_json, say};
+use super::{print_json, print_text};
 use crate::cli::console::stderr_line;
 use crate::cli::{CliFailure, wiring};
 use crate::session::{Appended, SessionManager, Visibility, Writer, sync};
 
-/// The words for a session and for an entry of it.
-type NamedSession<'a> = (&'a str, &'a str);
+/// Queries for a session and for one of its entries.
+type EntryQuery<'a> = (&'a str, &'a str);
 
 pub(super) fn rename(
     manager: &SessionManager,
@@ -23,15 +23,15 @@ pub(super) fn rename(
     let (mut writer, before) = open(manager, session)?;
     let appended = writer.name(Some(name), wiring::now())?;
     let done = match writer.reader().name() {
-        Some(name) => format!("{} is called {name} now", writer.reader().id().short()),
-        None => format!("{} has no name any more", writer.reader().id().short()),
+        Some(name) => format!("{} is now called {name}", writer.reader().id().short()),
+        None => format!("{} no longer has a name", writer.reader().id().short()),
     };
-    tell(&writer, before, (&appended, &done), as_json)
+    finish(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn label(
     manager: &SessionManager,
-    (session, entry): NamedSession<'_>,
+    (session, entry): EntryQuery<'_>,
     label: Option<&str>,
     as_json: bool,
 ) -> Result<(), CliFailure> {
@@ -39,15 +39,15 @@ pub(super) fn label(
     let entry = writer.reader().find(entry)?;
     let appended = writer.label(&entry, label, wiring::now())?;
     let done = match label.map(str::trim).filter(|label| !label.is_empty()) {
-        Some(label) => format!("entry {} is labelled {label} now", entry.short()),
-        None => format!("entry {} has no label any more", entry.short()),
+        Some(label) => format!("entry {} is now labelled {label}", entry.short()),
+        None => format!("entry {} no longer has a label", entry.short()),
     };
-    tell(&writer, before, (&appended, &done), as_json)
+    finish(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn hide(
     manager: &SessionManager,
-    (session, entry): NamedSession<'_>,
+    (session, entry): EntryQuery<'_>,
     visibility: Visibility,
     as_json: bool,
 ) -> Result<(), CliFailure> {
@@ -56,16 +56,16 @@ pub(super) fn hide(
     let appended = writer.hide(&entry, visibility, wiring::now())?;
     let done = match visibility {
         Visibility::Hidden => {
-            format!("entry {} and what follows it are hidden; --undo brings them back", entry.short())
+            format!("hid entry {} and its descendants; --undo shows them again", entry.short())
         }
-        Visibility::Shown => format!("entry {} and what follows it are in the tree again", entry.short()),
+        Visibility::Shown => format!("entry {} and its descendants are shown again", entry.short()),
     };
-    tell(&writer, before, (&appended, &done), as_json)
+    finish(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn branch(
     manager: &SessionManager,
-    (session, entry): NamedSession<'_>,
+    (session, entry): EntryQuery<'_>,
     summary: Option<&str>,
     as_json: bool,
 ) -> Result<(), CliFailure> {
@@ -76,44 +76,45 @@ pub(super) fn branch(
         Some(summary) => writer.branch_with_summary(to.as_ref(), summary, wiring::now())?,
         None => writer.branch(to.as_ref(), wiring::now())?,
     };
-    let place = to.map_or("before its first entry".to_owned(), |to| format!("from entry {}", to.short()));
-    let done = format!("{} goes on {place}", writer.reader().id().short());
-    tell(&writer, before, (&appended, &done), as_json)
+    let position = to.map_or("before its first entry".to_owned(), |to| format!("from entry {}", to.short()));
+    let done = format!("{} continues {position}", writer.reader().id().short());
+    finish(&writer, before, (&appended, &done), as_json)
 }
 
-/// Opens a session, and says when it was last written to: by naming or labelling it, it doesn't become the one that `-c` goes on with.
+/// Opens a session and returns its modification time: naming or labelling must not make it the session that
+/// `-c` continues.
 pub(super) fn open(
     manager: &SessionManager,
-    words: &str,
+    query: &str,
 ) -> Result<(Writer, Option<SystemTime>), CliFailure> {
-    let path = manager.find(words)?;
-    let before = fs::metadata(&path).and_then(|facts| facts.modified()).ok();
+    let path = manager.find(query)?;
+    let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
     let mut writer = manager.open(&path)?;
-    for disturbance in writer.take_disturbances() {
-        stderr_line!("warning: {disturbance}; {}", disturbance.hint());
+    for change in writer.take_disturbances() {
+        stderr_line!("warning: {change}; {}", change.hint());
     }
     if !writer.reader().exists() {
-        let goes_on = writer.reader().path().map(Path::display).map(|path| path.to_string());
+        let new_path = writer.reader().path().map(Path::display).map(|path| path.to_string());
         stderr_line!(
-            "{} is of an older version; it goes on in {}",
+            "{} has an older format; the session continues in {}",
             path.display(),
-            goes_on.unwrap_or_default()
+            new_path.unwrap_or_default()
         );
     }
     Ok((writer, before))
 }
 
-/// Gives a session back the time at which somebody last worked on it.
-pub(super) fn keep_time(writer: &Writer, before: Option<SystemTime>) {
+/// Restores the session's modification time.
+pub(super) fn restore_time(writer: &Writer, before: Option<SystemTime>) {
     if let (Some(before), Some(path)) = (before, writer.reader().path())
         && let Err(error) = File::options().append(true).open(path).and_then(|file| file.set_modified(before))
     {
-        tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
+        tracing::warn!(path = %path.display(), %error, "can't restore the session's modification time");
     }
 }
 
-/// Brings what was written to the disk, then says so.
-fn tell(
+/// Syncs the session file, then reports the result.
+fn finish(
     writer: &Writer,
     before: Option<SystemTime>,
     (appended, done): (&[Appended], &str),
@@ -122,9 +123,9 @@ fn tell(
     if let Some(file) = writer.file() {
         sync(&*file).map_err(CliFailure::run)?;
     }
-    keep_time(writer, before);
+    restore_time(writer, before);
     if !as_json {
-        return say(&format!("{done}\n"));
+        return print_text(&format!("{done}\n"));
     }
     let reader = writer.reader();
     let entries: Vec<_> = appended.iter().map(|entry| &entry.line).collect();

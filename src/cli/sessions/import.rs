@@ -1,4 +1,4 @@
-//! `tiller sessions import`: which logs, and what became of each.
+//! `tiller sessions import`: imports logs of other programs and reports the result of each.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::{print_json, say};
+use super::{print_json, print_text};
 use crate::cli::args::ForeignProgram;
 use crate::cli::console::{clear_line, stderr_line, stderr_text};
 use crate::cli::{CliFailure, DONE, FAILED};
@@ -18,9 +18,9 @@ use crate::session::import::{
 };
 use crate::unit::UnixMs;
 
-const WHAT_TO_NAME: &str = "name logs or folders of them, or take all that there are with --all";
+const USAGE_HINT: &str = "pass log files or folders, or --all for the default locations";
 
-/// What was asked for.
+/// The logs to import.
 pub(super) struct ImportSelection<'a> {
     pub(super) paths: &'a [PathBuf],
     pub(super) all: bool,
@@ -31,16 +31,16 @@ pub(super) struct ImportSelection<'a> {
 pub(super) fn import(
     manager: &SessionManager,
     config: &Config,
-    wanted: &ImportSelection<'_>,
+    selection: &ImportSelection<'_>,
     as_json: bool,
 ) -> Result<u8, CliFailure> {
-    let only = wanted.from.map(origin);
+    let only = selection.from.map(format);
     let FoundLogs { logs, unlisted } =
-        if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
+        if selection.all { find_all(config, only)? } else { find_in(selection.paths)? };
     for error in &unlisted {
         stderr_line!("error: {}", importing::with_hint(error));
     }
-    let mode = if wanted.dry_run { ImportMode::DryRun } else { ImportMode::Write };
+    let mode = if selection.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = UnixMs(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
     let importer = Importer { manager, only, mode, now };
@@ -50,7 +50,7 @@ pub(super) fn import(
         let imported = importer.file(log);
         if !as_json {
             progress.clear();
-            say(&told(&imported, mode))?;
+            print_text(&describe(&imported, mode))?;
         }
         sessions.push(imported);
     }
@@ -58,14 +58,14 @@ pub(super) fn import(
     if as_json {
         print_json(&json!({ "sessions": sessions }))?;
     } else {
-        sum_up(&sessions, mode);
+        print_summary(&sessions, mode);
     }
     let failed =
         !unlisted.is_empty() || sessions.iter().any(|imported| imported.status == ImportStatus::Failed);
     Ok(if failed { FAILED } else { DONE })
 }
 
-const fn origin(program: ForeignProgram) -> SourceFormat {
+const fn format(program: ForeignProgram) -> SourceFormat {
     match program {
         ForeignProgram::Claude => SourceFormat::Claude,
         ForeignProgram::Codex => SourceFormat::Codex,
@@ -73,68 +73,68 @@ const fn origin(program: ForeignProgram) -> SourceFormat {
     }
 }
 
-/// Every log in the places where the programs keep them.
-pub(in crate::cli) fn everywhere(
+/// Finds every log in the programs' default locations.
+pub(in crate::cli) fn find_all(
     config: &Config,
     only: Option<SourceFormat>,
 ) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
-    let wanted = |(origin, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *origin);
-    for (origin, folder) in places(config)?.into_iter().filter(wanted).filter(|(_, folder)| folder.is_dir()) {
-        let beneath = importing::logs_beneath(&folder);
-        let logs = beneath.logs.into_iter();
-        found.logs.extend(logs.filter(|log| origin != SourceFormat::Codex || is_rollout(log)));
-        found.unlisted.extend(beneath.unlisted);
+    let selection = |(format, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *format);
+    for (format, folder) in default_folders(config)?.into_iter().filter(selection).filter(|(_, folder)| folder.is_dir()) {
+        let below = importing::logs_beneath(&folder);
+        let logs = below.logs.into_iter();
+        found.logs.extend(logs.filter(|log| format != SourceFormat::Codex || is_rollout(log)));
+        found.unlisted.extend(below.unlisted);
     }
     Ok(found)
 }
 
-/// The folders in which programs keep their logs, whether they are there or not.
-pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
+/// The folders where the programs keep their logs; they may not exist.
+pub(in crate::cli) fn default_folders(config: &Config) -> Result<Vec<(SourceFormat, PathBuf)>, CliFailure> {
     let foreign = config.foreign_logs()?;
-    let of = |origin, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (origin, folder));
-    let claude = of(SourceFormat::Claude, foreign.claude);
-    Ok(claude.chain(of(SourceFormat::Codex, foreign.codex)).chain(of(SourceFormat::Pi, foreign.pi)).collect())
+    let with_format = |format, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (format, folder));
+    let claude = with_format(SourceFormat::Claude, foreign.claude);
+    Ok(claude.chain(with_format(SourceFormat::Codex, foreign.codex)).chain(with_format(SourceFormat::Pi, foreign.pi)).collect())
 }
 
-/// Codex keeps lists beside its logs.
+/// Codex also keeps lists beside its logs.
 fn is_rollout(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rollout-"))
 }
 
-/// The logs that were named, and those in the folders that were.
-pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure> {
+/// Finds the logs at these paths, and in the folders among them.
+pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     if paths.is_empty() {
-        return Err(CliFailure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));
+        return Err(CliFailure::usage(anyhow!("nothing to import")).hint(USAGE_HINT));
     }
     for path in paths {
         if path.is_dir() {
-            let beneath = importing::logs_beneath(path);
-            found.logs.extend(beneath.logs);
-            found.unlisted.extend(beneath.unlisted);
+            let below = importing::logs_beneath(path);
+            found.logs.extend(below.logs);
+            found.unlisted.extend(below.unlisted);
         } else if path.exists() {
             found.logs.push(path.clone());
         } else {
-            let missing = anyhow!("there is no file or folder {}", path.display());
-            return Err(CliFailure::usage(missing).hint(WHAT_TO_NAME));
+            let missing = anyhow!("no file or folder at {}", path.display());
+            return Err(CliFailure::usage(missing).hint(USAGE_HINT));
         }
     }
     Ok(found)
 }
 
-/// What is said on stdout of one log; why one failed goes to stderr.
-fn told(imported: &Imported, mode: ImportMode) -> String {
+/// Formats the result of one log for stdout; a failure's reason goes to stderr.
+fn describe(imported: &Imported, mode: ImportMode) -> String {
     let source = imported.source.display();
     let id = imported.id.as_ref().map(|id| id.short()).unwrap_or_default();
     let would = if mode == ImportMode::DryRun { "would be " } else { "" };
     let reason = imported.reason.as_deref().unwrap_or_default();
-    let mut told = match imported.status {
+    let mut text = match imported.status {
         ImportStatus::Imported => format!("{id}  {would}imported: {} entries  {source}\n", imported.entries),
         ImportStatus::Updated => {
             format!("{id}  {would}updated: {} new entries  {source}\n", imported.entries)
         }
-        ImportStatus::Unchanged => format!("{id}  already here  {source}\n"),
+        ImportStatus::Unchanged => format!("{id}  already imported  {source}\n"),
         ImportStatus::Skipped => format!("skipped: {reason}  {source}\n"),
         ImportStatus::Failed => {
             stderr_line!("error: {reason}");
@@ -143,21 +143,21 @@ fn told(imported: &Imported, mode: ImportMode) -> String {
     };
     if matches!(imported.status, ImportStatus::Imported | ImportStatus::Updated) {
         for note in &imported.notes {
-            told += &format!("        {}: {}, from line {} on\n", note.what, note.count, note.line);
+            text += &format!("        {}: {}, from line {} on\n", note.what, note.count, note.line);
         }
     }
-    told
+    text
 }
 
-fn sum_up(sessions: &[Imported], mode: ImportMode) {
+fn print_summary(sessions: &[Imported], mode: ImportMode) {
     if sessions.is_empty() {
-        stderr_line!("no logs found; name the files or folders to look in");
+        stderr_line!("no logs found; pass the files or folders to search");
         return;
     }
     let count = |status| sessions.iter().filter(|imported| imported.status == status).count();
     let would = if mode == ImportMode::DryRun { " (nothing was written)" } else { "" };
     stderr_line!(
-        "{} imported, {} updated, {} already here, {} skipped, {} failed{would}",
+        "{} imported, {} updated, {} already imported, {} skipped, {} failed{would}",
         count(ImportStatus::Imported),
         count(ImportStatus::Updated),
         count(ImportStatus::Unchanged),
@@ -166,26 +166,26 @@ fn sum_up(sessions: &[Imported], mode: ImportMode) {
     );
 }
 
-/// How far it is, on a terminal.
+/// A progress line on stderr, shown only on a terminal.
 struct ImportProgress {
     total: usize,
-    shows: bool,
+    is_shown: bool,
 }
 
 impl ImportProgress {
     fn new(total: usize) -> Self {
-        Self { total, shows: total > 1 && std::io::stderr().is_terminal() }
+        Self { total, is_shown: total > 1 && std::io::stderr().is_terminal() }
     }
 
     fn show(&mut self, done: usize) {
-        if self.shows {
+        if self.is_shown {
             clear_line();
             stderr_text!("importing {} of {}", done + 1, self.total);
         }
     }
 
     fn clear(&mut self) {
-        if self.shows {
+        if self.is_shown {
             clear_line();
         }
     }

@@ -1,6 +1,6 @@
 //! `tiller sessions list`.
 
-use super::{SessionsScope, print_json, row, say};
+use super::{DirectoryColumn, print_json, row, print_text};
 use crate::cli::CliFailure;
 use crate::cli::console::stderr_line;
 use crate::session::{PageRequest, SessionManager, SessionScope};
@@ -18,24 +18,24 @@ pub(super) fn list(
     if as_json {
         print_json(&listing.sessions)?;
     } else {
-        let place =
-            if scope == SessionScope::Everywhere { SessionsScope::Shown } else { SessionsScope::Known };
+        let column =
+            if scope == SessionScope::Everywhere { DirectoryColumn::Shown } else { DirectoryColumn::Hidden };
         let mut text = String::new();
         for session in &listing.sessions {
-            text += &(row(session, place) + "\n");
+            text += &(row(session, column) + "\n");
         }
-        say(&text)?;
+        print_text(&text)?;
     }
     if listing.more {
         let next = page.offset + listing.sessions.len();
-        stderr_line!("there are more: --offset {next} goes on, --limit 0 shows all");
+        stderr_line!("more sessions follow: --offset {next} shows them, --limit 0 shows all");
     } else if listing.sessions.is_empty() && page.offset == 0 && !as_json {
         match scope {
             SessionScope::ThisDirectory => {
                 let cwd = manager.cwd().display();
-                stderr_line!("no sessions of {cwd}; `--all` shows those of other directories");
+                stderr_line!("{cwd} has no sessions; `--all` lists those of other directories");
             }
-            SessionScope::Everywhere => stderr_line!("there are no sessions yet"),
+            SessionScope::Everywhere => stderr_line!("no sessions yet"),
         }
     }
     Ok(())

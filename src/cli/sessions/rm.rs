@@ -6,79 +6,79 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde_json::json;
 
-use super::{one_line, print_json, say};
+use super::{one_line, print_json, print_text};
 use crate::cli::CliFailure;
 use crate::cli::console::{stderr_line, stderr_text};
 use crate::session::{DeleteMode, PendingDelete, Reader, SessionManager, SessionScope};
 
-/// Whether somebody has to say yes first.
+/// Confirmation before sessions are removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confirmation {
-    Yes,
-    No,
+    Ask,
+    Skip,
 }
 
 pub(super) fn rm(
     manager: &SessionManager,
-    words: &[String],
-    (farewell, asking): (DeleteMode, Confirmation),
+    queries: &[String],
+    (delete_mode, confirmation): (DeleteMode, Confirmation),
     as_json: bool,
 ) -> Result<(), CliFailure> {
     let mut paths: Vec<PathBuf> = Vec::new();
-    for words in words {
-        let path = session(manager, words)?;
+    for query in queries {
+        let path = resolve(manager, query)?;
         if !paths.contains(&path) {
             paths.push(path);
         }
     }
-    // All of them are held before the first one goes: one that is in use stops the whole.
-    let doomed = paths.iter().map(|path| PendingDelete::hold(path)).collect::<Result<Vec<_>, _>>()?;
-    if asking == Confirmation::Yes && !agreed(&paths, farewell)? {
-        return say("nothing was removed\n");
+    // All sessions are locked before the first one is removed: one in use stops the whole command.
+    let pending = paths.iter().map(|path| PendingDelete::hold(path)).collect::<Result<Vec<_>, _>>()?;
+    if confirmation == Confirmation::Ask && !confirm(&paths, delete_mode)? {
+        return print_text("nothing removed\n");
     }
     let mut removed = Vec::new();
-    for doomed in doomed {
-        let path = doomed.remove(farewell)?;
+    for pending in pending {
+        let path = pending.remove(delete_mode)?;
         if !as_json {
-            let gone = if farewell == DeleteMode::ToTrash { "moved to the trash" } else { "deleted" };
-            say(&format!("{gone}: {}\n", path.display()))?;
+            let action = if delete_mode == DeleteMode::ToTrash { "moved to the trash" } else { "deleted" };
+            print_text(&format!("{action}: {}\n", path.display()))?;
         }
-        removed.push(json!({"path": path, "trashed": farewell == DeleteMode::ToTrash}));
+        removed.push(json!({"path": path, "trashed": delete_mode == DeleteMode::ToTrash}));
     }
     if as_json { print_json(&json!({"removed": removed})) } else { Ok(()) }
 }
 
-/// The file that is meant, if it is a log at all.
-fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, CliFailure> {
-    let path = manager.find(words)?;
+/// Resolves a query to a file, and checks that it is a session file.
+fn resolve(manager: &SessionManager, query: &str) -> Result<PathBuf, CliFailure> {
+    let path = manager.find(query)?;
     let is_ours = manager.logs(SessionScope::Everywhere)?.contains(&path);
     if !is_ours && let Err(error) = Reader::open(&path) {
-        return Err(CliFailure::from(error).hint("only sessions are removed; this file is left alone"));
+        return Err(CliFailure::from(error).hint("`sessions rm` removes only session files; this file was not changed"));
     }
-    // Of a link it is the link that goes, not what it leads to.
+    // Of a symbolic link, the link is removed, not its target.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()));
     real.with_context(|| format!("can't find {}", path.display())).map_err(CliFailure::usage)
 }
 
-fn agreed(paths: &[PathBuf], farewell: DeleteMode) -> Result<bool, CliFailure> {
+fn confirm(paths: &[PathBuf], delete_mode: DeleteMode) -> Result<bool, CliFailure> {
     if !io::stdin().is_terminal() {
-        return Err(CliFailure::usage(anyhow!("nobody is there to say whether these sessions may go"))
-            .hint("--yes removes them without asking"));
+        return Err(CliFailure::usage(anyhow!("can't ask for confirmation: stdin is not a terminal"))
+            .hint("--yes removes the sessions without asking"));
     }
     for path in paths {
-        stderr_line!("{}", described(path));
+        stderr_line!("{}", describe(path));
     }
-    match farewell {
+    match delete_mode {
         DeleteMode::ToTrash => stderr_text!("Move to the trash? [y/N] "),
-        DeleteMode::ForGood => stderr_text!("Delete for good? [y/N] "),
+        DeleteMode::ForGood => stderr_text!("Delete permanently? [y/N] "),
     }
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(CliFailure::run)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn described(path: &Path) -> String {
+fn describe(path: &Path) -> String {
     let Ok(reader) = Reader::open(path) else { return format!("  {}", path.display()) };
     let title = reader.name().or_else(|| reader.first_prompt()).unwrap_or_else(|| "(empty)".to_owned());
     format!("  {}  {} ({} entries)", reader.id().short(), one_line(&title), reader.entry_count())

@@ -1,11 +1,11 @@
-//! `tiller sessions show`: a branch as a transcript, as a model would get it, or as facts.
+//! `tiller sessions show`: a branch as a transcript, as messages for the model, or as statistics.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{branch, print_json, print_raw, say, warn};
+use super::{branch, print_json, print_raw, print_text, warn};
 use crate::cli::{CliFailure, transcript};
 use crate::id::{EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
@@ -19,7 +19,7 @@ pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
         let path = reader.leaf().map(|leaf| reader.tree().path(&leaf)).unwrap_or_default();
         return print_raw(reader, path, ("", ""));
     }
-    say(&transcript::transcript(&branch(reader)?))
+    print_text(&transcript::transcript(&branch(reader)?))
 }
 
 pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
@@ -29,13 +29,13 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> 
     if as_json {
         return print_json(&sent);
     }
-    let said: Vec<String> = sent.iter().map(|message| transcript::message(message, None)).collect();
-    say(&(said.join("\n") + "\n"))
+    let messages: Vec<String> = sent.iter().map(|message| transcript::message(message, None)).collect();
+    print_text(&(messages.join("\n") + "\n"))
 }
 
 pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
-    let facts = SessionFacts::of(reader)?;
-    if as_json { print_json(&facts) } else { say(&facts.to_string()) }
+    let stats = SessionStats::new(reader)?;
+    if as_json { print_json(&stats) } else { print_text(&stats.to_string()) }
 }
 
 fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), CliFailure> {
@@ -45,10 +45,10 @@ fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), CliFailure>
     }
 }
 
-/// What `--stats` tells.
+/// The output of `--stats`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SessionFacts<'a> {
+struct SessionStats<'a> {
     path: Option<&'a Path>,
     id: &'a SessionId,
     version: u64,
@@ -67,8 +67,8 @@ struct SessionFacts<'a> {
     warnings: Vec<Finding>,
 }
 
-impl<'a> SessionFacts<'a> {
-    fn of(reader: &'a Reader) -> Result<Self, CliFailure> {
+impl<'a> SessionStats<'a> {
+    fn new(reader: &'a Reader) -> Result<Self, CliFailure> {
         let (projection, damaged) = projection(reader)?;
         let header = reader.header();
         Ok(Self {
@@ -90,7 +90,7 @@ impl<'a> SessionFacts<'a> {
     }
 }
 
-impl fmt::Display for SessionFacts<'_> {
+impl fmt::Display for SessionStats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<10} {value}");
         row("session", self.id)?;
@@ -111,7 +111,7 @@ impl fmt::Display for SessionFacts<'_> {
         }
         row("context", &format_args!("{} messages, {} tokens", self.context_messages, self.context_tokens))?;
         let Usage { input, output, cache_read, cache_write, cost, .. } = &self.usage;
-        row("in all", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
+        row("total", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
         row("", &format_args!("{input} in, {output} out, {cache_read} from the cache, {cache_write} to it"))?;
         for Finding { line, byte, what } in &self.warnings {
             row("warning", &format_args!("line {line} (byte {byte}): {what}"))?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::{columns, fit, one_line, print_raw, say, warn};
+use super::{columns, fit, one_line, print_raw, print_text, warn};
 use crate::cli::{CliFailure, wiring};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
 use crate::session::annotations::Annotations;
@@ -12,9 +12,9 @@ use crate::session::tree::{BranchMark, Tree, TreeNode, TreeRow};
 use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
 use crate::unit::UnixMs;
 
-/// Most lines before a row, so that a session taken up again a hundred times still fits on a screen; how many more there
-/// would be is said as a number.
-const DEEPEST: usize = 12;
+/// Maximum number of lines drawn before a row, so that a session with a hundred nested branches still fits on a
+/// screen; the number of omitted lines is shown.
+const MAX_DEPTH: usize = 12;
 
 pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliFailure> {
     warn(reader, &reader.findings());
@@ -22,75 +22,74 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
         let begin = format!("{{\n\"leafId\": {},\n\"entries\": ", json!(reader.leaf()));
         return print_raw(reader, 0..reader.entry_count(), (&begin, "\n}"));
     }
-    let drawing = TreeDrawing::of(reader)?;
+    let drawing = TreeDrawing::load(reader)?;
     let mut text = String::new();
     for row in drawing
         .tree
-        .rows(reader.leaf().as_ref(), |at, node| is_said(node) && (all || drawing.hidden_with[at].is_none()))
+        .rows(reader.leaf().as_ref(), |at, node| is_message(node) && (all || drawing.hidden_with[at].is_none()))
     {
         drawing.draw(&row, wiring::now(), &mut text);
     }
     if !all {
-        text.push_str(&drawing.left_out());
+        text.push_str(&drawing.hidden_summary());
     }
-    say(&text)
+    print_text(&text)
 }
 
-/// A tree, and what its rows say.
+/// A tree and the texts of its rows.
 struct TreeDrawing {
     tree: Tree,
-    marks: Annotations,
+    annotations: Annotations,
     hidden_with: Vec<Option<usize>>,
-    /// By position.
     texts: Vec<TreeText>,
-    /// How wide a row may be.
+    /// Maximum width of a row.
     columns: usize,
 }
 
-/// What a row says of its entry.
+/// The text of a row.
 #[derive(Default)]
 struct TreeText {
     headline: String,
-    /// Who answered, if that is somebody else than before on the same path.
+    /// The model, if it differs from the previous one on the same path.
     model: Option<ModelRef>,
 }
 
 impl TreeDrawing {
-    /// Reads the whole log once; of each entry a line is kept.
-    fn of(reader: &Reader) -> Result<Self, CliFailure> {
+    /// Reads the whole log once and keeps one line per entry.
+    fn load(reader: &Reader) -> Result<Self, CliFailure> {
         let tree = reader.tree();
-        let marks = Annotations::of(reader, &tree);
-        let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
+        let annotations = Annotations::of(reader, &tree);
+        let hidden_with = annotations.hidden_with(&tree, reader.leaf().as_ref());
         let mut texts: Vec<TreeText> = Vec::with_capacity(tree.nodes().len());
-        // Who answered last on the way to each entry.
-        let mut answered: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
+        // The last model on the path to each entry.
+        let mut models: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
         reader.visit(0, |entry| {
             let parent = tree.nodes().get(texts.len()).and_then(|node| node.parent);
-            let before = parent.and_then(|parent| answered[parent].clone());
-            let who = entry.as_ref().ok().and_then(answerer);
-            let model = who.clone().filter(|who| before.as_ref().is_some_and(|before| before != who));
+            let before = parent.and_then(|parent| models[parent].clone());
+            let answering = entry.as_ref().ok().and_then(answering_model);
+            let model = answering.clone().filter(|model| before.as_ref().is_some_and(|before| before != model));
             texts.push(TreeText { headline: one_line(&headline(&entry)), model });
-            answered.push(who.or(before));
+            models.push(answering.or(before));
         })?;
-        Ok(Self { tree, marks, hidden_with, texts, columns: columns() })
+        Ok(Self { tree, annotations, hidden_with, texts, columns: columns() })
     }
 
     fn draw(&self, row: &TreeRow, now: UnixMs, text: &mut String) {
         let node = &self.tree.nodes()[row.node];
         let Some(TreeText { headline, model }) = self.texts.get(row.node) else { return };
-        // An unreadable moment is 1970.
+        // 1970 stands for a timestamp that can't be parsed.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
-        let sign = match (row.on_path, self.hidden_with[row.node].is_some()) {
+        let marker = match (row.on_path, self.hidden_with[row.node].is_some()) {
             (true, _) => "* ",
             (false, true) => "~ ",
             (false, false) => "  ",
         };
-        let mut line = format!("{sign}{}{}  {age:>4}", branches(row), one_line(node.id.short()));
-        // What is short stands before what may be cut off at the edge.
-        if let Some(label) = self.marks.label(row.node) {
+        let mut line = format!("{marker}{}{}  {age:>4}", branches(row), one_line(node.id.short()));
+        // Short parts come before the text that may be cut off.
+        if let Some(label) = self.annotations.label(row.node) {
             let _ = write!(line, "  [{}]", one_line(label));
         }
-        if self.marks.is_hidden(row.node) && !row.on_path {
+        if self.annotations.is_hidden(row.node) && !row.on_path {
             line.push_str("  (hidden)");
         }
         if let Some(model) = model {
@@ -99,31 +98,31 @@ impl TreeDrawing {
         let _ = writeln!(text, "{}", fit(&format!("{line}  {headline}"), self.columns));
     }
 
-    /// What isn't drawn because it is hidden, in a line; nothing if nothing is.
-    fn left_out(&self) -> String {
+    /// Summarizes the hidden branches in a line; empty if there are none.
+    fn hidden_summary(&self) -> String {
         let nodes = self.tree.nodes();
         let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.hidden_with[*at].is_some()).collect();
         let begins = |at: &&usize| self.hidden_with[**at] == Some(**at);
-        let said = hidden.iter().filter(|at| is_said(&nodes[**at])).count();
+        let messages = hidden.iter().filter(|at| is_message(&nodes[**at])).count();
         match hidden.iter().filter(begins).count() {
             0 => String::new(),
-            1 => format!("(a branch of {said} is hidden; --all draws it too)\n"),
-            branches => format!("({branches} branches, {said} in all, are hidden; --all draws them too)\n"),
+            1 => format!("({messages} hidden in one branch; --all draws it too)\n"),
+            branches => format!("({messages} hidden in {branches} branches; --all draws them too)\n"),
         }
     }
 }
 
-pub(super) fn is_said(node: &TreeNode) -> bool {
+pub(super) fn is_message(node: &TreeNode) -> bool {
     matches!(
         node.kind,
         EntryKind::Message | EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage
     )
 }
 
-/// The lines before a row.
+/// The lines drawn before a row.
 fn branches(row: &TreeRow) -> String {
-    let above = |levels: usize| match levels.checked_sub(DEEPEST) {
-        Some(more @ 1..) => format!("⋯{more} {}", "│  ".repeat(DEEPEST)),
+    let above = |levels: usize| match levels.checked_sub(MAX_DEPTH) {
+        Some(more @ 1..) => format!("⋯{more} {}", "│  ".repeat(MAX_DEPTH)),
         Some(0) | None => "│  ".repeat(levels),
     };
     match row.branch {
@@ -133,7 +132,7 @@ fn branches(row: &TreeRow) -> String {
     }
 }
 
-fn answerer(entry: &Entry) -> Option<ModelRef> {
+fn answering_model(entry: &Entry) -> Option<ModelRef> {
     match &**entry.body.as_message()? {
         Message::Assistant(answer) if !answer.model.is_empty() => {
             Some(ModelRef { provider: answer.provider.clone(), id: answer.model.clone() })
@@ -148,7 +147,7 @@ fn headline(entry: &Result<Entry, Finding>) -> String {
         Err(finding) => return format!("(damaged: line {})", finding.line),
     };
     match &entry.body {
-        EntryBody::Message(said) => message(&said.message),
+        EntryBody::Message(entry) => message(&entry.message),
         EntryBody::Compaction(_) => "(compacted)".to_owned(),
         EntryBody::BranchSummary { summary, .. } => format!("(another branch) {summary}"),
         EntryBody::CustomMessage { content, .. } => content.joined_text(),
@@ -166,7 +165,7 @@ fn message(message: &Message) -> String {
                 text if !text.trim().is_empty() => text,
                 _ if answer.stop_reason == StopReason::Error => "(failed)".to_owned(),
                 _ if answer.stop_reason == StopReason::Aborted => "(stopped)".to_owned(),
-                _ => "(nothing said)".to_owned(),
+                _ => "(empty)".to_owned(),
             }
         }
         Message::ToolResult(result) => format!("  {}: {}", result.tool_name, joined_text(&result.content)),
@@ -180,10 +179,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deep_tree_leaves_room_for_its_rows() {
+    fn branches_deep_row_is_abbreviated() {
         let drawn = |depth| branches(&TreeRow { node: 0, depth, branch: BranchMark::Begins, on_path: false });
         assert_eq!(drawn(3), "│  │  ├─ ");
-        assert_eq!(drawn(DEEPEST + 1), "│  ".repeat(DEEPEST) + "├─ ");
-        assert_eq!(drawn(DEEPEST + 41), format!("⋯40 {}├─ ", "│  ".repeat(DEEPEST)));
+        assert_eq!(drawn(MAX_DEPTH + 1), "│  ".repeat(MAX_DEPTH) + "├─ ");
+        assert_eq!(drawn(MAX_DEPTH + 41), format!("⋯40 {}├─ ", "│  ".repeat(MAX_DEPTH)));
     }
 }

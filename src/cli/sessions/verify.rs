@@ -4,50 +4,50 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{print_json, say};
+use super::{print_json, print_text};
 use crate::cli::{CliFailure, DONE, FAILED};
 use crate::session::verify::{GradedFinding, Severity, VerifyReport, verify as check};
 use crate::session::{SessionManager, SessionScope};
 
-/// A finding with the file it is in.
+/// A finding and its file.
 #[derive(serde::Serialize)]
-struct Located<'a> {
+struct LocatedFinding<'a> {
     path: &'a Path,
     #[serde(flatten)]
     finding: GradedFinding,
 }
 
-/// Checks the logs that these words name, or all of them if there are no words.
-pub(super) fn verify(manager: &SessionManager, words: &[String], as_json: bool) -> Result<u8, CliFailure> {
-    let paths: Vec<PathBuf> = if words.is_empty() {
+/// Checks the logs that these queries match, or all logs without a query.
+pub(super) fn verify(manager: &SessionManager, queries: &[String], as_json: bool) -> Result<u8, CliFailure> {
+    let paths: Vec<PathBuf> = if queries.is_empty() {
         manager.logs(SessionScope::Everywhere)?
     } else {
-        words.iter().map(|words| manager.find(words)).collect::<Result<_, _>>()?
+        queries.iter().map(|query| manager.find(query)).collect::<Result<_, _>>()?
     };
     let (mut entries, mut all) = (0, Vec::new());
     for path in &paths {
-        let checked = checked(path);
-        entries += checked.entries;
-        for finding in checked.findings {
+        let report = check_file(path);
+        entries += report.entries;
+        for finding in report.findings {
             if !as_json {
-                say(&line(path, &finding))?;
+                print_text(&line(path, &finding))?;
             }
-            all.push(Located { path, finding });
+            all.push(LocatedFinding { path, finding });
         }
     }
     let errors = all.iter().filter(|located| located.finding.severity == Severity::Error).count();
     if as_json {
         print_json(&json!({"files": paths.len(), "entries": entries, "findings": all}))?;
     } else {
-        say(&summary((paths.len(), entries), (errors, all.len() - errors)))?;
+        print_text(&summary((paths.len(), entries), (errors, all.len() - errors)))?;
     }
     Ok(if errors == 0 { DONE } else { FAILED })
 }
 
-/// A file that can't be read is an error like those in it, so that the others are checked too.
-fn checked(path: &Path) -> VerifyReport {
+/// Reports a file that can't be read as a finding, so that the other files are still checked.
+fn check_file(path: &Path) -> VerifyReport {
     check(path).unwrap_or_else(|error| {
-        let what = format!("{:#}; nothing of it was checked", anyhow::Error::from(error));
+        let what = format!("{:#}; the file was not checked", anyhow::Error::from(error));
         VerifyReport {
             entries: 0,
             findings: vec![GradedFinding { line: 1, byte: 0, what, severity: Severity::Error }],

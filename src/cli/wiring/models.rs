@@ -1,4 +1,4 @@
-//! Who can be asked, and who is asked first.
+//! The provider registry and the first model of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,20 +21,21 @@ use crate::provider::{
 use crate::setting;
 use crate::unit::Tokens;
 
-/// The same providers with what is cycled through. Warns of providers with wrong settings and patterns without a match.
+/// Applies the setting `models` to the registry. Warns about misconfigured providers and patterns without a
+/// match.
 pub(super) fn scoped(
     mut providers: ProviderRegistry,
     config: &Config,
     notices: &mut Vec<String>,
 ) -> ProviderRegistry {
-    notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} can't be used: {reason}")));
+    notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
     let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     providers
 }
 
-/// Who can be asked: providers with a key, the script that was named, and the demo when it was named or nobody else is
-/// there.
+/// The available providers: those with a key, the named script, and the demo if it was named or nothing else is
+/// available.
 pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<ProviderRegistry, CliFailure> {
     let mut providers = ProviderRegistry::default();
     if let Some(window) = config.settings.count(&setting::WINDOW) {
@@ -43,7 +44,7 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     let named = config.settings.text(&setting::PROVIDER);
     if arguments.model.api_key.is_some() && named.is_none() {
         return Err(
-            CliFailure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
+            CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider")
         );
     }
     for descriptor in PROVIDERS {
@@ -82,10 +83,10 @@ pub(in crate::cli) fn connect_provider(
     Ok(ProviderChange::Open(descriptor.connect(endpoint)?, catalog::known(descriptor.name)))
 }
 
-/// Returns a provider's endpoint, if there is a key for it or a server of the user's own.
+/// Returns a provider's endpoint, if there is a key for it or a custom server.
 fn endpoint(arguments: &CliArgs, config: &Config, descriptor: &ProviderDescriptor) -> Option<Endpoint> {
-    let named = config.settings.text(&setting::PROVIDER) == Some(descriptor.name);
-    let typed = arguments.model.api_key.as_ref().filter(|_| named);
+    let is_named = config.settings.text(&setting::PROVIDER) == Some(descriptor.name);
+    let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named);
     let access = config.access(descriptor);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
     let mut endpoint = descriptor.endpoint(server);
@@ -93,36 +94,36 @@ fn endpoint(arguments: &CliArgs, config: &Config, descriptor: &ProviderDescripto
     let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
     endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
     endpoint.timeouts.stall = seconds(&setting::REQUEST_STALL_S).unwrap_or(stall);
-    let key = typed.map(|key| SecretString::from(key.clone()));
+    let key = flag_key.map(|key| SecretString::from(key.clone()));
     match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
         Some(key) => Some(endpoint.with_key(key)),
         None => access.map(|_| endpoint),
     }
 }
 
-/// The models that can be named.
+/// The models that can be selected.
 pub(in crate::cli) struct ModelList {
     pub(in crate::cli) providers: ProviderRegistry,
-    /// The model of the settings, where the catalog lacks it.
+    /// The configured model, if the catalog lacks it.
     pub(in crate::cli) configured: Option<ModelFacts>,
 }
 
 /// Lists the models of the catalog and of the configured providers.
 pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
     let providers = providers(arguments, config)?;
-    let words = config.settings.text(&setting::MODEL);
-    let found = words.and_then(|words| match config.settings.text(&setting::PROVIDER) {
-        Some(provider) => in_provider(&providers, provider, words).ok().map(|(model, ..)| model),
-        None => providers.find(words).ok().map(|found| found.model),
+    let query = config.settings.text(&setting::MODEL);
+    let found = query.and_then(|query| match config.settings.text(&setting::PROVIDER) {
+        Some(provider) => in_provider(&providers, provider, query).ok().map(|(model, ..)| model),
+        None => providers.find(query).ok().map(|found| found.model),
     });
     let configured = found.map(|model| (*model.facts).clone());
     Ok(ModelList { providers, configured })
 }
 
-/// The model to begin with.
+/// The first model of a session.
 pub(super) struct SelectedModel {
     pub(super) first: FirstModel,
-    /// What is assumed of it.
+    /// A warning about assumed model facts.
     pub(super) notice: Option<String>,
 }
 
@@ -133,17 +134,17 @@ pub(super) fn model(
     front: FrontEnd,
 ) -> Result<SelectedModel, CliFailure> {
     let provider = config.settings.text(&setting::PROVIDER);
-    let words = config.settings.text(&setting::MODEL);
+    let query = config.settings.text(&setting::MODEL);
     let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
     let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
     let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
     }
-    let (model, level, known) = match (provider, words) {
-        (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
-        (None, Some(words)) => {
-            let found = providers.find(words).map_err(not_found)?;
+    let (model, level, known) = match (provider, query) {
+        (Some(provider), Some(query)) => in_provider(providers, provider, query)?,
+        (None, Some(query)) => {
+            let found = providers.find(query).map_err(not_found)?;
             (found.model, found.thinking, found.known)
         }
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
@@ -153,7 +154,7 @@ pub(super) fn model(
     let thinking = model.facts.clamp(thinking.unwrap_or_default());
     let notice = (known == FactSource::Assumed).then(|| {
         format!(
-            "{} is not in the catalogue: assuming a window of {} (setting window) and answers of {} tokens, and no prices",
+            "{} is not in the catalog; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",
             model.reference(),
             model.facts.window,
             model.facts.max_output
@@ -163,23 +164,23 @@ pub(super) fn model(
     Ok(SelectedModel { first: FirstModel { model, thinking, choice, thinking_choice }, notice })
 }
 
-/// A model of one provider: a part of a listed id, or any id at all.
+/// Finds a model of one provider: part of a listed id, or any id.
 fn in_provider(
     providers: &ProviderRegistry,
     provider: &str,
-    words: &str,
+    query: &str,
 ) -> Result<(Model, Option<ThinkingLevel>, FactSource), CliFailure> {
     if provider == scripted::NAME {
-        let (model, known) = providers.find_in(provider, words).map_err(CliFailure::usage)?;
+        let (model, known) = providers.find_in(provider, query).map_err(CliFailure::usage)?;
         return Ok((model, None, known));
     }
     let prefix = format!("{provider}/");
-    let full = if words.starts_with(&prefix) { words.to_owned() } else { format!("{prefix}{words}") };
+    let full = if query.starts_with(&prefix) { query.to_owned() } else { format!("{prefix}{query}") };
     let found = providers.find(&full).map_err(CliFailure::usage)?;
     Ok((found.model, found.thinking, found.known))
 }
 
-/// Where nothing else is said, the first of the models that are cycled through.
+/// The first of the models to cycle through, if nothing else is configured.
 fn first_listed(
     providers: &ProviderRegistry,
     front: FrontEnd,
@@ -196,30 +197,30 @@ fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) 
     let model = models.iter().find(fits).cloned();
     match model {
         Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
-            let nobody = || connect(CliFailure::usage(anyhow!("there is no model to ask")));
-            Err(misconfigured(providers, None).unwrap_or_else(nobody))
+            let no_model = || connect(CliFailure::usage(anyhow!("no model available")));
+            Err(misconfigured(providers, None).unwrap_or_else(no_model))
         }
         Some(model) => Ok(model),
-        None => Err(CliFailure::usage(anyhow!("which model? --model names one"))),
+        None => Err(CliFailure::usage(anyhow!("no model given; name one with --model"))),
     }
 }
 
-/// The error of a provider whose settings are wrong: of this one, or of any.
+/// The error of a misconfigured provider: of this one, or of the first one.
 fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option<CliFailure> {
     let mut rejected = providers.misconfigured();
     let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
-    Some(CliFailure::usage(anyhow!("{name} can't be used: {reason}")))
+    Some(CliFailure::usage(anyhow!("{name} is misconfigured: {reason}")))
 }
 
 fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
-        Some(known) => CliFailure::usage(anyhow!("there is no key for {provider}")).hint(format!(
-            "`tiller login {provider}` keeps one; {} or --api-key gives one",
-            known.key_variable
+        Some(descriptor) => CliFailure::usage(anyhow!("no API key for {provider}")).hint(format!(
+            "`tiller login {provider}` stores one; {} or --api-key also works",
+            descriptor.key_variable
         )),
         None => {
             let names: Vec<&str> = descriptor::names().chain([scripted::NAME]).collect();
-            CliFailure::usage(anyhow!("there is no provider `{provider}`")).hint(format!(
+            CliFailure::usage(anyhow!("no provider named `{provider}`")).hint(format!(
                 "providers are {} and {}",
                 names.join(", "),
                 demo::NAME
@@ -228,7 +229,7 @@ fn no_provider(provider: &str) -> CliFailure {
     }
 }
 
-/// An error that names the missing key needs no hint.
+/// Adds a hint, except to errors that already name the missing key.
 fn not_found(error: ModelError) -> CliFailure {
     match error {
         ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => CliFailure::usage(error),

@@ -1,4 +1,4 @@
-//! How a session behaves: settings as options of the agent, of commands and of tools.
+//! Translates settings into options of the agent, of commands and of tools.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::setting;
 use crate::tool::{BashTimes, OutputLimits};
 use crate::unit::Tokens;
 
-/// Most requests of a run that nobody watches, unless a setting says otherwise.
+/// Default maximum of requests for a run that nobody watches.
 const UNWATCHED_TURNS: u64 = 100;
 
-/// What starts programs.
+/// The runner of child processes.
 pub(in crate::cli) fn runner() -> Result<Runner, CliFailure> {
     Runner::this_program().context("can't find tiller's own program").map_err(CliFailure::run)
 }
@@ -70,7 +70,7 @@ fn retry(config: &Config) -> RetryOptions {
     }
 }
 
-/// How commands are run, whoever wants them.
+/// The runner of the user's and the model's commands.
 pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     let settings = &config.settings;
     let mut runner = runner()?;

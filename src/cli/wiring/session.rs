@@ -1,4 +1,4 @@
-//! The session to begin with: opened, made, forked or chosen.
+//! Opens the first session: an existing one, a new one, a fork, or one that the user chose.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::id::SessionId;
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 
-/// The sessions of a directory.
+/// The session manager for a directory.
 pub(in crate::cli) fn manager(arguments: &CliArgs, config: &Config, cwd: PathBuf) -> SessionManager {
     let placement = if arguments.session.no_session {
         Placement::Memory
@@ -21,20 +21,20 @@ pub(in crate::cli) fn manager(arguments: &CliArgs, config: &Config, cwd: PathBuf
     } else {
         Placement::ByDirectory(config.folders.sessions())
     };
-    let is_kept = placement != Placement::Memory;
+    let is_stored = placement != Placement::Memory;
     let manager = SessionManager::new(placement, cwd);
-    if is_kept { manager.with_catalog(config.folders.state.join("sessions.db")) } else { manager }
+    if is_stored { manager.with_catalog(config.folders.state.join("sessions.db")) } else { manager }
 }
 
-/// A session that is open for writing, the folder it belongs to, and how it was come by.
+/// A session open for writing, its manager, and the notice about its origin.
 pub(in crate::cli) struct OpenedLog {
     pub(super) manager: SessionManager,
-    pub(super) begun: SessionStart,
-    /// The repository's origin.
+    pub(super) start: SessionStart,
+    /// URL of the repository's remote.
     pub(super) remote: Option<String>,
 }
 
-/// Which session is to be opened.
+/// The session to open.
 pub(in crate::cli) enum SessionChoice {
     /// The one that the arguments name.
     Named,
@@ -44,30 +44,30 @@ pub(in crate::cli) enum SessionChoice {
     Chosen(Resolution),
 }
 
-/// Opens or makes a session.
+/// Opens or creates a session.
 pub(in crate::cli) fn open(
     arguments: &CliArgs,
     config: &Config,
     front: FrontEnd,
-    which: SessionChoice,
+    choice: SessionChoice,
 ) -> Result<OpenedLog, CliFailure> {
     let manager = manager(arguments, config, cwd(arguments)?);
-    let remote = git_remote::of(manager.cwd());
-    let begun = match which {
+    let remote = git_remote::find_remote(manager.cwd());
+    let start = match choice {
         SessionChoice::Named => session(arguments, &manager, remote.as_deref(), front)?,
-        SessionChoice::Chosen(found) => begin(&manager, found)?,
+        SessionChoice::Chosen(resolution) => start_session(&manager, resolution)?,
         SessionChoice::ForkOf(path) => {
             let reader = Reader::open(&path)?;
-            let notice = Some(format!("this is a fork of {}", path.display()));
+            let notice = Some(format!("forked from {}", path.display()));
             SessionStart { notice, ..manager.fork(&reader, reader.leaf().as_ref(), now())?.into() }
         }
     };
-    Ok(OpenedLog { manager, begun, remote })
+    Ok(OpenedLog { manager, start, remote })
 }
 
 impl OpenedLog {
     pub(in crate::cli) fn session(&self) -> SessionId {
-        self.begun.writer.reader().id().clone()
+        self.start.writer.reader().id().clone()
     }
 
     pub(in crate::cli) fn cwd(&self) -> &Path {
@@ -75,7 +75,7 @@ impl OpenedLog {
     }
 }
 
-/// The session to begin with.
+/// The first session and how it was found.
 pub(super) struct SessionStart {
     pub(super) writer: Writer,
     notice: Option<String>,
@@ -89,7 +89,7 @@ impl From<Writer> for SessionStart {
 }
 
 impl SessionStart {
-    /// What there is to be said of it: how it was come by, and what is to be known of its log.
+    /// Notices about the session's origin and its log.
     pub(super) fn notices(&self, cwd: &Path) -> Vec<String> {
         self.notice.clone().into_iter().chain(self.writer.reader().remarks(cwd)).collect()
     }
@@ -101,26 +101,26 @@ fn session(
     remote: Option<&str>,
     front: FrontEnd,
 ) -> Result<SessionStart, CliFailure> {
-    let asked = &arguments.session;
-    if let Some(words) = &asked.session {
-        return Ok(manager.open(&manager.find(words)?)?.into());
+    let session_arguments = &arguments.session;
+    if let Some(query) = &session_arguments.session {
+        return Ok(manager.open(&manager.find(query)?)?.into());
     }
-    if let Some(words) = &asked.fork {
-        let (path, entry) = forked(manager, words)?;
+    if let Some(query) = &session_arguments.fork {
+        let (path, entry) = resolve_fork(manager, query)?;
         let reader = Reader::open(&path)?;
         let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
         return Ok(manager.fork(&reader, entry.as_ref(), now())?.into());
     }
-    let chosen = match &asked.resume {
-        Some(words) => resume::by_words(manager, words, remote, front)?,
-        None if asked.recent => resume::most_recent(manager, remote, front)?,
+    let chosen = match &session_arguments.resume {
+        Some(query) => resume::find_by_query(manager, query, remote, front)?,
+        None if session_arguments.recent => resume::most_recent(manager, remote, front)?,
         None => Resolution::Fresh,
     };
-    begin(manager, chosen)
+    start_session(manager, chosen)
 }
 
-fn begin(manager: &SessionManager, found: Resolution) -> Result<SessionStart, CliFailure> {
-    Ok(match found {
+fn start_session(manager: &SessionManager, resolution: Resolution) -> Result<SessionStart, CliFailure> {
+    Ok(match resolution {
         Resolution::Log(path) => manager.open(&path)?.into(),
         Resolution::Moved(path, notice) => {
             SessionStart { notice: Some(notice), ..manager.open(&path)?.into() }
@@ -130,12 +130,12 @@ fn begin(manager: &SessionManager, found: Resolution) -> Result<SessionStart, Cl
     })
 }
 
-/// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
-fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
-    match (manager.find(words), words.rsplit_once('@')) {
+/// Resolves the argument of `--fork`. A path may contain `@`, so the whole argument is tried first.
+fn resolve_fork<'a>(manager: &SessionManager, query: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
+    match (manager.find(query), query.rsplit_once('@')) {
         (Err(SessionError::NotFound(_)), Some((session, entry))) if !entry.contains('/') => {
             Ok((manager.find(session)?, Some(entry)))
         }
-        (found, _) => Ok((found?, None)),
+        (resolution, _) => Ok((resolution?, None)),
     }
 }

@@ -1,30 +1,30 @@
-//! Questions to the user, and what an answer means. Pure.
+//! Questions to the user and their answers. Pure.
 
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Preview};
 use crate::message::ToolCall;
 
-/// Something that waits for the user's word.
+/// A question that waits for the user's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ReplQuestion {
-    /// Whether a call may run.
+    /// Approval of a tool call.
     Approval(Box<ApprovalRequest>),
-    /// What to do without a summary, and why there is none.
+    /// A failed compaction, with its error.
     Compaction(String),
 }
 
 impl ReplQuestion {
-    /// The question in words.
+    /// Formats the question.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Approval(request) => approval(request),
             Self::Compaction(error) => format!(
-                "question: no summary could be made: {error}\n  r = try again; t = leave the older part out without a summary; g or anything else = go on with the context as it is"
+                "question: the summary failed: {error}\n  r = retry; t = drop older messages without a summary; g or anything else = continue with the context unchanged"
             ),
         }
     }
 }
 
-/// What to do without a summary; whatever isn't clearly something else leaves the context as it is.
+/// Parses the answer to a failed compaction; anything unclear leaves the context unchanged.
 pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
     match answer.trim().to_lowercase().as_str() {
         "r" | "retry" => CompactionChoice::Retry,
@@ -33,7 +33,7 @@ pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
     }
 }
 
-/// What is asked about a call.
+/// Formats an approval request.
 fn approval(request: &ApprovalRequest) -> String {
     let call = ToolCall {
         id: request.tool_call_id.clone(),
@@ -42,10 +42,10 @@ fn approval(request: &ApprovalRequest) -> String {
         raw_arguments: None,
     };
     let whole = request.args.get("command").and_then(|command| command.as_str()).map(str::to_owned);
-    let about = whole.unwrap_or_else(|| call.summary());
+    let subject = whole.unwrap_or_else(|| call.summary());
     let preview = match &request.preview {
         Some(Preview::Change(change)) => format!("\n  {}", change.diff.trim_end().replace('\n', "\n  ")),
-        Some(Preview::Failure { message }) => format!("\n  it would fail: {message}"),
+        Some(Preview::Failure { message }) => format!("\n  this would fail: {message}"),
         None => String::new(),
     };
     let always = match request.rule.as_str() {
@@ -53,14 +53,14 @@ fn approval(request: &ApprovalRequest) -> String {
         rule => format!("a or 2 = always in this session ({rule}); "),
     };
     format!(
-        "question: may {} run?\n  {}{preview}\n  why it asks: {}\n  y or 1 = yes, this once; {always}n or anything else = no, and the model is told what you type",
+        "question: may {} run?\n  {}{preview}\n  reason: {}\n  y or 1 = yes, once; {always}n or anything else = no, and the model gets your text",
         request.tool_name,
-        about.replace('\n', "\n  "),
+        subject.replace('\n', "\n  "),
         request.reason,
     )
 }
 
-/// What an answer decides; whatever isn't clearly a yes is a no.
+/// Parses the answer to an approval request; anything that isn't clearly yes denies.
 pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
     let has_rule = !request.rule.is_empty();
     match answer.trim().to_lowercase().as_str() {
@@ -69,9 +69,9 @@ pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
         "a" | "always" => Decision::Session,
         "" | "n" | "no" | "2" | "3" => Decision::Deny { reason: "the user said no".to_owned() },
         _ => {
-            let words = answer.trim();
-            let words = words.strip_prefix("n ").or(words.strip_prefix("no ")).unwrap_or(words);
-            Decision::Deny { reason: format!("the user said no: {}", words.trim()) }
+            let text = answer.trim();
+            let text = text.strip_prefix("n ").or(text.strip_prefix("no ")).unwrap_or(text);
+            Decision::Deny { reason: format!("the user said no: {}", text.trim()) }
         }
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_clear_yes_allows_a_call() {
+    fn decision_only_clear_yes_allows() {
         let decision = |answer| decision(answer, &request("ls"));
         assert_eq!([decision(" Y "), decision("yes")], [Decision::Once, Decision::Once]);
         assert_eq!(decision("a"), Decision::Session);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_clear_word_the_context_stays_as_it_is() {
+    fn compaction_choice_unclear_answer_changes_nothing() {
         let choices = ["R", "truncate", "", "what?"].map(compaction_choice);
         let go_on = CompactionChoice::GoOn;
         assert_eq!(choices, [CompactionChoice::Retry, CompactionChoice::Truncate, go_on, go_on]);
@@ -119,15 +119,15 @@ mod tests {
     }
 
     #[test]
-    fn a_question_shows_all_of_a_command() {
+    fn question_approval_shows_whole_command() {
         let request = request("rm");
         let text = ReplQuestion::Approval(Box::new(request.clone())).text();
         assert!(
-            text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
+            text.contains("may bash run?\n  cd /\n  rm -rf x\n  reason: it removes files"),
             "{text}"
         );
-        assert!(text.contains("this once; a or 2 = always in this session (rm); n or"), "{text}");
-        let every_time = ApprovalRequest { rule: String::new(), ..request };
-        assert!(ReplQuestion::Approval(Box::new(every_time)).text().contains("this once; n or"));
+        assert!(text.contains("yes, once; a or 2 = always in this session (rm); n or"), "{text}");
+        let without_rule = ApprovalRequest { rule: String::new(), ..request };
+        assert!(ReplQuestion::Approval(Box::new(without_rule)).text().contains("yes, once; n or"));
     }
 }

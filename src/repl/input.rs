@@ -1,31 +1,29 @@
-//! What a line means. Pure.
+//! Parser of input lines. Pure.
 
 use crate::agent::{BashContext, unrunnable};
 use crate::message::ThinkingLevel;
 use crate::suggest;
 
-/// What a line means.
+/// A parsed input line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
-    /// Nothing.
-    Nothing,
-    /// Something for the agent; it steers one that works.
-    Say(String),
-    /// Something for the agent when it has finished.
+    Empty,
+    /// A prompt, or steering while the agent works.
+    Prompt(String),
+    /// A prompt for after the run.
     FollowUp(String),
-    /// Something for the agent at once, whatever it is doing.
+    /// Steering that interrupts the current request.
     Now(String),
-    /// `!` or `!!`.
+    /// A shell command, `!` or `!!`.
     Bash(String, BashContext),
-    /// A command of this front end.
     Command(ReplCommand),
-    /// `/NAME …` of another kind: a skill, a template, an extension's command.
-    Other { name: String, whole: String },
-    /// Something that is wrong, and why.
-    Wrong(String),
+    /// `/NAME …` of a skill, a template or an extension's command.
+    Other { name: String, line: String },
+    /// Invalid input, with an error text.
+    Invalid(String),
 }
 
-/// A command of this front end.
+/// A command of the REPL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReplCommand {
     Help,
@@ -60,7 +58,7 @@ impl InputLine {
     pub(super) fn parse(line: &str) -> Self {
         let text = line.trim();
         if text.is_empty() {
-            return Self::Nothing;
+            return Self::Empty;
         }
         if let Some(line) = text.strip_prefix("!!") {
             return bash(line, BashContext::Exclude);
@@ -69,81 +67,81 @@ impl InputLine {
             return bash(line, BashContext::Include);
         }
         if let Some(text) = text.strip_prefix('>') {
-            return said(text, Self::FollowUp);
+            return message(text, Self::FollowUp);
         }
         if suggest::is_quit_word(text) {
             return Self::Command(ReplCommand::Quit);
         }
         match text.strip_prefix('/') {
-            // A path or a comment is something to say.
+            // A path or a comment is a prompt.
             Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => slash(rest, text),
-            Some(_) | None => Self::Say(text.to_owned()),
+            Some(_) | None => Self::Prompt(text.to_owned()),
         }
     }
 }
 
 fn bash(line: &str, context: BashContext) -> InputLine {
     match line.trim() {
-        "" => InputLine::Wrong("which command? ! runs one in the shell".to_owned()),
+        "" => InputLine::Invalid("no command given; `!COMMAND` runs one in the shell".to_owned()),
         line => match unrunnable(line) {
-            Some(why) => InputLine::Wrong(why.message("in another one")),
+            Some(reason) => InputLine::Invalid(reason.message("in another one")),
             None => InputLine::Bash(line.to_owned(), context),
         },
     }
 }
 
-fn said(text: &str, kind: impl FnOnce(String) -> InputLine) -> InputLine {
+fn message(text: &str, kind: impl FnOnce(String) -> InputLine) -> InputLine {
     match text.trim() {
-        "" => InputLine::Wrong("there is nothing to say".to_owned()),
+        "" => InputLine::Invalid("the message is empty".to_owned()),
         text => kind(text.to_owned()),
     }
 }
 
-fn slash(rest: &str, whole: &str) -> InputLine {
+fn slash(rest: &str, line: &str) -> InputLine {
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     if name.contains('/') {
-        return InputLine::Say(whole.to_owned());
+        return InputLine::Prompt(line.to_owned());
     }
     let argument = argument.trim();
-    let maybe = (!argument.is_empty()).then(|| argument.to_owned());
-    let needed = |what: &str, command: fn(String) -> ReplCommand| match maybe.clone() {
+    let optional = (!argument.is_empty()).then(|| argument.to_owned());
+    let needed = |what: &str, command: fn(String) -> ReplCommand| match optional.clone() {
         Some(argument) => InputLine::Command(command(argument)),
-        None => InputLine::Wrong(format!("/{name} wants {what}")),
+        None => InputLine::Invalid(format!("/{name} needs {what}")),
     };
     InputLine::Command(match name {
         "help" => ReplCommand::Help,
         "quit" | "exit" => ReplCommand::Quit,
         "new" => ReplCommand::New,
-        "resume" => ReplCommand::Resume(maybe),
+        "resume" => ReplCommand::Resume(optional),
         "name" => return needed("a name", ReplCommand::Name),
-        "model" => ReplCommand::Model(maybe),
-        "thinking" => return thinking(maybe),
-        "compact" => ReplCommand::Compact(maybe),
+        "model" => ReplCommand::Model(optional),
+        "thinking" => return thinking(optional),
+        "compact" => ReplCommand::Compact(optional),
         "truncate" => ReplCommand::Truncate,
         "session" => ReplCommand::Session,
         "context" => ReplCommand::Context,
         "tree" => ReplCommand::Tree,
         "go" => return needed("the id of an entry; /tree shows them", ReplCommand::Go),
-        "fork" => ReplCommand::Fork(maybe),
+        "fork" => ReplCommand::Fork(optional),
         "clone" => ReplCommand::Clone,
-        "label" => ReplCommand::Label(maybe),
+        "label" => ReplCommand::Label(optional),
         "permissions" => return permissions(argument),
         "add-dir" => {
-            return needed("a folder; :ro behind it lets tools only read there", ReplCommand::AddDir);
+            return needed("a folder; the suffix :ro makes it read-only", ReplCommand::AddDir);
         }
         "queue" => ReplCommand::Queue,
         "send" => return needed("the number of a message; /queue lists them", ReplCommand::Send),
         "drop" => return needed("the number of a message; /queue lists them", ReplCommand::Drop),
         "stop" => ReplCommand::Stop,
         "reload" => ReplCommand::Reload,
-        // A key doesn't go into that line: it would be shown.
+        // A key on this line would be shown, so the rest is dropped.
         "login" => {
-            ReplCommand::Login(maybe.and_then(|words| words.split_whitespace().next().map(str::to_owned)))
+            ReplCommand::Login(optional.and_then(|text| text.split_whitespace().next().map(str::to_owned)))
         }
         "logout" => return needed("the name of a provider; /login lists them", ReplCommand::Logout),
-        "followup" => return said(argument, InputLine::FollowUp),
-        "now" => return said(argument, InputLine::Now),
-        name => return InputLine::Other { name: name.to_owned(), whole: whole.to_owned() },
+        "followup" => return message(argument, InputLine::FollowUp),
+        "now" => return message(argument, InputLine::Now),
+        name => return InputLine::Other { name: name.to_owned(), line: line.to_owned() },
     })
 }
 
@@ -151,7 +149,7 @@ fn permissions(argument: &str) -> InputLine {
     match argument.split_whitespace().collect::<Vec<_>>()[..] {
         [] => InputLine::Command(ReplCommand::Permissions(None)),
         ["revoke", number] => InputLine::Command(ReplCommand::Permissions(Some(number.to_owned()))),
-        _ => InputLine::Wrong("/permissions lists them, /permissions revoke N takes one back".to_owned()),
+        _ => InputLine::Invalid("/permissions lists them, /permissions revoke N revokes one".to_owned()),
     }
 }
 
@@ -159,7 +157,7 @@ fn thinking(level: Option<String>) -> InputLine {
     match level.map(|level| ThinkingLevel::parse(&level)) {
         None => InputLine::Command(ReplCommand::Thinking(None)),
         Some(Some(level)) => InputLine::Command(ReplCommand::Thinking(Some(level))),
-        Some(None) => InputLine::Wrong("levels are off, minimal, low, medium, high and xhigh".to_owned()),
+        Some(None) => InputLine::Invalid("levels: off, minimal, low, medium, high, xhigh".to_owned()),
     }
 }
 
@@ -169,15 +167,15 @@ mod tests {
     use crate::agent::Unrunnable;
 
     #[test]
-    fn a_line_means_what_its_beginning_says() {
-        let other = |name: &str, whole: &str| InputLine::Other { name: name.into(), whole: whole.into() };
+    fn input_line_prefix_decides_its_kind() {
+        let other = |name: &str, line: &str| InputLine::Other { name: name.into(), line: line.into() };
         let cases = [
-            ("  ", InputLine::Nothing),
-            (" fix it ", InputLine::Say("fix it".into())),
+            ("  ", InputLine::Empty),
+            (" fix it ", InputLine::Prompt("fix it".into())),
             ("> then test", InputLine::FollowUp("then test".into())),
             ("/followup then test", InputLine::FollowUp("then test".into())),
             ("/now stop that", InputLine::Now("stop that".into())),
-            ("!cd src", InputLine::Wrong(Unrunnable::OnlyChangesDirectory.message(""))),
+            ("!cd src", InputLine::Invalid(Unrunnable::OnlyChangesDirectory.message(""))),
             ("!ls -l", InputLine::Bash("ls -l".into(), BashContext::Include)),
             ("!! env", InputLine::Bash("env".into(), BashContext::Exclude)),
             ("/model", InputLine::Command(ReplCommand::Model(None))),
@@ -185,12 +183,12 @@ mod tests {
             ("/thinking low", InputLine::Command(ReplCommand::Thinking(Some(ThinkingLevel::Low)))),
             ("/name a b", InputLine::Command(ReplCommand::Name("a b".into()))),
             ("/skill:commit now", other("skill:commit", "/skill:commit now")),
-            ("/etc/hosts has what in it?", InputLine::Say("/etc/hosts has what in it?".into())),
+            ("/etc/hosts has what in it?", InputLine::Prompt("/etc/hosts has what in it?".into())),
             (" exit ", InputLine::Command(ReplCommand::Quit)),
             ("quit", InputLine::Command(ReplCommand::Quit)),
             (":q", InputLine::Command(ReplCommand::Quit)),
-            ("exit code 3, why?", InputLine::Say("exit code 3, why?".into())),
-            ("// is a comment", InputLine::Say("// is a comment".into())),
+            ("exit code 3, why?", InputLine::Prompt("exit code 3, why?".into())),
+            ("// is a comment", InputLine::Prompt("// is a comment".into())),
         ];
         for (line, expected) in cases {
             assert_eq!(InputLine::parse(line), expected, "{line:?}");
@@ -198,16 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_lacks_is_said() {
-        for (line, word) in [
+    fn input_line_missing_argument_is_an_error() {
+        for (line, expected) in [
             ("/name", "a name"),
             ("/thinking most", "minimal"),
-            ("!", "which command"),
-            ("> ", "nothing to say"),
+            ("!", "no command given"),
+            ("> ", "message is empty"),
             ("/go", "/tree"),
         ] {
-            let InputLine::Wrong(why) = InputLine::parse(line) else { panic!("{line}") };
-            assert!(why.contains(word), "{line}: {why}");
+            let InputLine::Invalid(reason) = InputLine::parse(line) else { panic!("{line}") };
+            assert!(reason.contains(expected), "{line}: {reason}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Commands of the user, carried out; each comes to a text.
+//! The commands of the REPL; each results in a text.
 
 use std::path::PathBuf;
 
@@ -15,85 +15,85 @@ use crate::session::annotations::Annotations;
 use crate::session::{SessionScope, SessionSummary, chain};
 use crate::unit::Tokens;
 
-/// Sessions that are listed at most.
-const LISTED: usize = 20;
+/// Maximum number of sessions listed.
+const MAX_SESSIONS: usize = 20;
 
-/// What a command came to: a text, or why it came to nothing.
+/// A command's output, or its error text.
 pub(super) type CommandResult = Result<String, String>;
 
-/// Carries one out; leaving and stopping are the conversation's business.
-pub(super) async fn perform(agent: &AgentSession, command: ReplCommand) -> CommandResult {
-    let told = match command {
+/// Runs a command; quitting and keys are handled by the REPL itself.
+pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> CommandResult {
+    let done = match command {
         ReplCommand::Help => Ok(super::help::text()),
-        // The conversation's own.
+        // Handled by the REPL.
         ReplCommand::Quit | ReplCommand::Login(_) | ReplCommand::Logout(_) => Ok(String::new()),
-        ReplCommand::New => moved(agent.new_session().await, "a fresh session"),
+        ReplCommand::New => moved(agent.new_session().await, "new session"),
         ReplCommand::Resume(None) => sessions(agent).await,
-        ReplCommand::Resume(Some(words)) => return resume(agent, &words).await,
+        ReplCommand::Resume(Some(query)) => return resume(agent, &query).await,
         ReplCommand::Name(name) => {
             agent.rename(&*name).await.map(|()| format!("this session is named {name}\n"))
         }
         ReplCommand::Model(None) => models(agent).await,
-        // An event tells what was chosen.
-        ReplCommand::Model(Some(words)) => agent.set_model(words).await.map(|_| String::new()),
+        // An event reports the new model.
+        ReplCommand::Model(Some(query)) => agent.set_model(query).await.map(|_| String::new()),
         ReplCommand::Thinking(None) => levels(agent).await,
         ReplCommand::Thinking(Some(level)) => {
             agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
         }
         ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
-        ReplCommand::Session => facts(agent).await,
+        ReplCommand::Session => session_facts(agent).await,
         ReplCommand::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
         ReplCommand::Tree => Ok(tree::text(&agent.reader())),
         ReplCommand::Go(fragment) => {
             let entry = find(agent, &fragment)?;
-            moved(agent.navigate(entry, BranchSummary::None).await, "going on from there")
+            moved(agent.navigate(entry, BranchSummary::None).await, "continuing from this entry")
         }
-        ReplCommand::Fork(None) => Ok(tree::said(&agent.reader())),
+        ReplCommand::Fork(None) => Ok(tree::user_messages(&agent.reader())),
         ReplCommand::Fork(Some(fragment)) => {
             let entry = find(agent, &fragment)?;
-            moved(agent.fork(entry).await, "a new session")
+            moved(agent.fork(entry).await, "forked into a new session")
         }
-        ReplCommand::Clone => moved(agent.clone_session().await, "a copy of the session"),
+        ReplCommand::Clone => moved(agent.clone_session().await, "copied the session"),
         ReplCommand::Label(label) => return relabel(agent, label).await,
         ReplCommand::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
         ReplCommand::Permissions(Some(number)) => return revoke(agent, &number).await,
         ReplCommand::AddDir(folder) => {
-            agent.add_folder(folder).await.map(|allowed| format!("allowed in this session: {allowed}\n"))
+            agent.add_folder(folder).await.map(|allowed| format!("allowed for this session: {allowed}\n"))
         }
-        ReplCommand::Queue => agent.state().await.map(|status| waiting(&status.queue.items)),
+        ReplCommand::Queue => agent.state().await.map(|status| format_queue(&status.queue.items)),
         ReplCommand::Send(number) => {
-            let id = numbered(agent, &number).await?;
+            let id = find_queued(agent, &number).await?;
             agent.release_queued(id).await.map(|()| String::new())
         }
         ReplCommand::Drop(number) => {
-            let id = numbered(agent, &number).await?;
-            agent.remove_queued(id).await.map(|item| format!("no longer waits: {}\n", item.text))
+            let id = find_queued(agent, &number).await?;
+            agent.remove_queued(id).await.map(|item| format!("removed from the queue: {}\n", item.text))
         }
-        ReplCommand::Stop => agent.abort().await.map(|items| handed_back(&items)),
-        ReplCommand::Reload => agent.reload().await.map(|_| "read again\n".to_owned()),
+        ReplCommand::Stop => agent.abort().await.map(|items| format_returned(&items)),
+        ReplCommand::Reload => agent.reload().await.map(|_| "reloaded\n".to_owned()),
     };
-    told.map_err(|error| why(&error))
+    done.map_err(|error| error_text(&error))
 }
 
-/// What went wrong, with what to do about it.
-pub(super) fn why(error: &AgentError) -> String {
+/// Formats an error with its hint.
+pub(super) fn error_text(error: &AgentError) -> String {
     match error {
         AgentError::Running => {
-            "the agent is at work, and this needs it to be at rest; /stop stops it".to_owned()
+            "the agent is running and this needs it to be idle; /stop stops it".to_owned()
         }
-        AgentError::Summarizing => "a summary is being made; /stop stops it".to_owned(),
+        AgentError::Summarizing => "a summary is being written; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),
             None => chain(error),
         },
-        AgentError::Model(_) => format!("{}\n  hint: /model shows those that can be asked", chain(error)),
+        AgentError::Model(_) => format!("{}\n  hint: /model lists the available models", chain(error)),
         _ => chain(error),
     }
 }
 
-/// Messages that waited for a run that was stopped.
-pub(super) fn handed_back(items: &[QueueItem]) -> String {
+/// Formats queued messages that were returned by stopping the run.
+pub(super) fn format_returned(items: &[QueueItem]) -> String {
     items.iter().map(|item| format!("not delivered: {}\n", item.text)).collect()
 }
 
@@ -103,43 +103,43 @@ fn find(agent: &AgentSession, fragment: &str) -> Result<EntryId, String> {
 
 fn moved(moved: Result<crate::agent::SessionSwitched, AgentError>, what: &str) -> Result<String, AgentError> {
     let moved = moved?;
-    let editor = moved.editor.map(|text| format!("it stands just before this, to be said anew: {text}\n"));
+    let editor = moved.editor.map(|text| format!("positioned before this message, to be edited and sent again: {text}\n"));
     Ok(format!("{what}: session {}\n{}", moved.session.short(), editor.unwrap_or_default()))
 }
 
 async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
     let listing = agent.sessions(SessionScope::ThisDirectory).await?;
     let line = |session: &SessionSummary| {
-        let title = tree::cut(session.title().unwrap_or("(nothing said)"));
+        let title = tree::truncate(session.title().unwrap_or("(empty)"));
         format!("{}: {title}, {} entries\n", session.id.short(), session.entries)
     };
-    let lines: String = listing.sessions.iter().take(LISTED).map(line).collect();
-    Ok(if lines.is_empty() { "there are no sessions here yet\n".to_owned() } else { lines })
+    let lines: String = listing.sessions.iter().take(MAX_SESSIONS).map(line).collect();
+    Ok(if lines.is_empty() { "no sessions in this directory yet\n".to_owned() } else { lines })
 }
 
-async fn resume(agent: &AgentSession, words: &str) -> CommandResult {
-    let listing = agent.sessions(SessionScope::ThisDirectory).await.map_err(|error| why(&error))?;
+async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
+    let listing = agent.sessions(SessionScope::ThisDirectory).await.map_err(|error| error_text(&error))?;
     let named =
-        |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
+        |session: &&SessionSummary| session.id.matches(query) || session.name.as_deref() == Some(query);
     let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
     let path = match found[..] {
         [session] => session.path.clone(),
-        [] => elsewhere(agent, words).await?,
-        _ => return Err(format!("several sessions here are called {words}; /resume lists them")),
+        [] => find_in_other_directories(agent, query).await?,
+        _ => return Err(format!("several sessions here match {query}; /resume lists them")),
     };
     if agent.reader().is_at(&path) {
-        return Ok("that is the session that is open here\n".to_owned());
+        return Ok("this session is already open\n".to_owned());
     }
-    moved(agent.open_session(path).await, "opened").map_err(|error| why(&error))
+    moved(agent.open_session(path).await, "opened").map_err(|error| error_text(&error))
 }
 
-/// The session of another directory that goes by a part of its id.
-async fn elsewhere(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
-    let mut catalog = agent.catalog().await.map_err(|error| why(&error))?;
+/// Finds a session of another directory by part of its id.
+async fn find_in_other_directories(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
+    let mut catalog = agent.catalog().await.map_err(|error| error_text(&error))?;
     let typed = part.to_owned();
     let found = spawn_blocking(move || catalog.named(&typed)).await.map_err(|error| error.to_string())?;
     found.map_err(|_| {
-        format!("no session here is called {part}, nor has one elsewhere that id; /resume lists them")
+        format!("no session here is named {part}, and none elsewhere has that id; /resume lists the sessions")
     })
 }
 
@@ -148,7 +148,7 @@ async fn models(agent: &AgentSession) -> Result<String, AgentError> {
     let models = agent.models().await?;
     let line = |model: crate::message::ModelRef| {
         let name = model.to_string();
-        if model == current { format!("{name}, in use\n") } else { format!("{name}\n") }
+        if model == current { format!("{name} (current)\n") } else { format!("{name}\n") }
     };
     Ok(models.iter().map(|model| model.reference()).map(line).collect())
 }
@@ -157,68 +157,68 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
     let current = agent.state().await?.state.thinking;
     let levels = agent.thinking_levels().await?;
     let names: Vec<&str> = levels.iter().map(|level| level.name()).collect();
-    Ok(format!("thinking: {}; it can be {}\n", current.name(), names.join(", ")))
+    Ok(format!("thinking: {}; levels: {}\n", current.name(), names.join(", ")))
 }
 
 async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
     let reader = agent.reader();
     let entry = tree::newest_message(&reader).ok_or("there is nothing to label yet")?;
     if label.is_none() && !Annotations::has_label(&reader, &entry) {
-        return Ok("the newest message has no label; /label NAME gives it one\n".to_owned());
+        return Ok("the newest message has no label; /label NAME adds one\n".to_owned());
     }
-    let told = match &label {
+    let done = match &label {
         Some(label) => format!("labelled {label}\n"),
-        None => "its label is gone\n".to_owned(),
+        None => "label removed\n".to_owned(),
     };
-    agent.label(entry, label).await.map(|()| told).map_err(|error| why(&error))
+    agent.label(entry, label).await.map(|()| done).map_err(|error| error_text(&error))
 }
 
 fn permissions(permissions: &[Permission]) -> String {
     let line = |(at, permission): (usize, &Permission)| {
-        format!("{}, {}, this session: {}\n", at + 1, permission.tool(), tree::cut(&permission.to_string()))
+        format!("{}, {}, this session: {}\n", at + 1, permission.tool(), tree::truncate(&permission.to_string()))
     };
     let text: String = permissions.iter().enumerate().map(line).collect();
-    if text.is_empty() { "nothing is allowed for the session\n".to_owned() } else { text }
+    if text.is_empty() { "no permissions in this session\n".to_owned() } else { text }
 }
 
 async fn revoke(agent: &AgentSession, number: &str) -> CommandResult {
-    let permissions = agent.permissions().await.map_err(|error| why(&error))?;
+    let permissions = agent.permissions().await.map_err(|error| error_text(&error))?;
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let permission = at.and_then(|at| permissions.get(at)).cloned();
-    let permission = permission.ok_or("nothing of that number is allowed; /permissions lists it")?;
-    let told = format!("not allowed any more: {permission}\n");
-    agent.revoke_permission(permission).await.map(|()| told).map_err(|error| why(&error))
+    let permission = permission.ok_or("no permission has this number; /permissions lists them")?;
+    let done = format!("revoked: {permission}\n");
+    agent.revoke_permission(permission).await.map(|()| done).map_err(|error| error_text(&error))
 }
 
-async fn numbered(agent: &AgentSession, number: &str) -> Result<QueueId, String> {
-    let items = agent.state().await.map_err(|error| why(&error))?.queue.items;
+async fn find_queued(agent: &AgentSession, number: &str) -> Result<QueueId, String> {
+    let items = agent.state().await.map_err(|error| error_text(&error))?.queue.items;
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let item = at.and_then(|at| items.get(at));
     item.map(|item| item.id.clone())
-        .ok_or_else(|| "no message of that number waits; /queue lists them".into())
+        .ok_or_else(|| "no queued message has this number; /queue lists them".into())
 }
 
-fn waiting(items: &[QueueItem]) -> String {
+fn format_queue(items: &[QueueItem]) -> String {
     let line = |(at, item): (usize, &QueueItem)| {
         let kind = match (item.held, item.kind) {
             (true, _) => "held",
             (false, QueueKind::Steer) => "steers",
             (false, QueueKind::FollowUp) => "follows up",
         };
-        format!("{}, {kind}: {}\n", at + 1, tree::cut(&item.text))
+        format!("{}, {kind}: {}\n", at + 1, tree::truncate(&item.text))
     };
     let text: String = items.iter().enumerate().map(line).collect();
-    if text.is_empty() { "nothing waits\n".to_owned() } else { text }
+    if text.is_empty() { "the queue is empty\n".to_owned() } else { text }
 }
 
-async fn facts(agent: &AgentSession) -> Result<String, AgentError> {
+async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     let (status, stats) = (agent.state().await?, agent.stats().await?);
     let breakdown = agent.context_breakdown().await?;
     let files: String = breakdown.files().map(|path| format!("context file: {}\n", path.display())).collect();
     Ok(session_text(&status, &stats) + &files)
 }
 
-/// The contents of the context window, a line for each part.
+/// Formats the contents of the context window, one line for each part.
 fn context_text(breakdown: &ContextBreakdown) -> String {
     let window = breakdown.context.window;
     let percent = |tokens: Tokens| tokens.0.saturating_mul(100) / window.0.max(1);
@@ -258,5 +258,5 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
     for used in &stats.session.models {
         text += &format!("  {}: {}\n", used.model, used.usage.cost.total);
     }
-    text + &format!("calls that ask: {}\n", state.approval)
+    text + &format!("approval: {}\n", state.approval)
 }

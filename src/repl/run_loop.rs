@@ -1,0 +1,423 @@
+//! The REPL's loop: handles lines, events, signals and finished commands one at a time.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::commands::{self, CommandResult};
+use super::input::{InputLine, ReplCommand};
+use super::lines::LineResult;
+use super::login::{KeyPrompt, PendingLogin};
+use super::printer::EventPrinter;
+use super::question::{self, ReplQuestion};
+use super::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOptions};
+use crate::agent::{
+    AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, Snapshot, StreamingBehavior,
+    Subscription,
+};
+use crate::event::{EventKind, RunOutcome};
+
+/// Time for a run that is stopped at the end to finish.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Runs the REPL; the caller closes the session.
+pub(super) async fn run<Out: Write, Err: Write>(
+    agent: &AgentSession,
+    mut lines: mpsc::Receiver<LineResult>,
+    outputs: Outputs<Out, Err>,
+    mut interrupts: mpsc::Receiver<Interrupt>,
+    options: ReplOptions,
+) -> Result<ReplExit, ReplError> {
+    let mut received = Subscription::new(agent).buffered();
+    let printer = EventPrinter::new(outputs, options.input_mode);
+    let keys = KeyPrompt::new(options.keys, options.echo_guard);
+    let mut repl = Repl::new(agent, (printer, keys), options.input_mode);
+    for line in &options.banner {
+        repl.printer.note(line)?;
+    }
+    if let Some(prompt) = options.prompt {
+        repl.prompt(prompt, PromptOptions { attached: options.attached, ..PromptOptions::default() }).await?;
+    }
+    let mut has_lines = true;
+    let end = loop {
+        if !has_lines && (repl.input_mode == InputMode::Conversation || repl.is_idle()) {
+            break ReplEnd::Quit;
+        }
+        repl.show_prompt()?;
+        let takes_lines = has_lines && (repl.input_mode == InputMode::Conversation || repl.is_idle());
+        let end = tokio::select! {
+            biased;
+            Some(interrupt) = interrupts.recv() => repl.interrupt(interrupt).await?,
+            event = received.next() => match event {
+                Some(event) => {
+                    let (was_asked, count) = (!repl.questions.is_empty(), lines.len());
+                    let end = repl.handle(&event).await?;
+                    if !was_asked && !repl.questions.is_empty() {
+                        repl.discard_lines(count, &mut lines)?;
+                    }
+                    end
+                }
+                None => return Err(AgentError::Closed.into()),
+            },
+            Some(report) = repl.jobs.join_next() => repl.report(report.unwrap_or_else(|e| Err(e.to_string())))?,
+            line = lines.recv(), if takes_lines => {
+                has_lines = line.is_some();
+                repl.read(line, &mut lines).await?
+            }
+        };
+        if let Some(end) = end {
+            break end;
+        }
+    };
+    repl.finish(&mut received).await?;
+    Ok(match end {
+        ReplEnd::Interrupted => ReplExit::Interrupted,
+        ReplEnd::Quit if repl.has_failed && repl.input_mode == InputMode::Batch => ReplExit::Failed,
+        ReplEnd::Quit => ReplExit::Done,
+    })
+}
+
+/// The reason for the loop's end.
+enum ReplEnd {
+    Quit,
+    Interrupted,
+}
+
+struct Repl<'a, Out, Err> {
+    agent: &'a AgentSession,
+    printer: EventPrinter<Out, Err>,
+    keys: KeyPrompt,
+    /// The pending `/login`, if any.
+    pending_login: Option<PendingLogin>,
+    input_mode: InputMode,
+    /// Commands that run in the background.
+    jobs: JoinSet<CommandResult>,
+    is_running: bool,
+    has_bash: bool,
+    /// Questions for the user; the first one is shown.
+    questions: VecDeque<ReplQuestion>,
+    /// True if the shown question has its answer already.
+    is_answered: bool,
+    was_interrupted: bool,
+    has_failed: bool,
+}
+
+impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
+    fn new(
+        agent: &'a AgentSession,
+        (printer, keys): (EventPrinter<Out, Err>, KeyPrompt),
+        input_mode: InputMode,
+    ) -> Self {
+        Self {
+            agent,
+            printer,
+            keys,
+            pending_login: None,
+            input_mode,
+            jobs: JoinSet::new(),
+            is_running: false,
+            has_bash: false,
+            questions: VecDeque::new(),
+            is_answered: false,
+            was_interrupted: false,
+            has_failed: false,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.is_running && !self.has_bash && self.jobs.is_empty()
+    }
+
+    fn show_prompt(&mut self) -> io::Result<()> {
+        let asks = !self.questions.is_empty() && !self.is_answered;
+        if self.is_idle() || asks { self.printer.show_prompt() } else { Ok(()) }
+    }
+
+    /// Handles a line; `None` is the end of input.
+    async fn read(
+        &mut self,
+        line: Option<LineResult>,
+        lines: &mut mpsc::Receiver<LineResult>,
+    ) -> io::Result<Option<ReplEnd>> {
+        let end = match line {
+            Some(Ok(line)) => {
+                let (was_pending, count) = (self.pending_login.is_some(), lines.len());
+                let end = self.line(&line).await?;
+                if self.pending_login.is_some() && !was_pending {
+                    self.discard_lines(count, lines)?;
+                }
+                end
+            }
+            Some(Err(too_long)) => self.report(Err(too_long.to_string()))?,
+            None => {
+                self.cancel_login()?;
+                None
+            }
+        };
+        Ok(end)
+    }
+
+    async fn line(&mut self, line: &str) -> io::Result<Option<ReplEnd>> {
+        self.was_interrupted = false;
+        self.printer.clear_prompt();
+        if let Some(pending_login) = self.pending_login.take() {
+            self.jobs.spawn(self.keys.keep(self.agent, pending_login, line));
+            // Questions that arrived meanwhile were held back for the key.
+            return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
+        }
+        // A command is never an answer.
+        let is_command = matches!(InputLine::parse(line), InputLine::Command(ReplCommand::Quit))
+            || line.trim_start().starts_with('/');
+        if let Some(question) = self.questions.front().filter(|_| !is_command) {
+            let result = match question {
+                ReplQuestion::Approval(request) => {
+                    let call = request.tool_call_id.clone();
+                    self.agent.decide(call, question::decision(line, request)).await
+                }
+                ReplQuestion::Compaction(_) => {
+                    self.agent.resolve_compaction(question::compaction_choice(line)).await
+                }
+            };
+            self.is_answered = self.report_refusal(result)?;
+            return Ok(None);
+        }
+        match InputLine::parse(line) {
+            InputLine::Empty => {}
+            InputLine::Prompt(text) => self.send(text, Some(StreamingBehavior::Steer)).await?,
+            InputLine::FollowUp(text) => self.send(text, Some(StreamingBehavior::FollowUp)).await?,
+            InputLine::Now(text) => {
+                let started = self.agent.steer_now(text, PromptOptions::default()).await;
+                self.is_running |= self.report_refusal(started)?;
+            }
+            InputLine::Bash(line, context) => {
+                let started = self.agent.bash(line, context).await;
+                self.has_bash |= self.report_refusal(started)?;
+            }
+            InputLine::Command(ReplCommand::Quit) => return Ok(Some(ReplEnd::Quit)),
+            InputLine::Command(ReplCommand::Login(provider)) => self.log_in(provider.as_deref()).await?,
+            InputLine::Command(ReplCommand::Logout(provider)) => {
+                self.jobs.spawn(self.keys.forget(self.agent, provider));
+            }
+            InputLine::Command(command) => self.command(command).await?,
+            InputLine::Other { name, line } => self.expand(&name, line).await?,
+            InputLine::Invalid(error) => return self.report(Err(error)),
+        }
+        Ok(None)
+    }
+
+    async fn send(&mut self, text: String, streaming_behavior: Option<StreamingBehavior>) -> io::Result<()> {
+        self.prompt(text, PromptOptions { streaming_behavior, ..PromptOptions::default() }).await
+    }
+
+    async fn prompt(&mut self, text: String, options: PromptOptions) -> io::Result<()> {
+        let started = self.agent.prompt(text, options).await;
+        self.is_running |= self.report_refusal(started)?;
+        Ok(())
+    }
+
+    /// Prints the error of a refused request; returns true if there was none.
+    fn report_refusal(&mut self, done: Result<(), AgentError>) -> io::Result<bool> {
+        let is_done = done.is_ok();
+        if let Err(error) = done {
+            self.report(Err(commands::error_text(&error)))?;
+        }
+        Ok(is_done)
+    }
+
+    async fn command(&mut self, command: ReplCommand) -> io::Result<()> {
+        let agent = self.agent.clone();
+        if matches!(
+            command,
+            ReplCommand::Compact(_)
+                | ReplCommand::Truncate
+                | ReplCommand::Reload
+                | ReplCommand::Session
+                | ReplCommand::Resume(_)
+        ) {
+            self.jobs.spawn(async move { commands::execute(&agent, command).await });
+            return Ok(());
+        }
+        let report = commands::execute(&agent, command).await;
+        self.report(report).map(drop)
+    }
+
+    /// Starts reading a key. Refused while a question is open: the line would answer the wrong one.
+    async fn log_in(&mut self, provider: Option<&str>) -> io::Result<()> {
+        let Some(provider) = provider else {
+            let report = self.keys.list().await;
+            return self.report(report).map(drop);
+        };
+        if !self.questions.is_empty() {
+            return self
+                .report(Err("answer the open question first, then use /login".to_owned()))
+                .map(drop);
+        }
+        match self.keys.start(provider).await {
+            Ok((pending_login, prompt)) => {
+                self.pending_login = Some(pending_login);
+                self.printer.note(&prompt)
+            }
+            Err(error) => self.report(Err(error)).map(drop),
+        }
+    }
+
+    /// Cancels a pending `/login`; returns true if there was one.
+    fn cancel_login(&mut self) -> io::Result<bool> {
+        let was_pending = self.pending_login.take().is_some();
+        if was_pending {
+            self.printer.note("no key entered; nothing was changed")?;
+        }
+        Ok(was_pending)
+    }
+
+    /// Sends a skill, a template or an extension's command to the agent, which expands it.
+    async fn expand(&mut self, name: &str, line: String) -> io::Result<()> {
+        let commands = self.agent.slash_commands().await.unwrap_or_default();
+        if commands.iter().any(|command| command.name == name) {
+            return self.send(line, Some(StreamingBehavior::Steer)).await;
+        }
+        self.report(Err(format!("unknown command /{name}; /help lists the commands"))).map(drop)
+    }
+
+    fn report(&mut self, report: CommandResult) -> io::Result<Option<ReplEnd>> {
+        match report {
+            Ok(text) => {
+                self.printer.close_line()?;
+                self.printer.print(&text)?;
+            }
+            Err(error) => {
+                self.has_failed = true;
+                self.printer.note(&format!("error: {error}"))?;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn handle(&mut self, received: &Received) -> io::Result<Option<ReplEnd>> {
+        self.printer.handle(received)?;
+        match received {
+            Received::Event(event) => self.follow(&event.kind)?,
+            Received::Missed { .. } => {
+                if let Ok(snapshot) = self.agent.snapshot().await {
+                    self.restore(*snapshot)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn follow(&mut self, event: &EventKind) -> io::Result<()> {
+        match event {
+            EventKind::AgentStart => self.is_running = true,
+            EventKind::AgentEnd { outcome, .. } => self.has_failed |= *outcome != RunOutcome::Completed,
+            EventKind::AgentSettled => (self.is_running, self.was_interrupted) = (false, false),
+            EventKind::BashExecutionEnd { .. } => self.has_bash = false,
+            EventKind::ApprovalRequested(request) => {
+                self.ask(ReplQuestion::Approval(Box::new(request.clone())))?;
+            }
+            EventKind::ApprovalResolved { tool_call_id, .. } => {
+                self.remove_question(|question| {
+                    matches!(question, ReplQuestion::Approval(request) if request.tool_call_id == *tool_call_id)
+                })?;
+            }
+            EventKind::CompactionFailed { error_message, .. } => {
+                self.ask(ReplQuestion::Compaction(error_message.clone()))?;
+            }
+            EventKind::CompactionStart { .. } | EventKind::CompactionEnd { .. } => {
+                self.remove_question(|question| matches!(question, ReplQuestion::Compaction(_)))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, question: ReplQuestion) -> io::Result<()> {
+        self.questions.push_back(question);
+        if self.questions.len() == 1 { self.show_question() } else { Ok(()) }
+    }
+
+    /// Removes questions that were answered or are obsolete, and shows the next one.
+    fn remove_question(&mut self, matches: impl Fn(&ReplQuestion) -> bool) -> io::Result<()> {
+        let was_shown = self.questions.front().is_some_and(&matches);
+        self.questions.retain(|question| !matches(question));
+        if was_shown { self.show_question() } else { Ok(()) }
+    }
+
+    /// Discards the lines that were read before a question was shown, because they can't be answers to it.
+    fn discard_lines(&mut self, count: usize, lines: &mut mpsc::Receiver<LineResult>) -> io::Result<()> {
+        let count = if self.input_mode == InputMode::Conversation { count } else { 0 };
+        for line in (0..count).map_while(|_| lines.try_recv().ok()) {
+            let line = line.unwrap_or_else(|too_long| too_long.to_string());
+            // A line that may be a key isn't printed.
+            let text = if self.pending_login.is_some() { "" } else { &line };
+            self.printer.note(&format!("ignored, typed before the question: {text}"))?;
+        }
+        Ok(())
+    }
+
+    fn show_question(&mut self) -> io::Result<()> {
+        self.is_answered = false;
+        if self.pending_login.is_some() {
+            return Ok(());
+        }
+        match self.questions.front() {
+            Some(question) => self.printer.note(&question.text()),
+            None => Ok(()),
+        }
+    }
+
+    /// Restores the state from a snapshot after events were lost.
+    fn restore(&mut self, snapshot: Snapshot) -> io::Result<()> {
+        self.is_running = snapshot.live.running_since.is_some();
+        self.has_bash = snapshot.live.bash.is_some();
+        let failed = snapshot.live.summary.and_then(|summary| summary.failed);
+        let approvals =
+            snapshot.live.approvals.into_iter().map(|request| ReplQuestion::Approval(Box::new(request)));
+        self.questions = approvals.chain(failed.map(ReplQuestion::Compaction)).collect();
+        self.show_question()
+    }
+
+    async fn interrupt(&mut self, interrupt: Interrupt) -> io::Result<Option<ReplEnd>> {
+        if interrupt == Interrupt::Keyboard && self.cancel_login()? {
+            return self.show_question().map(|()| None);
+        }
+        let is_first = interrupt == Interrupt::Keyboard
+            && self.input_mode == InputMode::Conversation
+            && !std::mem::replace(&mut self.was_interrupted, true);
+        match (is_first, self.is_idle()) {
+            (true, true) => self.printer.note("press Ctrl+C again to quit (or Ctrl+D, or /quit)")?,
+            (true, false) => {
+                self.printer.note("stopping; press Ctrl+C again to quit")?;
+                let stopped = self.agent.abort().await.map(|items| commands::format_returned(&items));
+                return self.report(stopped.map_err(|error| commands::error_text(&error)));
+            }
+            (false, true) if self.input_mode == InputMode::Conversation && interrupt == Interrupt::Keyboard => {
+                return Ok(Some(ReplEnd::Quit));
+            }
+            (false, _) => return Ok(Some(ReplEnd::Interrupted)),
+        }
+        Ok(None)
+    }
+
+    /// Stops the run and prints how it ended.
+    async fn finish(&mut self, received: &mut BufferedSubscription) -> io::Result<()> {
+        if self.is_idle() {
+            return self.printer.close_line();
+        }
+        // Queued messages stay in the session's queue.
+        let _ = self.agent.interrupt().await;
+        let settled = async {
+            while self.is_running || self.has_bash {
+                let Some(received) = received.next().await else { break };
+                self.handle(&received).await?;
+            }
+            io::Result::Ok(())
+        };
+        timeout(STOP_TIMEOUT, settled).await.unwrap_or(Ok(()))?;
+        self.printer.close_line()
+    }
+}
