@@ -208,7 +208,8 @@ impl Config {
             }));
             environment.fill(parsed.variables, path);
         }
-        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?))) {
+        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?)))
+        {
             // Other variables in it are for the project's own programs.
             let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
             let variables = variables.into_iter().filter(|(name, _)| may_project_set(name)).collect();
@@ -223,7 +224,8 @@ impl Config {
         if user_path.exists() {
             apply_file(&mut settings, (&user_path, &read(&user_path)?), SettingScope::User, &mut messages);
         }
-        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.settings()?))) {
+        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.settings()?)))
+        {
             let text = read_of_project(project, &path)?;
             apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut messages);
         }
@@ -450,9 +452,10 @@ fn apply_file(
         match TABLE.iter().find(|setting| setting.name == name) {
             None => messages.warnings.push(unknown_setting(path, &name)),
             Some(setting) if (scope, setting.scope) == (SettingScope::Project, SettingScope::User) => {
-                messages
-                    .warnings
-                    .push(format!("{}: `{name}` can only be set by the user, not by a project", path.display()))
+                messages.warnings.push(format!(
+                    "{}: `{name}` can only be set by the user, not by a project",
+                    path.display()
+                ))
             }
             Some(setting) => match setting.parse_json(&value) {
                 Ok(value) => settings.set(setting, value, source.clone()),

@@ -18,8 +18,8 @@
 pub mod cli;
 pub mod config;
 pub mod html;
-pub mod repl;
 pub mod print;
+pub mod repl;
 pub mod rpc;
 
 pub use tiller_core::{

@@ -220,9 +220,7 @@ pub(super) enum CliCommand {
         json: bool,
     },
     /// Print a shell's completion script
-    Completions {
-        shell: Shell,
-    },
+    Completions { shell: Shell },
     /// Print the manual page (roff): tiller man | man -l -
     Man,
 }
@@ -264,7 +262,8 @@ impl CliArgs {
             (&setting::CONTEXT_FILES, "--no-context-files", self.agent.no_context_files),
         ];
         let disabled = disabled.into_iter().filter(|(_, _, is_disabled)| *is_disabled);
-        let disabled = disabled.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
+        let disabled =
+            disabled.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
         flags.chain(approval).chain(disabled).collect()
     }
 }

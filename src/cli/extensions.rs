@@ -20,7 +20,8 @@ pub(super) async fn start(
     let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
     let always: Permit = Arc::new(|| true);
     let of_user = config.user_extensions().into_iter();
-    let mut launches: Vec<Launch> = of_user.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
+    let mut launches: Vec<Launch> =
+        of_user.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
     if let Some(project) = project {
         // Trust covers the files as they were when the user agreed.
         let (trusted, paths) = (project.clone(), project.extensions());

@@ -144,7 +144,8 @@ mod tests {
         ] {
             assert_eq!(TermKind::from_term(term), term_kind, "{term:?}");
         }
-        let fallback_notice = |line: &[&str], stdio: Stdio| stdio.fallback_notice(&CliArgs::try_parse_from(line).unwrap());
+        let fallback_notice =
+            |line: &[&str], stdio: Stdio| stdio.fallback_notice(&CliArgs::try_parse_from(line).unwrap());
         assert!(fallback_notice(&["tiller"], DUMB).is_some());
         assert_eq!(fallback_notice(&["tiller", "--plain"], DUMB), None);
         assert_eq!(fallback_notice(&["tiller"], TERMINAL), None);

@@ -39,7 +39,8 @@ fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
     logs.sort_by(|one, other| other.cmp(one));
     logs.truncate(MAX_LOGS);
     let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { glance: glance(&path), modified, path };
-    let looked_in = default_folders(config)?.into_iter().map(|(format, path)| (format.name(), path)).collect();
+    let looked_in =
+        default_folders(config)?.into_iter().map(|(format, path)| (format.name(), path)).collect();
     Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })
 }
 
@@ -49,7 +50,12 @@ fn is_sub_agent_log(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }
 
-fn import(arguments: &CliArgs, config: &Config, cwd: &Path, typed: &str) -> Result<Vec<Imported>, CliFailure> {
+fn import(
+    arguments: &CliArgs,
+    config: &Config,
+    cwd: &Path,
+    typed: &str,
+) -> Result<Vec<Imported>, CliFailure> {
     if arguments.session.no_session {
         let refused = anyhow!("nothing can be imported: this session stores nothing on disk");
         return Err(CliFailure::usage(refused).hint("start tiller without --no-session"));

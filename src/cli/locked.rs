@@ -130,7 +130,8 @@ impl Follower {
         match fs::metadata(&self.path) {
             Ok(facts) => Ok(facts.len()),
             Err(error) => {
-                let error = anyhow!(error).context(format!("can't read session file {}", self.path.display()));
+                let error =
+                    anyhow!(error).context(format!("can't read session file {}", self.path.display()));
                 Err(CliFailure::run(error)
                     .hint("if it was moved or removed, `tiller sessions list` shows the remaining sessions"))
             }

@@ -18,7 +18,6 @@ use super::{CliFailure, DONE, INTERRUPTED};
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key, store_key};
-use crate::repl::EchoGuard;
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
@@ -56,7 +55,8 @@ pub(super) fn log_out(arguments: &CliArgs, provider: Option<&str>) -> Result<u8,
         Some(name_argument) => report(&keyring.forget(name_argument)?),
         None => {
             print_text(&keyring.holders(&config).iter().map(row).collect::<String>())?;
-            Err(CliFailure::usage(anyhow!("no provider given")).hint("`tiller logout PROVIDER` removes its key"))
+            Err(CliFailure::usage(anyhow!("no provider given"))
+                .hint("`tiller logout PROVIDER` removes its key"))
         }
     }
 }
@@ -199,7 +199,9 @@ impl Keyring<'_> {
                 (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
             }
             (_, ProviderChange::Open(..)) => (format!("{removed}; its server needs no key"), None),
-            (_, ProviderChange::Shut { .. }) => (format!("{removed}; its models are no longer available"), None),
+            (_, ProviderChange::Shut { .. }) => {
+                (format!("{removed}; its models are no longer available"), None)
+            }
         };
         Ok(CredentialChange { change, said, hint })
     }

@@ -13,6 +13,7 @@ use crate::cli::console;
 use crate::repl::{self, InputMode, Outputs, ReplError, ReplExit, ReplOptions};
 use super::wiring::key_variables;
 use crate::provider::demo;
+use crate::repl::{self, InputMode, Outputs, ReplError, ReplExit, ReplOptions};
 
 pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFailure> {
     let arguments = &input.arguments;

@@ -95,9 +95,8 @@ fn pick(
     front: FrontEnd,
 ) -> Result<Resolution, CliFailure> {
     if front != FrontEnd::Tui {
-        return Err(CliFailure::usage(anyhow!("no session given")).hint(
-            "without a screen, -r needs a query: part of the session's id, its name, or text in it",
-        ));
+        return Err(CliFailure::usage(anyhow!("no session given"))
+            .hint("without a screen, -r needs a query: part of the session's id, its name, or text in it"));
     }
     if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
         return Ok(Resolution::Pick);
@@ -128,13 +127,13 @@ fn moved(
         }
         [session] => Ok(continue_moved(session)),
         several => {
-        let error = anyhow!(
-            "{here} has no session, and {} belong to a project that may have moved here",
-            several.len()
-        );
-        let id = |session: &SessionSummary| sessions::one_line(session.id.short());
-        let ids: Vec<String> = several.iter().take(MAX_OFFERED).map(id).collect();
-        Err(CliFailure::usage(error).hint(format!("choose one with --session: {}", ids.join(", "))))
+            let error = anyhow!(
+                "{here} has no session, and {} belong to a project that may have moved here",
+                several.len()
+            );
+            let id = |session: &SessionSummary| sessions::one_line(session.id.short());
+            let ids: Vec<String> = several.iter().take(MAX_OFFERED).map(id).collect();
+            Err(CliFailure::usage(error).hint(format!("choose one with --session: {}", ids.join(", "))))
         }
     }
 }
@@ -210,7 +209,8 @@ pub(super) mod tests {
 
     fn ask(answers: &str) -> (String, String) {
         let mut output = Vec::new();
-        let chosen = ask_user(&[session("one"), session("two")], &mut answers.as_bytes(), &mut output).unwrap();
+        let chosen =
+            ask_user(&[session("one"), session("two")], &mut answers.as_bytes(), &mut output).unwrap();
         let chosen = match chosen {
             Resolution::Moved(path, _) => path.display().to_string(),
             other => format!("{other:?}"),

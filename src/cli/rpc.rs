@@ -40,7 +40,12 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
 }
 
 /// Exports for `export_html`, like `tiller sessions export`; relative paths start at the working directory.
-fn export_html(reader: &Reader, cwd: &Path, file: Option<&str>, html_worker: Option<&Path>) -> Result<PathBuf, String> {
+fn export_html(
+    reader: &Reader,
+    cwd: &Path,
+    file: Option<&str>,
+    html_worker: Option<&Path>,
+) -> Result<PathBuf, String> {
     let output = file.map(|file| cwd.join(file));
     let request = ExportRequest {
         format: Some(ExportFormat::Html),

@@ -102,9 +102,15 @@ pub(super) enum DirectoryColumn {
 /// Formats a session as one line: id, date, title and, if asked for, directory.
 pub(super) fn row(session: &SessionSummary, column: DirectoryColumn) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
-    let cwd =
-        if column == DirectoryColumn::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
-    fit(&format!("{}  {}  {title}{cwd}", one_line(session.id.short()), format_time(session.modified)), columns())
+    let cwd = if column == DirectoryColumn::Shown {
+        format!("  {}", one_line(&session.cwd))
+    } else {
+        String::new()
+    };
+    fit(
+        &format!("{}  {}  {title}{cwd}", one_line(session.id.short()), format_time(session.modified)),
+        columns(),
+    )
 }
 
 /// `2026-11-21 03:16`, UTC.
@@ -159,7 +165,11 @@ pub(super) fn one_line(text: &str) -> String {
     // Text from a log must not move the cursor.
     let line =
         sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "), ControlChars::Visible).into_owned();
-    if line.chars().count() <= MAX_CHARS { line } else { line.chars().take(MAX_CHARS - 1).chain(['…']).collect() }
+    if line.chars().count() <= MAX_CHARS {
+        line
+    } else {
+        line.chars().take(MAX_CHARS - 1).chain(['…']).collect()
+    }
 }
 
 fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {

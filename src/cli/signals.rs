@@ -90,7 +90,10 @@ async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]
 ///
 /// A signal that ends the front end, and one that isn't received because the task that prints is blocked, ends
 /// the process after [`GRACE`].
-pub(super) fn forward_signals(agent: AgentSession, input_mode: InputMode) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
+pub(super) fn forward_signals(
+    agent: AgentSession,
+    input_mode: InputMode,
+) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
     let (sender, received) = mpsc::channel(MAX_PENDING);
     let mut watcher = JoinSet::new();
     if let Some(signals) = signals() {
@@ -112,8 +115,10 @@ async fn forward(
         };
         // If the channel is full or closed, the process ends below.
         let _ = sender.try_send(interrupt_kind);
-        let is_last = interrupt_kind == Interrupt::Termination || input_mode == InputMode::Batch || sender.is_closed();
-        let is_received = async { !is_last && timeout(GRACE, sender.reserve_many(MAX_PENDING)).await.is_ok() };
+        let is_last =
+            interrupt_kind == Interrupt::Termination || input_mode == InputMode::Batch || sender.is_closed();
+        let is_received =
+            async { !is_last && timeout(GRACE, sender.reserve_many(MAX_PENDING)).await.is_ok() };
         if !is_received.await {
             let grace = if is_last { GRACE } else { Duration::ZERO };
             end_after(grace, &agent, [&mut interrupt, &mut terminate]).await;

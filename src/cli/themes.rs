@@ -52,7 +52,14 @@ impl Themes {
             updates
         });
         let (depth, background) = (depth(config), background(config));
-        let options = ThemeOptions { library: registry, wish: choice, depth, background, asking: theme_query(config, depth), news: updates };
+        let options = ThemeOptions {
+            library: registry,
+            wish: choice,
+            depth,
+            background,
+            asking: theme_query(config, depth),
+            news: updates,
+        };
         Self { options, notices, _watcher: watcher }
     }
 }
@@ -104,15 +111,18 @@ fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String>
     let is_missing = |name: &str, configured: &str| {
         let is_broken =
             |problem: &ResourceProblem| problem.path.file_stem().is_some_and(|stem| stem == configured);
-        !(is_path(configured) || registry.problems().iter().any(is_broken) || name == "theme" && choice.is_auto())
+        !(is_path(configured)
+            || registry.problems().iter().any(is_broken)
+            || name == "theme" && choice.is_auto())
             && registry.find(configured).is_none()
     };
     let missing = configured.into_iter().filter(|(name, configured)| is_missing(name, configured));
-    missing.map(|(name, theme)| {
-        let instead = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
-        format!("{name}: no theme named `{theme}`{}", instead.unwrap_or_default())
-    })
-    .collect()
+    missing
+        .map(|(name, theme)| {
+            let instead = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
+            format!("{name}: no theme named `{theme}`{}", instead.unwrap_or_default())
+        })
+        .collect()
 }
 
 fn depth(config: &Config) -> ColorDepth {
@@ -162,7 +172,9 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
         // The borrow must end before the send, which would deadlock.
         let before = Arc::clone(&sender.borrow());
         let (search_paths, previous) = (search_paths.clone(), Arc::clone(&before));
-        let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &previous)).await else { return };
+        let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &previous)).await else {
+            return;
+        };
         for problem in registry.problems().iter().filter(|problem| !before.problems().contains(problem)) {
             tracing::warn!("theme {problem}");
         }
@@ -192,7 +204,8 @@ mod tests {
     fn missing_themes_excludes_broken_files() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.json"), "{").unwrap();
-        let search_path = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
+        let search_path =
+            SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
         let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
         let choice = |theme: &str| ThemeChoice { theme: theme.to_owned(), ..ThemeChoice::default() };
         assert_eq!(registry.problems().len(), 1);

@@ -67,7 +67,8 @@ fn load_unchanged<T>(
 pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: Arc<Mutex<Option<Project>>>) -> TrustService {
     let found = Arc::new(Mutex::new(None));
     let (asked, answered) = (Arc::clone(&found), found);
-    let (find_arguments, trust_arguments, known) = (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
+    let (find_arguments, trust_arguments, known) =
+        (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
     let find = move || {
         let project = find_untrusted(&find_arguments, lock(&known).as_ref())?;
         let files = project.active_files().iter().map(|path| visible_path(path)).collect();

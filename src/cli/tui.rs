@@ -145,8 +145,7 @@ fn settings_store(input: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> Set
 /// The problems of the settings files.
 fn faults(config: &Config) -> Vec<SettingProblem> {
     let ignored = config.warnings.iter().cloned();
-    let ignored =
-        ignored.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Itself });
+    let ignored = ignored.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Itself });
     let invalid = config.invalid.iter().cloned();
     let invalid = invalid.map(|WrongSetting { setting, what, instead }| {
         // Invalid JSON may just be a file that is being edited.
@@ -174,9 +173,10 @@ async fn open(
     choice: SessionChoice,
     resources: &mut SessionResources,
 ) -> Result<tui::OpenedSession, CliFailure> {
-    let opened =
-        run_blocking(input, move |input| wiring::open(&input.arguments, &input.config, FrontEnd::Tui, choice))
-            .await?;
+    let opened = run_blocking(input, move |input| {
+        wiring::open(&input.arguments, &input.config, FrontEnd::Tui, choice)
+    })
+    .await?;
     let extensions = extensions::start(&input.config, input.project.as_ref(), &opened).await?;
     let (mut opened, first, scratch) = run_blocking(input, move |input| {
         let RunInput { arguments, config, .. } = &input;
@@ -245,7 +245,11 @@ fn exporter(home: Option<PathBuf>, html_worker: Option<PathBuf>) -> Exporter {
             _ => cwd.join(file),
         };
         let output = Some(&*output).filter(|_| !file.is_empty());
-        export(reader, cwd, &ExportRequest { output, html_worker: html_worker.as_deref(), ..ExportRequest::default() })
+        export(
+            reader,
+            cwd,
+            &ExportRequest { output, html_worker: html_worker.as_deref(), ..ExportRequest::default() },
+        )
     })
 }
 

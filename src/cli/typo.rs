@@ -76,10 +76,8 @@ pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     let Some(TypoRefusal { instead }) = refusal(words) else { return Ok(()) };
     let suggestion = instead.map(|instead| format!("; did you mean `{instead}`?")).unwrap_or_default();
     let error = anyhow!("unknown command `{}`{suggestion}", words[0]);
-    let hint = format!(
-        "`tiller -- {}` sends this as a prompt; `tiller --help` lists the commands",
-        words.join(" ")
-    );
+    let hint =
+        format!("`tiller -- {}` sends this as a prompt; `tiller --help` lists the commands", words.join(" "));
     Err(CliFailure::usage(error).hint(hint))
 }
 

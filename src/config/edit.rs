@@ -25,7 +25,8 @@ pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), 
     };
     put(&mut object, setting.name, value.map(json));
     let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
-    replace(path, &text, FilePermissions::Keep).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    replace(path, &text, FilePermissions::Keep)
+        .map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
 /// Sets a value where the file already has it, under the dotted name or nested; otherwise nested.

@@ -61,7 +61,8 @@ impl Project {
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
-        let is_user_config = |root: &Path| user_config.as_ref().is_some_and(|own| *own == root.join(PROJECT_FOLDER));
+        let is_user_config =
+            |root: &Path| user_config.as_ref().is_some_and(|own| *own == root.join(PROJECT_FOLDER));
         up_to_repository(cwd)
             .into_iter()
             .filter(|folder| folder.join(PROJECT_FOLDER).is_dir())
@@ -74,7 +75,8 @@ impl Project {
     fn read(root: PathBuf) -> Self {
         let single = [settings_path(&root), root.join(".env")];
         let mut active_files: Vec<PathBuf> = single.into_iter().filter(|path| path.is_file()).collect();
-        let outside = active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
+        let outside =
+            active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
         let mut extension_files = Vec::new();
         let listed = list(&root, &root.join(PROJECT_FOLDER).join("extensions"), &mut extension_files);
         extension_files.sort();
@@ -163,7 +165,8 @@ pub(super) fn non_executable_warnings(folder: &Path) -> Vec<String> {
     let mut non_executable: Vec<PathBuf> =
         entries.filter(|path| !is_executable(path) && has_shebang(path)).collect();
     non_executable.sort();
-    non_executable.iter()
+    non_executable
+        .iter()
         .map(|path| format!("{}: not started: it is not executable (chmod +x)", path.display()))
         .collect()
 }
@@ -243,9 +246,9 @@ fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> 
             return Ok(hex(&digest.finalize()));
         }
         digest.update(&chunk[..count]);
-        *left = left.checked_sub(count as u64).ok_or_else(|| {
-            io::Error::other(format!("its files exceed {} MiB", MAX_BYTES / (1024 * 1024)))
-        })?;
+        *left = left
+            .checked_sub(count as u64)
+            .ok_or_else(|| io::Error::other(format!("its files exceed {} MiB", MAX_BYTES / (1024 * 1024))))?;
     }
 }
 
@@ -380,7 +383,11 @@ mod tests {
         write(&root, "repo/a/.tiller/settings.json", "{}");
         assert_eq!(find(&root.join("repo/a/b")).unwrap().root(), root.join("repo/a"));
         fs::remove_dir(root.join("repo/.git")).unwrap();
-        assert_eq!(find(&root.join("repo/a/b")), None, "outside a repository only the directory itself counts");
+        assert_eq!(
+            find(&root.join("repo/a/b")),
+            None,
+            "outside a repository only the directory itself counts"
+        );
     }
 
     #[test]

@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn markdown_unsafe_links_are_text() {
-        let html = markdown("[a](javascript:alert(1)) [b](<java\tscript:x>) [c](HTTP://d?\"e) <mailto:f@g.h>");
+        let html =
+            markdown("[a](javascript:alert(1)) [b](<java\tscript:x>) [c](HTTP://d?\"e) <mailto:f@g.h>");
         assert_eq!(
             html.as_str(),
             "<p>a b <a rel=\"noopener noreferrer\" href=\"HTTP://d?&quot;e\">c</a> \

@@ -63,8 +63,11 @@ pub(super) fn unfinished(call: &ToolCall) -> Markup {
 
 /// Renders a shell command of the user.
 pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
-    let state =
-        if !bash.cancelled && bash.exit_code == Some(0) { ResultState::Succeeded } else { ResultState::Failed };
+    let state = if !bash.cancelled && bash.exit_code == Some(0) {
+        ResultState::Succeeded
+    } else {
+        ResultState::Failed
+    };
     let mut notes = Vec::new();
     match (bash.cancelled, bash.exit_code) {
         (true, _) => notes.push("stopped".to_owned()),

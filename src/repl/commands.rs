@@ -79,9 +79,7 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
 /// Formats an error with its hint.
 pub(super) fn error_text(error: &AgentError) -> String {
     match error {
-        AgentError::Running => {
-            "the agent is running and this needs it to be idle; /stop stops it".to_owned()
-        }
+        AgentError::Running => "the agent is running and this needs it to be idle; /stop stops it".to_owned(),
         AgentError::Summarizing => "a summary is being written; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),
@@ -103,7 +101,9 @@ fn find(agent: &AgentSession, fragment: &str) -> Result<EntryId, String> {
 
 fn moved(moved: Result<crate::agent::SessionSwitched, AgentError>, what: &str) -> Result<String, AgentError> {
     let moved = moved?;
-    let editor = moved.editor.map(|text| format!("positioned before this message, to be edited and sent again: {text}\n"));
+    let editor = moved
+        .editor
+        .map(|text| format!("positioned before this message, to be edited and sent again: {text}\n"));
     Ok(format!("{what}: session {}\n{}", moved.session.short(), editor.unwrap_or_default()))
 }
 
@@ -175,7 +175,12 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
 
 fn permissions(permissions: &[Permission]) -> String {
     let line = |(at, permission): (usize, &Permission)| {
-        format!("{}, {}, this session: {}\n", at + 1, permission.tool(), tree::truncate(&permission.to_string()))
+        format!(
+            "{}, {}, this session: {}\n",
+            at + 1,
+            permission.tool(),
+            tree::truncate(&permission.to_string())
+        )
     };
     let text: String = permissions.iter().enumerate().map(line).collect();
     if text.is_empty() { "no permissions in this session\n".to_owned() } else { text }

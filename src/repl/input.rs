@@ -18,7 +18,10 @@ pub(super) enum InputLine {
     Bash(String, BashContext),
     Command(ReplCommand),
     /// `/NAME …` of a skill, a template or an extension's command.
-    Other { name: String, line: String },
+    Other {
+        name: String,
+        line: String,
+    },
     /// Invalid input, with an error text.
     Invalid(String),
 }

@@ -98,7 +98,10 @@ mod tests {
         let mut input = "1234567890\n12345678901\nabc\\\n123456789\n12345678901\\\nmore\nend".as_bytes();
         let lines: Vec<LineResult> = std::iter::from_fn(|| next(&mut input, 10)).collect();
         let line = |text: &str| Ok(text.to_owned());
-        assert_eq!(lines, [line("1234567890"), Err(LineTooLong), Err(LineTooLong), Err(LineTooLong), line("end")]);
+        assert_eq!(
+            lines,
+            [line("1234567890"), Err(LineTooLong), Err(LineTooLong), Err(LineTooLong), line("end")]
+        );
     }
 
     #[test]

@@ -61,10 +61,7 @@ impl KeyPrompt {
         let holders = holders(self.store()?).await?;
         if !holders.iter().any(|holder| holder.provider == provider) {
             let names: Vec<&str> = holders.iter().map(|holder| holder.provider.as_str()).collect();
-            return Err(format!(
-                "no provider named {provider} takes a key; providers: {}",
-                names.join(", ")
-            ));
+            return Err(format!("no provider named {provider} takes a key; providers: {}", names.join(", ")));
         }
         let echo_off = self.echo_guard.as_ref().map(|echo_guard| (echo_guard.0)()).transpose();
         let echo_off = echo_off.map_err(|error| format!("can't disable the terminal's echo: {error}"))?;
@@ -104,7 +101,8 @@ impl KeyPrompt {
             let store = store?;
             let shared = store.clone();
             let removed = spawn_blocking(move || shared.forget(&provider)).await;
-            apply_change(&agent, &store, removed.map_err(|error| error.to_string())?.map_err(with_hint)?).await
+            apply_change(&agent, &store, removed.map_err(|error| error.to_string())?.map_err(with_hint)?)
+                .await
         }
     }
 }
@@ -121,7 +119,11 @@ fn with_hint((error, hint): (String, Option<String>)) -> String {
 }
 
 /// Applies a key change to the session, and formats the result for the user.
-async fn apply_change(agent: &AgentSession, store: &CredentialStore, change: CredentialChange) -> CommandResult {
+async fn apply_change(
+    agent: &AgentSession,
+    store: &CredentialStore,
+    change: CredentialChange,
+) -> CommandResult {
     let CredentialChange { change, said, hint } = change;
     let outcome = agent.change_key(store, change).await.map_err(|error| error_text(&error))?;
     let next = match outcome {

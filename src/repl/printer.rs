@@ -142,7 +142,8 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
                 let call = at.map(|at| self.calls.remove(at)).filter(|call| call.is_parallel);
                 let label =
                     call.map_or_else(|| tool_name.clone(), |call| format!("{tool_name} {}", call.summary));
-                let print_output_line = result.details.as_ref().is_some_and(|details| details["exitCode"].is_i64());
+                let print_output_line =
+                    result.details.as_ref().is_some_and(|details| details["exitCode"].is_i64());
                 if !print_output_line {
                     return self.note(&tool_text(&label, result, *is_error));
                 }
@@ -264,15 +265,11 @@ fn background_text(event: &EventKind) -> Option<String> {
         }
         EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
             let seconds = delay_ms.div_ceil(1_000);
-            format!(
-                "summary failed: {error_message}; retrying in {seconds} s, {attempt} of {max_attempts}"
-            )
+            format!("summary failed: {error_message}; retrying in {seconds} s, {attempt} of {max_attempts}")
         }
         EventKind::CompactionStart { reason } => match reason {
             CompactionReason::Overflow => "the context is too long; compacting".to_owned(),
-            CompactionReason::Manual | CompactionReason::Threshold => {
-                "compacting the context".to_owned()
-            }
+            CompactionReason::Manual | CompactionReason::Threshold => "compacting the context".to_owned(),
         },
         EventKind::CompactionEnd { result: Some(result), .. } => {
             format!("context compacted; it had {} tokens", result.tokens_before)

@@ -122,10 +122,7 @@ mod tests {
     fn question_approval_shows_whole_command() {
         let request = request("rm");
         let text = ReplQuestion::Approval(Box::new(request.clone())).text();
-        assert!(
-            text.contains("may bash run?\n  cd /\n  rm -rf x\n  reason: it removes files"),
-            "{text}"
-        );
+        assert!(text.contains("may bash run?\n  cd /\n  rm -rf x\n  reason: it removes files"), "{text}");
         assert!(text.contains("yes, once; a or 2 = always in this session (rm); n or"), "{text}");
         let without_rule = ApprovalRequest { rule: String::new(), ..request };
         assert!(ReplQuestion::Approval(Box::new(without_rule)).text().contains("yes, once; n or"));

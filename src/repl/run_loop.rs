@@ -252,9 +252,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             return self.report(report).map(drop);
         };
         if !self.questions.is_empty() {
-            return self
-                .report(Err("answer the open question first, then use /login".to_owned()))
-                .map(drop);
+            return self.report(Err("answer the open question first, then use /login".to_owned())).map(drop);
         }
         match self.keys.start(provider).await {
             Ok((pending_login, prompt)) => {
@@ -395,7 +393,9 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 let stopped = self.agent.abort().await.map(|items| commands::format_returned(&items));
                 return self.report(stopped.map_err(|error| commands::error_text(&error)));
             }
-            (false, true) if self.input_mode == InputMode::Conversation && interrupt == Interrupt::Keyboard => {
+            (false, true)
+                if self.input_mode == InputMode::Conversation && interrupt == Interrupt::Keyboard =>
+            {
                 return Ok(Some(ReplEnd::Quit));
             }
             (false, _) => return Ok(Some(ReplEnd::Interrupted)),

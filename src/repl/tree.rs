@@ -25,7 +25,8 @@ pub(super) fn text(reader: &Reader) -> String {
     let last = rows.iter().rposition(|row| row.on_path);
     let line = |(at, row): (usize, &TreeRow)| {
         let place = if Some(at) == last { ", current" } else { "" };
-        let label = annotations.label(row.node).map(|label| format!(", labelled {label}")).unwrap_or_default();
+        let label =
+            annotations.label(row.node).map(|label| format!(", labelled {label}")).unwrap_or_default();
         let branch = match row.branch {
             BranchMark::Continues => "",
             BranchMark::Begins | BranchMark::BeginsLast => "branch: ",

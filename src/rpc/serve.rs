@@ -175,7 +175,8 @@ impl ResponseOrder {
 
     async fn send(self, response: ResponseBody, messages: &mpsc::Sender<PumpMessage>) {
         let bash_over = PumpMessage::SetMode(SendMode::BashOver { id: response.id.clone() });
-        let message = if self == Self::First { PumpMessage::First(response) } else { PumpMessage::Last(response) };
+        let message =
+            if self == Self::First { PumpMessage::First(response) } else { PumpMessage::Last(response) };
         let _ = messages.send(message).await;
         if self == Self::LastOfBash {
             let _ = messages.send(bash_over).await;
@@ -302,7 +303,8 @@ mod tests {
         assert_eq!(parse_failure(br#"{"type": "dance", "id": "b"}"#), unknown);
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
         assert_eq!(parse_failure(deep.as_bytes()).2, "a command is a JSON object");
-        let (id, command, error) = parse_failure(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
+        let (id, command, error) =
+            parse_failure(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
         assert_eq!((id.is_some(), command.as_str()), (true, "abort"));
         assert!(error.starts_with("the field `a` can't be read: recursion limit"), "{error}");
         assert!(parse_failure(b"[1").2.starts_with("not JSON: EOF"));

@@ -1,8 +1,8 @@
-//! Blocks of code, and which words of it are what.
+//! Code blocks and syntax highlighting.
 //!
-//! The grammars are read when the words of some code are first told apart in this process, and one grammar's patterns when its language
-//! first appears; a front end has that done by another process ([`teller`]). What is beyond the limits below is shown all the same, in one
-//! style.
+//! The grammars are loaded at the first use in a process, and a grammar's patterns are compiled when its
+//! language first appears; a front end runs this in another process ([`worker`]). Code beyond the limits below
+//! is shown in one style.
 
 pub(super) mod backend;
 mod cache;
@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::sanitize::sourced;
+use super::sanitize::with_source_marks;
 use super::{
     Breaks, ControlChars, Emphasis, Highlighting, Indent, LayoutOptions, Line, Role, Span, Style, sanitize,
     wrap,
@@ -26,111 +26,113 @@ pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProce
 pub use cache::{code_told, code_waits, tell_waiting};
 pub use worker::{SERVICE, ask, serve};
 
-/// Columns by which code stands in.
+/// Indentation of code blocks.
 pub(super) const INDENT: &str = "  ";
 
-/// Bytes of a line beyond which it stays plain: data or minified code, of which grammars make little, slowly.
-const LONGEST_LINE: usize = 1_000;
+/// Maximum length of a highlighted line in bytes; longer ones are data or minified code, where grammars are
+/// slow and of little use.
+const MAX_LINE_BYTES: usize = 1_000;
 
-/// Bytes of one block beyond which its lines stay plain. A line takes a quarter of a millisecond.
-const LARGEST_BLOCK: usize = 64 * 1024;
+/// Maximum size of a highlighted block in bytes. A line takes a quarter of a millisecond.
+const MAX_BLOCK_BYTES: usize = 64 * 1024;
 
-/// Bytes of code of one answer beyond which its lines stay plain where they are told apart at once: some 300 lines, which is a tenth of a
-/// second when the answer is laid out whole.
-pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
+/// Maximum size of the code in one answer that is highlighted immediately, in bytes: some 300 lines, or a tenth
+/// of a second when the whole answer is laid out.
+pub(super) const MAX_SYNC_BYTES: usize = 16 * 1024;
 
-/// The same where they are told beside, in bytes of whole blocks: a part of what is kept, so that what an answer shows never makes room
-/// for what it shows elsewhere.
-const MOST_OF_AN_ANSWER_LATER: usize = 256 * 1024;
+/// The same for background highlighting, in bytes of whole blocks: a fraction of the cache, so that one part of
+/// an answer never evicts another.
+const MAX_BACKGROUND_BYTES: usize = 256 * 1024;
 
-/// Bytes of code of one answer whose words are told.
-pub(super) const fn most_of_an_answer(telling: Highlighting) -> usize {
-    match telling {
-        Highlighting::Sync => MOST_OF_AN_ANSWER,
-        Highlighting::Background | Highlighting::Off => MOST_OF_AN_ANSWER_LATER,
+/// The maximum size of an answer's highlighted code in bytes.
+pub(super) const fn max_answer_bytes(highlighting: Highlighting) -> usize {
+    match highlighting {
+        Highlighting::Sync => MAX_SYNC_BYTES,
+        Highlighting::Background | Highlighting::Off => MAX_BACKGROUND_BYTES,
     }
 }
 
-/// How the language of some code is known.
+/// The way to find the language of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language<'a> {
-    /// By its name, as after a fence: `rust`, `sh`, `C++`.
+    /// By name, as after a fence: `rust`, `sh`, `C++`.
     Named(&'a str),
-    /// By the name of the file it is in.
+    /// By file name.
     OfFile(&'a str),
 }
 
-/// Tells what the words of some code are, line by line, from its first line on.
+/// Highlights code line by line, starting with the first line.
 #[derive(Clone, Debug, Default)]
 pub struct Highlighter {
-    /// `None` for a language without a grammar, and once a limit is reached.
-    reading: Option<Reading>,
-    /// Bytes that may still come.
+    /// `None` for a language without a grammar, and after a limit was reached.
+    grammar_state: Option<GrammarState>,
+    /// Remaining bytes.
     left: usize,
 }
 
-/// Where a grammar is in the middle of some code.
+/// A grammar's state in the middle of code.
 #[derive(Clone, Debug)]
-struct Reading {
+struct GrammarState {
     state: ParseState,
     scopes: ScopeStack,
-    /// For each of the scopes what its text is.
+    /// The role of each scope on the stack.
     roles: Vec<Role>,
 }
 
 thread_local! {
-    /// How many blocks of code were laid out on this thread whose words are still to be told.
-    static LEFT_PLAIN: Cell<u64> = const { Cell::new(0) };
+    /// Number of code blocks laid out on this thread that await highlighting.
+    static UNHIGHLIGHTED: Cell<u64> = const { Cell::new(0) };
 }
 
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
 impl Highlighter {
-    /// At the first line of code in this language.
+    /// Starts at the first line of code in this language.
     #[must_use]
     pub fn new(language: Language<'_>) -> Self {
-        Self::limited(language, LARGEST_BLOCK)
+        Self::with_limit(language, MAX_BLOCK_BYTES)
     }
 
-    /// The same, for at most so many bytes.
-    pub(super) fn limited(language: Language<'_>, left: usize) -> Self {
+    /// Starts with a limit in bytes.
+    pub(super) fn with_limit(language: Language<'_>, left: usize) -> Self {
         let state = grammar_of(language).map(ParseState::new);
-        let reading = |state| Reading { state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
-        Self { reading: state.map(reading), left }
+        let grammar_state =
+            |state| GrammarState { state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
+        Self { grammar_state: state.map(grammar_state), left }
     }
 
-    /// For how many more bytes it would tell words apart.
+    /// The remaining bytes.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// What unmarked code of it is: of a language that it doesn't know, everything.
+    /// The role of unmarked code: [`Role::Code`] if the language is unknown.
     #[must_use]
     pub fn ground(&self) -> Role {
-        if self.reading.is_some() { Role::Text } else { Role::Code }
+        if self.grammar_state.is_some() { Role::Text } else { Role::Code }
     }
 
-    /// The pieces of the next line, which is clean and has no newline.
+    /// Highlights the next line, which is sanitized and has no newline.
     pub fn line(&mut self, line: &str) -> Vec<Span> {
-        let Some(reading) = &mut self.reading else { return plain(line, Role::Code) };
-        if line.len() > LONGEST_LINE {
+        let Some(grammar_state) = &mut self.grammar_state else { return plain(line, Role::Code) };
+        if line.len() > MAX_LINE_BYTES {
             return plain(line, Role::Text);
         }
-        // What comes after a line that is left out couldn't be told either.
+        // Lines after an omitted one couldn't be highlighted either.
         self.left = self.left.saturating_sub(line.len() + 1);
         if self.left == 0 {
             return plain(line, Role::Text);
         }
-        reading.line(line)
+        grammar_state.line(line)
     }
 }
 
-/// Lays something out, and says whether it holds code that was laid out plain because its words are told later: then it may look otherwise
-/// when [`code_told`] is another number, and else it doesn't.
+/// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
+/// may change with [`code_told`].
 pub fn leaves_plain<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
-    let before = LEFT_PLAIN.get();
+    let before = UNHIGHLIGHTED.get();
     let laid_out = lay_out();
-    (laid_out, LEFT_PLAIN.get() != before)
+    (laid_out, UNHIGHLIGHTED.get() != before)
 }
 
 fn plain(line: &str, role: Role) -> Vec<Span> {
@@ -146,17 +148,17 @@ fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
         Language::OfFile(path) => {
             let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
             let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-            let whole = GRAMMARS.find_syntax_by_extension(name);
-            whole.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
+            let by_name = GRAMMARS.find_syntax_by_extension(name);
+            by_name.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
         }
     }
 }
 
-impl Reading {
+impl GrammarState {
     fn line(&mut self, line: &str) -> Vec<Span> {
-        let ended = format!("{line}\n");
-        // A grammar that fails on a line leaves that line plain and goes on after it.
-        let Ok(changes) = self.state.parse_line(&ended, &GRAMMARS) else {
+        let line_with_newline = format!("{line}\n");
+        // A grammar's failure on a line leaves the line plain.
+        let Ok(changes) = self.state.parse_line(&line_with_newline, &GRAMMARS) else {
             return plain(line, Role::Text);
         };
         let (mut spans, mut from) = (Vec::new(), 0);
@@ -193,14 +195,14 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
     }
 }
 
-/// The lines of some code, highlighted and not wrapped.
+/// Highlights code; lines are not wrapped.
 #[must_use]
-pub fn highlight(code: &str, language: Language<'_>, telling: Highlighting) -> Vec<Line> {
+pub fn highlight(code: &str, language: Language<'_>, highlighting: Highlighting) -> Vec<Line> {
     let source = code;
     let code = sanitize(source, ControlChars::Visible);
-    let lines: Vec<Line> = match telling {
-        Highlighting::Background => told_later(&code, language),
-        Highlighting::Off => code.lines().map(|line| Line::from(plain(line, unread(language)))).collect(),
+    let lines: Vec<Line> = match highlighting {
+        Highlighting::Background => cached_lines(&code, language),
+        Highlighting::Off => code.lines().map(|line| Line::from(plain(line, plain_role(language)))).collect(),
         Highlighting::Sync => {
             let mut highlighter = Highlighter::new(language);
             code.lines().map(|line| Line::from(highlighter.line(line))).collect()
@@ -209,66 +211,66 @@ pub fn highlight(code: &str, language: Language<'_>, telling: Highlighting) -> V
     with_source(lines, source)
 }
 
-/// Lines that know what in them stands for something else in their source.
+/// Marks text that stands for other text in the source.
 fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
     let sources = source.split('\n').chain(std::iter::repeat(""));
-    let line = |(line, source): (Line, &str)| Line { spans: sourced(line.spans, source), ..line };
+    let line = |(line, source): (Line, &str)| Line { spans: with_source_marks(line.spans, source), ..line };
     lines.into_iter().zip(sources).map(line).collect()
 }
 
-/// A block of code with its language above it; the words of `left` bytes of an answer's code may still be told apart.
-pub(super) fn code_block(code: &str, language: &str, page: LayoutOptions, left: &mut usize) -> Vec<Line> {
-    if page.manner.code == Highlighting::Off {
-        return unread_block(code, language, page);
+/// A code block with its language above it; `left` is the answer's remaining budget for highlighting in bytes.
+pub(super) fn code_block(code: &str, language: &str, options: LayoutOptions, left: &mut usize) -> Vec<Line> {
+    if options.manner.code == Highlighting::Off {
+        return plain_block(code, language, options);
     }
-    if page.manner.code == Highlighting::Background {
+    if options.manner.code == Highlighting::Background {
         let source = code;
         let code = sanitize(source, ControlChars::Visible);
-        let told = if code.len() <= *left {
-            told_later(&code, Language::Named(language))
+        let highlighted = if code.len() <= *left {
+            cached_lines(&code, Language::Named(language))
         } else {
-            let role = unread(Language::Named(language));
+            let role = plain_role(Language::Named(language));
             code.lines().map(|line| Line::from(plain(line, role))).collect()
         };
         *left = left.saturating_sub(code.len());
-        let told = with_source(told, source);
-        let lines = told.iter().flat_map(|line| code_line(&line.spans, page.width));
+        let highlighted = with_source(highlighted, source);
+        let lines = highlighted.iter().flat_map(|line| code_line(&line.spans, options.width));
         return label(language).into_iter().chain(lines).collect();
     }
-    let mut highlighter = Highlighter::limited(Language::Named(language), *left);
-    let lines = labelled(code, language, |line| highlighter.line(line), page.width);
+    let mut highlighter = Highlighter::with_limit(Language::Named(language), *left);
+    let lines = block_with_label(code, language, |line| highlighter.line(line), options.width);
     *left = highlighter.left();
     lines
 }
 
-/// Clean code, highlighted as far as somebody did it already; what isn't is plain and left to be told.
-pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
-    let words = is_code(language).then(|| cache::told(language, code));
-    // The last lines of what has just arrived may be told later than the others.
-    let is_told = |words: &Arc<Vec<TokenSpans>>| words.len() >= code.lines().count();
-    if words.as_ref().is_some_and(|words| !words.as_ref().is_some_and(is_told)) {
-        LEFT_PLAIN.set(LEFT_PLAIN.get() + 1);
+/// Lays out sanitized code with the cached highlighting; code that isn't cached is plain and queued.
+pub(super) fn cached_lines(code: &str, language: Language<'_>) -> Vec<Line> {
+    let tokens = is_code(language).then(|| cache::look_up(language, code));
+    // The last lines of a streaming block may be highlighted later than the others.
+    let is_complete = |tokens: &Arc<Vec<TokenSpans>>| tokens.len() >= code.lines().count();
+    if tokens.as_ref().is_some_and(|tokens| !tokens.as_ref().is_some_and(is_complete)) {
+        UNHIGHLIGHTED.set(UNHIGHLIGHTED.get() + 1);
     }
-    let line = |(at, line): (usize, &str)| match &words {
-        Some(words) => {
-            backend::spans(line, words.as_ref().and_then(|words| words.get(at)).map_or(&[], Vec::as_slice))
+    let line = |(at, line): (usize, &str)| match &tokens {
+        Some(tokens) => {
+            backend::spans(line, tokens.as_ref().and_then(|tokens| tokens.get(at)).map_or(&[], Vec::as_slice))
         }
-        None => plain(line, unread(language)),
+        None => plain(line, plain_role(language)),
     };
     code.lines().enumerate().map(|each| Line::from(line(each))).collect()
 }
 
-/// The same, its words not told apart: for a block that is soon shown anew.
-pub(super) fn unread_block(code: &str, language: &str, page: LayoutOptions) -> Vec<Line> {
-    let known = match page.manner.code {
+/// A code block without highlighting, for a block that is soon laid out again.
+pub(super) fn plain_block(code: &str, language: &str, options: LayoutOptions) -> Vec<Line> {
+    let is_known = match options.manner.code {
         Highlighting::Sync => grammar_of(Language::Named(language)).is_some(),
         Highlighting::Background | Highlighting::Off => is_code(Language::Named(language)),
     };
-    let role = if known { Role::Text } else { Role::Code };
-    labelled(code, language, |line| plain(line, role), page.width)
+    let role = if is_known { Role::Text } else { Role::Code };
+    block_with_label(code, language, |line| plain(line, role), options.width)
 }
 
-/// Whether a language is named at all.
+/// Returns true if the language is named and not plain text.
 pub(super) fn is_code(language: Language<'_>) -> bool {
     match language {
         Language::Named(name) => grammar::names_code(name),
@@ -276,22 +278,29 @@ pub(super) fn is_code(language: Language<'_>) -> bool {
     }
 }
 
-/// What code is whose words nobody tells apart.
-pub(super) fn unread(language: Language<'_>) -> Role {
+/// The role of code that isn't highlighted.
+pub(super) fn plain_role(language: Language<'_>) -> Role {
     if is_code(language) { Role::Text } else { Role::Code }
 }
 
-fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>, width: usize) -> Vec<Line> {
+fn block_with_label(
+    code: &str,
+    language: &str,
+    mut spans: impl FnMut(&str) -> Vec<Span>,
+    width: usize,
+) -> Vec<Line> {
     let mut lines: Vec<Line> = label(language).into_iter().collect();
     let sources = code.split('\n');
     let code = sanitize(code, ControlChars::Visible);
     lines.extend(
-        code.lines().zip(sources).flat_map(|(line, source)| code_line(&sourced(spans(line), source), width)),
+        code.lines()
+            .zip(sources)
+            .flat_map(|(line, source)| code_line(&with_source_marks(spans(line), source), width)),
     );
     lines
 }
 
-/// The line that names a block's language.
+/// The line with a block's language.
 pub(super) fn label(language: &str) -> Option<Line> {
     let language = grammar::first_word(language);
     let style = Style::from(Role::Muted).with(Emphasis::ITALIC);
@@ -299,7 +308,7 @@ pub(super) fn label(language: &str) -> Option<Line> {
     (!language.is_empty()).then(|| Line::from(vec![Span::new(INDENT, Role::Code), name]))
 }
 
-/// One line of code, already clean.
+/// Wraps a line of sanitized code.
 pub(super) fn code_line(spans: &[Span], width: usize) -> Vec<Line> {
     let indent = Indent::all(vec![Span::new(INDENT, Role::Code)]);
     wrap(spans, width, &indent, Breaks::Anywhere)

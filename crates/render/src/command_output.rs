@@ -1,29 +1,29 @@
-//! What a command printed, as styled lines: its colours kept, and nothing in it that could act on a terminal.
+//! Command output as styled lines: colors are kept, and everything that could act on a terminal is removed.
 //!
-//! What carriage returns and escape sequences do was done before, by [`ansi`](tiller_core::ansi).
+//! Carriage returns and escape sequences are already interpreted by [`ansi`](tiller_core::ansi).
 
 use tiller_core::ansi::{SgrState, StyleRun, StyledText, TAB};
 
-use super::sanitize::spelled;
+use super::sanitize::expand;
 use super::{CopyAs, Line, Span, Style};
 
-/// The lines of what a command printed, in `style` where it chose nothing else; not wrapped.
+/// The lines of command output, in `style` unless it sets its own; not wrapped.
 #[must_use]
-pub fn command_output(printed: &StyledText, style: impl Into<Style>) -> Vec<Line> {
-    let ground = style.into();
-    let (mut strokes, mut at) = (printed.strokes.as_slice(), 0);
+pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line> {
+    let base = style.into();
+    let (mut strokes, mut at) = (output.strokes.as_slice(), 0);
     let mut lines = Vec::new();
-    for text in printed.text.split_terminator('\n') {
-        lines.push(coloured(spelled(text, ground, TAB), strokes, at).into());
+    for text in output.text.split_terminator('\n') {
+        lines.push(split_by_runs(expand(text, base, TAB), strokes, at).into());
         at += text.chars().count() + 1;
-        let over = strokes.iter().take_while(|stroke| stroke.end() <= at).count();
-        strokes = &strokes[over..];
+        let done = strokes.iter().take_while(|stroke| stroke.end() <= at).count();
+        strokes = &strokes[done..];
     }
     lines
 }
 
-/// The same as one text without styles.
-pub(super) fn bare(text: &str) -> String {
+/// The same as text without styles.
+pub(super) fn plain_text(text: &str) -> String {
     let lines: Vec<String> =
         command_output(&StyledText::of(text), Style::default()).iter().map(Line::text).collect();
     let mut out = lines.join("\n");
@@ -33,33 +33,33 @@ pub(super) fn bare(text: &str) -> String {
     out
 }
 
-/// The pieces of a line, whose first character is number `at`, in the colours of their strokes.
-fn coloured(pieces: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
+/// Splits a line's spans by style runs; the line's first character has the number `at`.
+fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
     if strokes.is_empty() {
-        return pieces;
+        return spans;
     }
     let mut strokes = strokes.iter().peekable();
-    let (mut out, mut pen) = (Vec::new(), SgrState::default());
-    for piece in pieces {
-        let mut rest = piece.text.as_str();
+    let (mut out, mut sgr) = (Vec::new(), SgrState::default());
+    for span in spans {
+        let mut rest = span.text.as_str();
         while !rest.is_empty() {
             while strokes.next_if(|stroke| stroke.end() <= at).is_some() {}
-            let length = match piece.style.stands {
+            let length = match span.style.stands {
                 CopyAs::ForNothing => usize::MAX,
                 CopyAs::ForItself | CopyAs::For(_) => match strokes.peek() {
                     Some(stroke) if stroke.start <= at => {
-                        pen = stroke.pen;
+                        sgr = stroke.pen;
                         stroke.end() - at
                     }
                     next => {
-                        pen = SgrState::default();
+                        sgr = SgrState::default();
                         next.map_or(usize::MAX, |stroke| stroke.start - at)
                     }
                 },
             };
             let cut = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
-            out.push(Span::new(&rest[..cut], inked(piece.style, pen)));
-            at += match piece.style.stands {
+            out.push(Span::new(&rest[..cut], with_sgr(span.style, sgr)));
+            at += match span.style.stands {
                 CopyAs::ForItself => rest[..cut].chars().count(),
                 CopyAs::For(_) => 1,
                 CopyAs::ForNothing => 0,
@@ -70,9 +70,9 @@ fn coloured(pieces: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span>
     out
 }
 
-fn inked(ground: Style, pen: SgrState) -> Style {
-    let SgrState { emphasis, fg, bg } = pen;
-    Style { fg: fg.or(ground.fg), bg: bg.or(ground.bg), ..ground }.with(emphasis)
+fn with_sgr(base: Style, sgr: SgrState) -> Style {
+    let SgrState { emphasis, fg, bg } = sgr;
+    Style { fg: fg.or(base.fg), bg: bg.or(base.bg), ..base }.with(emphasis)
 }
 
 #[cfg(test)]

@@ -1,32 +1,31 @@
-//! Diffs: coloured lines with their numbers, the words by which they differ, and their code highlighted.
+//! Diffs: colored lines with line numbers, marked changed words and highlighted code.
 
 mod words;
 
-use super::code::{self, MOST_OF_AN_ANSWER};
-use super::sanitize::sourced;
+use super::code::{self, MAX_SYNC_BYTES};
+use super::sanitize::with_source_marks;
 use super::{
     Breaks, ControlChars, Highlighter, Highlighting, Indent, Language, LayoutOptions, Line, Role, Span,
     sanitize, wrap,
 };
 
-/// Columns of a page that has room for the numbers of both sides.
-const ROOM_FOR_BOTH: usize = 90;
+/// Minimum width in columns for the line numbers of both sides.
+const MIN_WIDTH_FOR_BOTH: usize = 90;
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
     /// What it is.
     pub kind: DiffKind,
-    /// Its number in the old file, if it is there.
+    /// Line number in the old file, if it is there.
     pub old: Option<usize>,
-    /// Its number in the new file, if it is there.
+    /// Line number in the new file, if it is there.
     pub new: Option<usize>,
-    /// Its text; the words by which a changed line differs are in a role of their own. Of a gap, why something is left out, if
-    /// that is known.
+    /// The text; changed words have a role of their own. For a gap, the reason of the omission, if known.
     pub spans: Vec<Span>,
 }
 
-/// What a line of a diff is.
+/// The kind of a diff line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffKind {
     /// In both files.
@@ -35,105 +34,106 @@ pub enum DiffKind {
     Removed,
     /// In the new file.
     Added,
-    /// A stretch that is left out.
+    /// Omitted lines.
     Gap,
 }
 
-/// The lines of a unified diff of the file at `path`, wrapped to a page; headers of files are left out.
+/// Renders a unified diff of the file at `path`, wrapped to a width; file headers are left out.
 #[must_use]
-pub fn diff(unified: &str, path: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
-    let page = page.into();
-    let lines = told(unified, path, page.manner.code);
-    let gutter = Gutter::of(&lines, page.width);
-    lines.iter().flat_map(|line| line.wrapped(gutter, page.width)).collect()
+pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
+    let options = options.into();
+    let lines = parse(unified, path, options.manner.code);
+    let gutter = Gutter::of(&lines, options.width);
+    lines.iter().flat_map(|line| line.wrapped(gutter, options.width)).collect()
 }
 
-/// The lines of a unified diff of the file at `path`; headers of files are left out. Without a path its code isn't told apart.
+/// Parses a unified diff of the file at `path`; file headers are left out. Without a path its code isn't
+/// highlighted.
 #[must_use]
 pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {
-    told(unified, path, Highlighting::Sync)
+    parse(unified, path, Highlighting::Sync)
 }
 
-fn told(unified: &str, path: &str, telling: Highlighting) -> Vec<DiffLine> {
-    let mut lines = read(unified);
-    tell_words(&mut lines, path, telling);
-    let is_there = |line: &&mut DiffLine| line.kind != DiffKind::Gap;
-    for (line, source) in lines.iter_mut().filter(is_there).zip(sources(unified)) {
-        line.spans = sourced(std::mem::take(&mut line.spans), source);
+fn parse(unified: &str, path: &str, highlighting: Highlighting) -> Vec<DiffLine> {
+    let mut lines = parse_lines(unified);
+    highlight_lines(&mut lines, path, highlighting);
+    let is_content = |line: &&mut DiffLine| line.kind != DiffKind::Gap;
+    for (line, source) in lines.iter_mut().filter(is_content).zip(sources(unified)) {
+        line.spans = with_source_marks(std::mem::take(&mut line.spans), source);
     }
     lines
 }
 
-fn tell_words(lines: &mut [DiffLine], path: &str, telling: Highlighting) {
+fn highlight_lines(lines: &mut [DiffLine], path: &str, highlighting: Highlighting) {
     let language = Language::OfFile(path);
     if !code::is_code(language) {
         return;
     }
-    let mut left = MOST_OF_AN_ANSWER;
-    let mut highlight = |text: &str| match telling {
-        Highlighting::Background => code::told_later(text, language),
+    let mut left = MAX_SYNC_BYTES;
+    let mut highlight = |text: &str| match highlighting {
+        Highlighting::Background => code::cached_lines(text, language),
         Highlighting::Off => Vec::new(),
         Highlighting::Sync => {
-            let mut highlighter = Highlighter::limited(language, left);
+            let mut highlighter = Highlighter::with_limit(language, left);
             let lines = text.lines().map(|line| Line::from(highlighter.line(line))).collect();
             left = highlighter.left();
             lines
         }
     };
     for hunk in lines.split_mut(|line| line.kind == DiffKind::Gap) {
-        words::tell(hunk, &mut highlight);
+        words::highlight_hunk(hunk, &mut highlight);
     }
 }
 
-/// The lines of a unified diff that are lines of its files, as these have them.
+/// The content lines of a unified diff, as in the files.
 fn sources(unified: &str) -> impl Iterator<Item = &str> {
     let hunks = unified.split_terminator('\n').skip_while(|line| !line.starts_with("@@"));
     let lines = hunks.filter(|line| !line.starts_with("@@") && !line.starts_with('\\'));
     lines.map(|line| line.strip_prefix(['+', '-', ' ']).unwrap_or(line))
 }
 
-fn read(unified: &str) -> Vec<DiffLine> {
-    let mut writer = Writer { old: 1, new: 1, lines: Vec::new(), change: Change::default() };
+fn parse_lines(unified: &str) -> Vec<DiffLine> {
+    let mut parser = DiffParser { old: 1, new: 1, lines: Vec::new(), change: ChangedLines::default() };
     let mut in_hunk = false;
     for line in unified.split_terminator('\n') {
         if let Some(hunk) = line.strip_prefix("@@") {
-            writer.hunk(hunk);
+            parser.hunk(hunk);
             in_hunk = true;
         } else if in_hunk {
-            writer.line(line);
+            parser.line(line);
         }
     }
-    writer.flush();
-    writer.lines
+    parser.flush();
+    parser.lines
 }
 
 #[derive(Default)]
-struct Change {
+struct ChangedLines {
     removed: Vec<String>,
     added: Vec<String>,
 }
 
-struct Writer {
+struct DiffParser {
     old: usize,
     new: usize,
     lines: Vec<DiffLine>,
-    change: Change,
+    change: ChangedLines,
 }
 
-/// First line numbers of a hunk: from ` -12,3 +14,2 @@`.
-fn starts(hunk: &str) -> Option<(usize, usize)> {
+/// The first line numbers of a hunk, parsed from ` -12,3 +14,2 @@`.
+fn hunk_starts(hunk: &str) -> Option<(usize, usize)> {
     let mut words = hunk.split_whitespace();
     let mut start = |sign| words.next()?.strip_prefix(sign)?.split(',').next()?.parse().ok();
     Some((start('-')?, start('+')?))
 }
 
-impl Writer {
+impl DiffParser {
     fn hunk(&mut self, hunk: &str) {
         self.flush();
         if !self.lines.is_empty() {
             self.gap("");
         }
-        (self.old, self.new) = starts(hunk).unwrap_or((1, 1));
+        (self.old, self.new) = hunk_starts(hunk).unwrap_or((1, 1));
     }
 
     fn line(&mut self, line: &str) {
@@ -145,11 +145,11 @@ impl Writer {
             self.change.removed.push(clean_rest(rest));
         } else if let Some(rest) = line.strip_prefix('+') {
             self.change.added.push(clean_rest(rest));
-        } else if let Some(remark) = line.strip_prefix('\\') {
-            // That a last line has no end belongs to the line above and says nothing about it that shows.
-            if !remark.starts_with(" No newline") {
+        } else if let Some(note) = line.strip_prefix('\\') {
+            // A missing newline at the end belongs to the line above and isn't shown.
+            if !note.starts_with(" No newline") {
                 self.flush();
-                self.gap(&clean_rest(remark.trim()));
+                self.gap(&clean_rest(note.trim()));
             }
         } else {
             self.flush();
@@ -158,7 +158,7 @@ impl Writer {
         }
     }
 
-    /// Writes the lines of a change that were gathered: first what went, then what came.
+    /// Writes the collected lines of a change: removed ones first.
     fn flush(&mut self) {
         let (removed, added) = words::marked_lines(&std::mem::take(&mut self.change));
         removed.into_iter().for_each(|spans| self.push(DiffKind::Removed, spans));
@@ -175,24 +175,24 @@ impl Writer {
         self.lines.push(DiffLine { kind, old, new, spans });
     }
 
-    fn gap(&mut self, why: &str) {
-        let spans = if why.is_empty() { Vec::new() } else { vec![Span::new(why, Role::Muted)] };
+    fn gap(&mut self, reason: &str) {
+        let spans = if reason.is_empty() { Vec::new() } else { vec![Span::new(reason, Role::Muted)] };
         self.lines.push(DiffLine { kind: DiffKind::Gap, old: None, new: None, spans });
     }
 }
 
-/// How numbers stand before the lines.
+/// The layout of line numbers.
 #[derive(Clone, Copy)]
 struct Gutter {
-    /// Columns of the largest.
+    /// Columns of the largest number.
     digits: usize,
     sides: Sides,
 }
 
-/// Whose numbers are shown.
+/// The sides whose line numbers are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sides {
-    /// The line's own: of a removed line the old file's, of any other the new one's.
+    /// One number: the old file's for a removed line, otherwise the new file's.
     Own,
     Both,
 }
@@ -201,10 +201,10 @@ impl Gutter {
     fn of(lines: &[DiffLine], width: usize) -> Self {
         let numbers = lines.iter().flat_map(|line| [line.old, line.new]).flatten();
         let digits = numbers.max().unwrap_or(0).to_string().len().max(3);
-        // Of a new file one side has no numbers at all.
+        // A new file has numbers on one side only.
         let has_both =
             lines.iter().any(|line| line.old.is_some()) && lines.iter().any(|line| line.new.is_some());
-        let sides = if has_both && width >= ROOM_FOR_BOTH { Sides::Both } else { Sides::Own };
+        let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH { Sides::Both } else { Sides::Own };
         Self { digits, sides }
     }
 
@@ -226,7 +226,7 @@ impl Gutter {
 }
 
 impl DiffLine {
-    /// Its number: of a removed line in the old file, of any other in the new one; a gap has none.
+    /// The line number: in the old file for a removed line, otherwise in the new one; `None` for a gap.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.new.or(self.old)
@@ -246,7 +246,7 @@ impl DiffLine {
         let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
         let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
         let mut lines = wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere);
-        // Numbers and signs are no part of the code.
+        // Numbers and signs are not part of the code.
         if let Some(first) = lines.first_mut() {
             first.margins.before = 2;
         }
@@ -255,9 +255,9 @@ impl DiffLine {
 
     fn gap_line(&self, gutter: Gutter) -> Line {
         let digits = gutter.digits;
-        let why = self.text();
-        let why = if why.is_empty() { why } else { format!(" {why}") };
-        Line::new(format!("{:>digits$}{why}", "⋯"), Role::Muted)
+        let reason = self.text();
+        let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
+        Line::new(format!("{:>digits$}{reason}", "⋯"), Role::Muted)
     }
 }
 

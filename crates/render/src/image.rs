@@ -1,4 +1,4 @@
-//! Images: a line that says what one is, and room beneath it where somebody can paint it.
+//! Images: a line of text, and rows below it where the front end can draw the image.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use super::{ControlChars, Line, Role, cut_to, sanitize};
 
-/// Characters of base64 in which the size of an image is looked for: of all but a few photographs it stands in the first of them.
-const HEAD: usize = 256 * 1024;
+/// Length of base64 that is searched for an image's size: sufficient for all but a few photographs.
+const MAX_HEADER: usize = 256 * 1024;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
@@ -19,45 +19,45 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// An image that has room on a page.
+/// An image with a place on the page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RenderedImage {
-    /// A PNG in base64.
+    /// PNG data in base64.
     pub data: String,
-    /// A number made from the data, never 0.
+    /// A hash of the data, never 0.
     pub key: u32,
-    /// Its width and height in pixels.
+    /// Width and height in pixels.
     pub pixels: (u32, u32),
-    /// The columns and rows that it has.
+    /// Columns and rows.
     pub cells: (u16, u16),
 }
 
-/// One row of the room that a picture has.
+/// A row of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageRow {
-    /// The picture.
+    /// The image.
     pub picture: Arc<RenderedImage>,
-    /// Which row of it, from 0.
+    /// The row's index, from 0.
     pub row: u16,
 }
 
-/// Room for pictures.
+/// Limits for images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLimits {
-    /// The width and height of a cell in pixels.
+    /// Width and height of a cell in pixels.
     pub cell: (u16, u16),
-    /// Most rows of one picture.
+    /// Maximum rows of an image.
     pub rows: u16,
-    /// Most characters of its base64: larger ones are lines only.
+    /// Maximum length of an image's base64; larger ones are shown as text only.
     pub most: usize,
 }
 
-/// An image as a line, and the rows beneath it that it is painted on, if there is room for pictures and it can be: a PNG that isn't
-/// very large. `data` is base64.
+/// Renders an image as a line of text, and rows below it for drawing if `room` is given and the image is a PNG
+/// within the limits. `data` is base64.
 #[must_use]
 pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<ImageLimits>) -> Vec<Line> {
     let size = size(data);
-    let mut lines = vec![Line::new(cut_to(&about(mime_type, data, size), width), Role::Muted)];
+    let mut lines = vec![Line::new(cut_to(&description(mime_type, data, size), width), Role::Muted)];
     let cells = size.zip(room).and_then(|(size, room)| cells(size, width, room));
     if let (Some(pixels), Some(cells)) = (size, cells)
         && mime_type == "image/png"
@@ -73,7 +73,7 @@ pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<Imag
 }
 
 /// `▣ image/png 640×480, 12 kB`.
-fn about(mime_type: &str, data: &str, size: Option<(u32, u32)>) -> String {
+fn description(mime_type: &str, data: &str, size: Option<(u32, u32)>) -> String {
     let kind = sanitize(mime_type.trim(), ControlChars::Visible).replace('\n', " ");
     let size = size.map(|(width, height)| format!(" {width}×{height}")).unwrap_or_default();
     format!("▣ {kind}{size}, {}", bytes(data.trim_end_matches('=').len() * 3 / 4))
@@ -88,7 +88,7 @@ fn bytes(count: usize) -> String {
 }
 
 fn size(data: &str) -> Option<(u32, u32)> {
-    let head = &data.as_bytes()[..data.len().min(HEAD) / 4 * 4];
+    let head = &data.as_bytes()[..data.len().min(MAX_HEADER) / 4 * 4];
     let size = imagesize::blob_size(&BASE64.decode(head).ok()?).ok()?;
     Some((u32::try_from(size.width).ok()?, u32::try_from(size.height).ok()?))
 }
@@ -100,21 +100,22 @@ fn key(data: &str) -> u32 {
     u32::from_le_bytes([a, b, c, d]).max(1)
 }
 
-/// The cells that an image takes: no more than its own size, no more than there is room, and as high for its width as it is.
+/// The cells of an image: no more than its own size and the available space, with its aspect ratio kept.
 fn cells((width, height): (u32, u32), columns: usize, room: ImageLimits) -> Option<(u16, u16)> {
     let (cell_width, cell_height) = (u64::from(room.cell.0.max(1)), u64::from(room.cell.1.max(1)));
     let (width, height) = (u64::from(width), u64::from(height));
     if width == 0 || height == 0 || room.rows == 0 || columns == 0 {
         return None;
     }
-    let (most_width, most_height) = (columns as u64 * cell_width, u64::from(room.rows) * cell_height);
-    // By the side that has less room, as a fraction; not enlarged.
-    let (part, whole) = if width * most_height >= height * most_width {
-        (most_width.min(width), width)
+    let (max_width, max_height) = (columns as u64 * cell_width, u64::from(room.rows) * cell_height);
+    // Scaled down by the more limited side; never enlarged.
+    let (numerator, denominator) = if width * max_height >= height * max_width {
+        (max_width.min(width), width)
     } else {
-        (most_height.min(height), height)
+        (max_height.min(height), height)
     };
-    let fit = |pixels: u64, cell: u64| u16::try_from((pixels * part / whole).div_ceil(cell).max(1)).ok();
+    let fit =
+        |pixels: u64, cell: u64| u16::try_from((pixels * numerator / denominator).div_ceil(cell).max(1)).ok();
     let rows = fit(height, cell_height)?.min(room.rows);
     Some((fit(width, cell_width)?.min(u16::try_from(columns).unwrap_or(u16::MAX)), rows))
 }
@@ -126,7 +127,7 @@ mod tests {
 
     const ROOM: ImageLimits = ImageLimits { cell: (10, 20), rows: 8, most: 1_000 };
 
-    /// The beginning of a PNG of a size, and nothing more.
+    /// The header of a PNG with this size.
     fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_a_line_that_says_what_it_is() {
+    fn render_image_has_a_line_of_text() {
         assert_eq!(
             texts(&render_image("image/png", &png(640, 480), 80, None)),
             ["▣ image/png 640×480, 33 bytes"]
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_can_be_painted_it_has_the_room_that_its_shape_asks_for() {
+    fn render_image_png_has_rows_by_aspect_ratio() {
         let rows = |width, height, columns| {
             let lines = render_image("image/png", &png(width, height), columns, Some(ROOM));
             lines.get(1).map(|line| line.picture.as_ref().unwrap().picture.cells).inspect(|cells| {
@@ -161,12 +162,12 @@ mod tests {
         assert_eq!(
             render_image("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
             1,
-            "of other kinds only the line"
+            "other types have only the text"
         );
         assert_eq!(
             render_image("image/png", &png(100, 40), 80, Some(ImageLimits { most: 10, ..ROOM })).len(),
             1,
-            "and of what is too large"
+            "too large"
         );
     }
 }

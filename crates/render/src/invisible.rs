@@ -1,26 +1,26 @@
-//! Characters that nobody sees, or that change how others are seen, where they have no business.
+//! Detection of invisible characters and characters that reorder text.
 //!
-//! Joiners, variation selectors and tags belong inside emoji and some scripts, and stay there. Anywhere else they make two
-//! texts look alike that aren't, or carry words that only a model reads; there, as everywhere those that reorder text, their
-//! number is shown in their place: `<U+202E>`.
+//! Joiners, variation selectors and tags belong inside emoji and some scripts, and stay there. Anywhere else
+//! they make different texts look alike, or carry text that only a model reads; there, and everywhere for
+//! characters that reorder text, their code point is shown: `<U+202E>`.
 
-/// Tags that a flag of a region has at most, its end among them.
-const MOST_TAGS: u8 = 7;
+/// Maximum number of tags in a flag of a region, including the end tag.
+const MAX_TAGS: u8 = 7;
 
 const FLAG: char = '\u{1f3f4}';
 const END_OF_TAGS: char = '\u{e007f}';
 
-/// Looks at one character after the other, each with the one that follows.
+/// Checks a text one character after the other, each with its successor.
 #[derive(Debug, Default)]
 pub(super) struct InvisibleChars {
     before: Option<char>,
-    /// How many more tags the flag before may have.
+    /// Remaining tags that the preceding flag may have.
     tags: u8,
 }
 
 impl InvisibleChars {
-    /// Whether `c` must be made visible.
-    pub(super) fn finds(&mut self, c: char, after: Option<char>) -> bool {
+    /// Returns true if `c` must be made visible.
+    pub(super) fn is_invisible(&mut self, c: char, after: Option<char>) -> bool {
         if c < '\u{80}' {
             (self.before, self.tags) = (Some(c), 0);
             return false;
@@ -29,7 +29,7 @@ impl InvisibleChars {
         let tags = std::mem::take(&mut self.tags);
         match c {
             FLAG => {
-                self.tags = MOST_TAGS;
+                self.tags = MAX_TAGS;
                 false
             }
             '\u{e0020}'..=END_OF_TAGS => {
@@ -43,29 +43,29 @@ impl InvisibleChars {
                 !(keycap || before.is_some_and(may_join))
             }
             '\u{e0100}'..='\u{e01ef}' => !before.is_some_and(is_ideograph),
-            c => is_hidden(c),
+            c => has_no_glyph(c),
         }
     }
 }
 
-/// How a character is shown that can't be shown as itself.
+/// The visible form of an invisible character.
 pub(super) fn name(c: char) -> String {
     format!("<U+{:04X}>", u32::from(c))
 }
 
-/// Whether a joiner or a selector has something to do beside `c`.
+/// Returns true if a joiner or selector is meaningful next to `c`.
 fn may_join(c: char) -> bool {
     let selects = matches!(c, '\u{fe00}'..='\u{fe0e}' | '\u{180b}'..='\u{180d}' | '\u{e0100}'..='\u{e01ef}');
-    c > '\u{a0}' && !selects && !is_hidden(c) && !matches!(c, '\u{200c}' | '\u{200d}')
+    c > '\u{a0}' && !selects && !has_no_glyph(c) && !matches!(c, '\u{200c}' | '\u{200d}')
 }
 
 const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Characters without a look of their own (Unicode 16: default ignorable, bidirectional controls, line separators,
-/// annotations), but for those that [`Watch`] tells apart.
-const fn is_hidden(c: char) -> bool {
+/// Characters without a glyph (Unicode 16: default ignorable, bidirectional controls, line separators,
+/// annotations), except those that [`InvisibleChars`] handles.
+const fn has_no_glyph(c: char) -> bool {
     matches!(
         c,
         '\u{80}'..='\u{9f}'
@@ -94,12 +94,12 @@ const fn is_hidden(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The text with what is found in its place.
-    fn shown(text: &str) -> String {
-        let (mut watch, mut out) = (InvisibleChars::default(), String::new());
+    /// The text with invisible characters replaced.
+    fn replaced(text: &str) -> String {
+        let (mut detector, mut out) = (InvisibleChars::default(), String::new());
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
-            match watch.finds(c, chars.peek().copied()) {
+            match detector.is_invisible(c, chars.peek().copied()) {
                 true => out.push_str(&name(c)),
                 false => out.push(c),
             }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_emoji_and_to_scripts_stays() {
+    fn invisible_chars_in_emoji_and_scripts_stay() {
         for text in [
             "👨\u{200d}👩\u{200d}👧",
             "❤\u{fe0f}\u{200d}🔥",
@@ -119,18 +119,18 @@ mod tests {
             "葛\u{e0100}",
             "e\u{301} ñ שלום",
         ] {
-            assert_eq!(shown(text), text);
+            assert_eq!(replaced(text), text);
         }
     }
 
     #[test]
-    fn what_hides_or_reorders_is_named() {
-        assert_eq!(shown("a\u{202e}b"), "a<U+202E>b");
-        assert_eq!(shown("us\u{200b}er\u{200d}s"), "us<U+200B>er<U+200D>s");
-        assert_eq!(shown("x\u{fe01}\u{fe02}"), "x<U+FE01><U+FE02>");
-        assert_eq!(shown("日\u{fe01}\u{fe02}"), "日\u{fe01}<U+FE02>");
-        assert_eq!(shown("hi\u{e0068}\u{e0069}"), "hi<U+E0068><U+E0069>");
-        let smuggled = format!("🏴{}", "\u{e0061}".repeat(9));
-        assert_eq!(shown(&smuggled).matches("<U+E0061>").count(), 2);
+    fn invisible_chars_elsewhere_are_named() {
+        assert_eq!(replaced("a\u{202e}b"), "a<U+202E>b");
+        assert_eq!(replaced("us\u{200b}er\u{200d}s"), "us<U+200B>er<U+200D>s");
+        assert_eq!(replaced("x\u{fe01}\u{fe02}"), "x<U+FE01><U+FE02>");
+        assert_eq!(replaced("日\u{fe01}\u{fe02}"), "日\u{fe01}<U+FE02>");
+        assert_eq!(replaced("hi\u{e0068}\u{e0069}"), "hi<U+E0068><U+E0069>");
+        let hidden_text = format!("🏴{}", "\u{e0061}".repeat(9));
+        assert_eq!(replaced(&hidden_text).matches("<U+E0061>").count(), 2);
     }
 }

@@ -1,7 +1,7 @@
-//! From text to styled lines: Markdown, diffs, code and terminal output, wrapped to a width.
+//! Renders text as styled lines: Markdown, diffs, code and command output, wrapped to a width.
 //!
-//! Styles are roles, never colours, and nothing here knows a terminal: the TUI and pages made from sessions share it.
-//! What comes out holds no control characters, so no text can move a cursor or hide what it says.
+//! Styles are roles, never colors, and nothing here depends on a terminal: the TUI and the HTML export share
+//! it. The output contains no control characters, so that no text can move the cursor or hide its content.
 
 mod code;
 mod command_output;
@@ -36,97 +36,97 @@ pub use stream::{MarkdownStream, glance};
 pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
-/// What a piece of text is; a theme says how that looks.
+/// The meaning of a piece of text; a theme maps it to colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Role {
     /// Plain text.
     #[default]
     Text,
-    /// What may be overlooked.
+    /// Text of minor importance.
     Muted,
-    /// What should catch the eye.
+    /// Emphasized text.
     Accent,
     /// A heading.
     Heading,
-    /// Code, in a line or a block.
+    /// Inline or block code.
     Code,
     /// The text of a link.
     Link,
-    /// The bar beside a quote.
+    /// The bar of a block quote.
     Quote,
-    /// A line that was added.
+    /// An added line.
     DiffAdded,
-    /// A line that was removed.
+    /// A removed line.
     DiffRemoved,
-    /// The words by which an added line differs.
+    /// The changed words of an added line.
     DiffAddedWord,
-    /// The words by which a removed line differs.
+    /// The changed words of a removed line.
     DiffRemovedWord,
-    /// Something failed.
+    /// A failure.
     Error,
-    /// Something succeeded.
+    /// A success.
     Success,
-    /// Something needs attention.
+    /// A warning.
     Warning,
-    /// What the user said.
+    /// Text of the user.
     User,
-    /// What the model thought.
+    /// The model's thinking.
     Thinking,
-    /// A word of a programming language's own.
+    /// A keyword of a programming language.
     Keyword,
     /// A string in code.
     String,
     /// A comment in code.
     Comment,
-    /// A number in code, or another value that stands for itself.
+    /// A number or another constant in code.
     Constant,
-    /// A function's or a macro's name.
+    /// A function's or macro's name.
     Function,
-    /// A type's name, or a module's.
+    /// A type's or module's name.
     Type,
-    /// A sign between values, or an escape in a string.
+    /// An operator, or an escape in a string.
     Operator,
     /// The name of a key, a tag or an attribute.
     Name,
 }
 
-/// A role with its emphasis, and the colours of a command's own choice that go before the role's.
+/// A role with emphasis; colors set by a command's output take precedence over the role's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {
     /// The role.
     pub role: Role,
     /// The emphasis.
     pub emphasis: Emphasis,
-    /// The colour of the text, if a command chose one.
+    /// Foreground color set by a command's output.
     pub fg: Option<AnsiColor>,
-    /// The colour of the ground, if a command chose one.
+    /// Background color set by a command's output.
     pub bg: Option<AnsiColor>,
-    /// The role whose ground it stands on, if that is another one: a keyword in an added line.
+    /// The role whose background is used, if it differs: a keyword in an added line.
     pub ground: Option<Role>,
-    /// What it stands for; this isn't to be seen.
+    /// The text that is copied in its place; not visible.
     pub stands: CopyAs,
 }
 
-/// What each grapheme of a piece of text stands for in the text that it was made of, for whoever copies it.
+/// The source text of each grapheme of a span, for copying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CopyAs {
-    /// For itself.
+    /// The grapheme itself.
     #[default]
     ForItself,
-    /// For another character: the first column of a tab.
+    /// Another character: for the first column of a tab.
     For(char),
-    /// For nothing: the other columns of a tab.
+    /// Nothing: for the other columns of a tab.
     ForNothing,
 }
 
 impl Style {
-    /// The same with more emphasis.
+    /// Adds emphasis.
     #[must_use]
     pub const fn with(self, emphasis: Emphasis) -> Self {
         Self { emphasis: self.emphasis.and(emphasis), ..self }
     }
 
-    /// The same in another role.
+    /// Replaces the role.
     #[must_use]
     pub const fn in_role(self, role: Role) -> Self {
         Self { role, ..self }
@@ -139,97 +139,98 @@ impl From<Role> for Style {
     }
 }
 
-/// A piece of text in one style.
+/// Text in one style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The text.
     pub text: String,
-    /// How it looks.
+    /// The style.
     pub style: Style,
-    /// Where it leads: an address that [`safe_address`] let through.
+    /// The link's target, checked by [`safe_address`].
     pub link: Option<Arc<str>>,
 }
 
 impl Span {
-    /// A piece of text in a style, leading nowhere.
+    /// Creates a span without a link.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
         Self { text: text.into(), style: style.into(), link: None }
     }
 
-    /// The same leading somewhere.
+    /// Sets the link's target.
     #[must_use]
     pub fn leading_to(self, link: Option<Arc<str>>) -> Self {
         Self { link, ..self }
     }
 
-    /// Columns it takes.
+    /// The width in columns.
     #[must_use]
     pub fn width(&self) -> usize {
         columns(&self.text)
     }
 }
 
-/// One line of the screen or the page.
+/// A line of the screen or the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces, left to right.
+    /// The spans, left to right.
     pub spans: Vec<Span>,
-    /// Whether it begins something, or goes on with the line above.
+    /// Whether the line starts a paragraph or continues the line above.
     pub joint: Wrap,
-    /// Which of its pieces stand beside its text.
+    /// The spans that are not part of the content.
     pub margins: Margins,
-    /// The row of a picture that is painted here; such a line has no text.
+    /// The row of an image that is drawn here; such a line has no text.
     pub picture: Option<ImageRow>,
 }
 
-/// How a line stands to the one above it.
+/// The relation of a line to the one above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrap {
-    /// It begins.
+    /// Starts after a newline.
     #[default]
     Hard,
-    /// The line above was too long and goes on here; at the break so many spaces are not drawn.
+    /// Continues the line above, which was too long; `spaces` are not drawn at the break.
     Soft {
-        /// The spaces.
+        /// The number of spaces.
         spaces: usize,
     },
 }
 
-/// Pieces of a line that are no part of what it says: indents, bars, numbers before it; times behind it.
+/// Numbers of spans that are not part of a line's content: indents, bars and line numbers before it; times
+/// after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
-    /// How many of its first pieces.
+    /// The number of leading spans.
     pub before: usize,
-    /// How many of its last.
+    /// The number of trailing spans.
     pub behind: usize,
 }
 
 impl Line {
-    /// A line of one piece.
+    /// Creates a line of one span.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
         vec![Span::new(text, style)].into()
     }
 
-    /// The pieces that are its text.
+    /// The spans of the content.
     #[must_use]
     pub fn content(&self) -> &[Span] {
         let end = self.spans.len().saturating_sub(self.margins.behind);
         &self.spans[self.margins.before.min(end)..end]
     }
 
-    /// Puts a piece before it that is no part of what it says.
+    /// Prepends a span that is not part of the content.
     pub fn set_in(&mut self, margin: Span) {
         self.spans.insert(0, margin);
         self.margins.before += 1;
     }
 
-    /// Columns it takes.
+    /// The width in columns.
     #[must_use]
     pub fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }
 
-    /// Its text without styles.
+    /// The text without styles.
     #[must_use]
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
@@ -242,18 +243,18 @@ impl From<Vec<Span>> for Line {
     }
 }
 
-/// Plain text, wrapped at words; `style` for all of it.
+/// Plain text in one style, wrapped at words.
 #[must_use]
 pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
     let lines = literal(text, style);
     lines.iter().flat_map(|line| wrap(&line.spans, width, &Indent::default(), Breaks::Words)).collect()
 }
 
-/// The lines of a text in which nothing is obeyed, not wrapped; `style` for all of it.
+/// Sanitized text in one style, not wrapped.
 #[must_use]
 pub fn literal(text: &str, style: impl Into<Style>) -> Vec<Line> {
     let style = style.into();
-    text.split_terminator('\n').map(|line| sanitize::spelled(line, style, sanitize::TAB).into()).collect()
+    text.split_terminator('\n').map(|line| sanitize::expand(line, style, sanitize::TAB).into()).collect()
 }
 
 #[cfg(test)]

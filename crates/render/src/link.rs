@@ -1,35 +1,35 @@
-//! Where text leads: addresses that may be links, and those that stand in a text without being marked as such.
+//! Link targets: checks addresses, and finds unmarked ones in text.
 //!
-//! A link leads to the web or to a file and nowhere else. Its address is plain ASCII without spaces and controls, so that none
-//! can end the sequence that it is written in.
+//! A link leads to the web or to a file only. Its address is ASCII without spaces and control characters, so
+//! that it can't end the escape sequence that contains it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Emphasis, Role, Span};
 
-/// Bytes of the longest address that is a link; some terminals take no longer ones.
-const LONGEST: usize = 2_083;
+/// Maximum length of a link's address in bytes; some terminals support no longer ones.
+const MAX_BYTES: usize = 2_083;
 
 const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
 
-/// What the text of an address that was found looks like.
+/// The appearance of an address that was found in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkSource {
-    /// As what is around it: in what a command printed.
+    /// Like the surrounding text, for command output.
     AsItIs,
-    /// As a link.
+    /// Like a link.
     AsLink,
 }
 
-/// The address that a link may lead to: `http`, `https` or `file`, of at most 2,083 bytes, without anything that a terminal
-/// could take for something else. Letters beyond ASCII are written as `%C3%BC`.
+/// Returns the address if a link may lead to it: `http`, `https` or `file`, at most 2,083 bytes, without
+/// characters that a terminal could interpret. Other than ASCII is percent-encoded.
 #[must_use]
 pub fn safe_address(address: &str) -> Option<Arc<str>> {
     let address = address.trim();
     let scheme = SCHEMES.iter().find(|scheme| starts_with_ignoring_case(address, scheme))?;
-    let hidden = |c: char| c.is_control() || c.is_whitespace();
-    if address.len() == scheme.len() || address.contains(hidden) {
+    let is_forbidden = |c: char| c.is_control() || c.is_whitespace();
+    if address.len() == scheme.len() || address.contains(is_forbidden) {
         return None;
     }
     let escaped: Cow<'_, str> = if address.is_ascii() {
@@ -41,19 +41,19 @@ pub fn safe_address(address: &str) -> Option<Arc<str>> {
         };
         address.bytes().map(escape).collect::<String>().into()
     };
-    (escaped.len() <= LONGEST).then(|| Arc::from(escaped.as_ref()))
+    (escaped.len() <= MAX_BYTES).then(|| Arc::from(escaped.as_ref()))
 }
 
 fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// The same text with the addresses in it leading where they say. What is code, or leads somewhere already, stays as it is.
+/// Makes addresses in text links. Code and existing links stay unchanged.
 #[must_use]
 pub fn linked(spans: Vec<Span>, found: LinkSource) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
-        // Markdown comes in pieces that end in the middle of an address.
+        // Markdown text comes in pieces that may end in the middle of an address.
         match out.last_mut() {
             Some(last) if last.style == span.style && last.link == span.link => {
                 last.text.push_str(&span.text)
@@ -76,10 +76,10 @@ fn may_hold_address(span: &Span) -> bool {
 }
 
 fn split(span: &Span, found: LinkSource, out: &mut Vec<Span>) {
-    let (mut from, mut look) = (0, 0);
+    let (mut from, mut search_from) = (0, 0);
     let piece = |text: &str| Span::new(text, span.style);
-    while let Some(at) = span.text[look..].find("://").map(|at| look + at) {
-        look = at + 3;
+    while let Some(at) = span.text[search_from..].find("://").map(|at| search_from + at) {
+        search_from = at + 3;
         let Some(start) = scheme_start(&span.text[from..at]).map(|start| from + start) else { continue };
         let end = start + address_length(&span.text[start..]);
         let Some(link) = safe_address(&span.text[start..end]) else { continue };
@@ -89,12 +89,12 @@ fn split(span: &Span, found: LinkSource, out: &mut Vec<Span>) {
             address.style = address.style.in_role(Role::Link).with(Emphasis::UNDERLINE);
         }
         out.push(address);
-        (from, look) = (end, end.max(look));
+        (from, search_from) = (end, end.max(search_from));
     }
     out.extend((from < span.text.len()).then(|| piece(&span.text[from..])));
 }
 
-/// Where the scheme begins that ends `before`, if it is one that links have and no longer word ends with it.
+/// The start of a known scheme at the end of `before`, unless it is part of a longer word.
 fn scheme_start(before: &str) -> Option<usize> {
     let word = before
         .rfind(|c: char| !c.is_ascii_alphanumeric())
@@ -103,7 +103,8 @@ fn scheme_start(before: &str) -> Option<usize> {
     SCHEMES.iter().any(|known| known.trim_end_matches("://").eq_ignore_ascii_case(scheme)).then_some(word)
 }
 
-/// Bytes of the address that `text` begins with: what ends the sentence doesn't belong to it, nor a bracket that it didn't open.
+/// The length in bytes of the address at the start of `text`, without trailing punctuation and unbalanced
+/// brackets.
 fn address_length(text: &str) -> usize {
     let ends = |c: char| c.is_whitespace() || c.is_control() || "<>\"`{}|\\^│".contains(c);
     let mut address = text.split(ends).next().unwrap_or_default();
@@ -123,25 +124,25 @@ fn address_length(text: &str) -> usize {
     }
 }
 
-/// Whether the text of a link names another place than where it leads: another host, or another address.
+/// Returns true if a link's text names a different host or address than its target.
 pub(super) fn misleads(text: &str, address: &str) -> bool {
-    let (text, address) = (plain(text), plain(address));
+    let (text, address) = (normalize(text), normalize(address));
     if text == address {
         return false;
     }
     let Some(word) = text.split_whitespace().find(|word| is_address(word)) else { return false };
-    let whole = word.len() == text.len();
-    if whole && word.contains('/') { true } else { host(word) != host(&address) }
+    let is_whole = word.len() == text.len();
+    if is_whole && word.contains('/') { true } else { host(word) != host(&address) }
 }
 
-/// An address without what doesn't change where it leads.
-fn plain(address: &str) -> String {
+/// Normalizes an address for comparison.
+fn normalize(address: &str) -> String {
     let lower = address.trim().to_lowercase();
     let bare = lower.split_once("://").map_or(lower.as_str(), |(_, rest)| rest);
     bare.strip_prefix("www.").unwrap_or(bare).trim_end_matches('/').to_owned()
 }
 
-/// Whether a word reads as an address: `a.example`, `a.example/b`, `http://…`.
+/// Returns true if a word looks like an address: `a.example`, `a.example/b`, `http://…`.
 fn is_address(word: &str) -> bool {
     let host = host(word);
     let labels: Vec<&str> = host.split('.').collect();
@@ -154,7 +155,7 @@ fn is_address(word: &str) -> bool {
             && top.chars().any(char::is_alphabetic))
 }
 
-/// The host of an address without its scheme: what is before it is a name to log in with, which says nothing.
+/// The host of an address without a scheme. A user name before it is ignored.
 fn host(address: &str) -> &str {
     let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_in_a_text_lead_where_they_say() {
+    fn linked_addresses_in_text_are_links() {
         assert_eq!(
             links("see https://a.b/c_d?e=f#g, or HTTP://x.y."),
             ["https://a.b/c_d?e=f#g", "HTTP://x.y"]
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_pieces_is_one() {
+    fn linked_address_in_several_spans_is_one_link() {
         let pieces = ["http://a.b/x", "_", "y z"].map(|text| Span::new(text, Role::Text));
         let spans = linked(pieces.to_vec(), LinkSource::AsItIs);
         assert_eq!(
@@ -198,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn code_is_left_alone() {
+    fn linked_code_is_unchanged() {
         let code = vec![Span::new("http://a.b", Role::Code)];
         assert_eq!(linked(code.clone(), LinkSource::AsLink), code);
     }
 
     #[test]
-    fn links_lead_to_the_web_and_to_files_only_and_end_no_sequence() {
+    fn safe_address_allows_web_and_files_only() {
         assert_eq!(safe_address(" https://ü.b/c ").as_deref(), Some("https://%C3%BC.b/c"));
         for address in [
             "javascript:alert(1)",
@@ -218,12 +219,12 @@ mod tests {
         ] {
             assert_eq!(safe_address(address), None, "{address}");
         }
-        let longest = format!("http://{}", "a".repeat(LONGEST - 7));
+        let longest = format!("http://{}", "a".repeat(MAX_BYTES - 7));
         assert!(safe_address(&longest).is_some() && safe_address(&format!("{longest}a")).is_none());
     }
 
     #[test]
-    fn a_text_that_names_another_place_misleads() {
+    fn misleads_text_with_another_host_or_address() {
         for (text, address) in [
             ("good.example", "https://evil.example"),
             ("https://good.example/a", "https://good.example/b"),

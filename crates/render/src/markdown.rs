@@ -1,9 +1,9 @@
-//! Markdown as a person reads it in a column of text: no marks where a style says the same.
+//! Renders Markdown for reading: marks are omitted where a style shows the same.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::link::{LinkSource, linked, misleads, safe_address};
-use super::sanitize::shown;
+use super::sanitize::sanitized_spans;
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
@@ -11,7 +11,7 @@ use super::{
     code, sanitize, wrap,
 };
 
-/// What of Markdown is understood beyond CommonMark.
+/// The Markdown extensions beyond CommonMark.
 #[must_use]
 pub fn options() -> Options {
     Options::ENABLE_TABLES
@@ -20,83 +20,83 @@ pub fn options() -> Options {
         | Options::ENABLE_FOOTNOTES
 }
 
-/// Markdown as lines that a page has room for.
+/// Renders Markdown as lines for the given layout.
 #[must_use]
-pub fn markdown(text: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
-    let page = page.into();
-    part(text, page, &mut { code::most_of_an_answer(page.manner.code) })
+pub fn markdown(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
+    let layout = layout.into();
+    render_part(text, layout, &mut { code::max_answer_bytes(layout.manner.code) })
 }
 
-/// A part of a longer text, of whose code `left` bytes may still be told apart.
-pub(super) fn part(text: &str, page: LayoutOptions, left: &mut usize) -> Vec<Line> {
-    let mut writer = Writer::new(page, Words::Told { left: *left });
+/// Renders a part of a longer text; `left` is the remaining budget for highlighting in bytes.
+pub(super) fn render_part(text: &str, layout: LayoutOptions, left: &mut usize) -> Vec<Line> {
+    let mut writer = MarkdownWriter::new(layout, CodeHighlighting::Enabled { left: *left });
     writer.read(text);
-    if let Words::Told { left: rest } = writer.words {
+    if let CodeHighlighting::Enabled { left: rest } = writer.highlighting {
         *left = rest;
     }
     writer.lines
 }
 
-/// The same for a part that is soon shown anew, so that telling the words of its code apart would be work in vain.
-pub(super) fn passing(text: &str, page: LayoutOptions) -> Vec<Line> {
-    let mut writer = Writer::new(page, Words::Untold);
+/// Renders a part that is soon rendered again, without highlighting.
+pub(super) fn render_transient(text: &str, layout: LayoutOptions) -> Vec<Line> {
+    let mut writer = MarkdownWriter::new(layout, CodeHighlighting::Disabled);
     writer.read(text);
     writer.lines
 }
 
-struct Writer {
-    page: LayoutOptions,
-    words: Words,
+struct MarkdownWriter {
+    layout: LayoutOptions,
+    highlighting: CodeHighlighting,
     lines: Vec<Line>,
-    /// What the paragraph, heading, item or cell being read says so far.
+    /// Text of the current paragraph, heading, item or cell.
     inline: Vec<Span>,
     styles: Vec<Style>,
     containers: Vec<Container>,
-    /// Whether the next block stands apart from what is above it.
-    gap: bool,
-    /// Whether a line is free above the block that begins, in the source.
-    is_apart: bool,
+    /// True if a blank line follows before the next block.
+    needs_gap: bool,
+    /// True if the source has a blank line above the block that begins.
+    has_blank_line_above: bool,
     table: Option<Table>,
-    /// Those that are open; an image may stand in a link.
-    links: Vec<Link>,
-    code: Option<Code>,
+    /// The open links; an image may be inside a link.
+    links: Vec<OpenLink>,
+    code: Option<OpenCodeBlock>,
 }
 
-/// Whether the words of code are told apart.
-enum Words {
-    Told { left: usize },
-    Untold,
+/// The highlighting of code blocks.
+enum CodeHighlighting {
+    Enabled { left: usize },
+    Disabled,
 }
 
-/// What a block stands in.
+/// A block that contains other blocks.
 enum Container {
     Quote,
     List { next: Option<u64> },
     Item { marker: Option<Span>, width: usize },
 }
 
-struct Link {
+struct OpenLink {
     address: String,
     from: usize,
 }
 
 #[derive(Default)]
-struct Code {
+struct OpenCodeBlock {
     language: String,
     text: String,
 }
 
-impl Writer {
-    fn new(page: LayoutOptions, words: Words) -> Self {
+impl MarkdownWriter {
+    fn new(layout: LayoutOptions, highlighting: CodeHighlighting) -> Self {
         Self {
-            page,
-            words,
+            layout,
+            highlighting,
             lines: Vec::new(),
             inline: Vec::new(),
             styles: Vec::new(),
             containers: Vec::new(),
-            gap: false,
-            is_apart: false,
+            needs_gap: false,
+            has_blank_line_above: false,
             table: None,
             links: Vec::new(),
             code: None,
@@ -106,14 +106,14 @@ impl Writer {
     fn read(&mut self, text: &str) {
         for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
             if is_block(&event) {
-                self.is_apart = follows_free_line(text, range.start);
+                self.has_blank_line_above = follows_blank_line(text, range.start);
             }
-            self.take(event);
+            self.handle(event);
         }
         self.flush();
     }
 
-    fn take(&mut self, event: Event<'_>) {
+    fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -124,15 +124,15 @@ impl Writer {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text, Role::Code.into()),
             Event::Html(text) | Event::InlineHtml(text) => self.push(&text, Role::Muted.into()),
-            // As it stands: a part of a text may be read without the note.
+            // As in the source: the note may be in another part of the text.
             Event::FootnoteReference(name) => self.push(&format!("[^{name}]"), self.style()),
             Event::SoftBreak => self.push(" ", self.style()),
             Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
             Event::Rule => {
                 self.begin_block();
-                let room = self.room().min(MEASURE);
-                self.emit(Line::new("─".repeat(room), Role::Muted));
-                self.gap = true;
+                let available_width = self.available_width().min(MEASURE);
+                self.emit(Line::new("─".repeat(available_width), Role::Muted));
+                self.needs_gap = true;
             }
             Event::TaskListMarker(done) => self.mark_task(done),
         }
@@ -159,7 +159,7 @@ impl Writer {
                     CodeBlockKind::Fenced(language) => language.to_string(),
                     CodeBlockKind::Indented => String::new(),
                 };
-                self.code = Some(Code { language, text: String::new() });
+                self.code = Some(OpenCodeBlock { language, text: String::new() });
             }
             Tag::List(next) => {
                 self.begin_block();
@@ -198,23 +198,23 @@ impl Writer {
             }
             TagEnd::BlockQuote(_) | TagEnd::List(_) => {
                 self.containers.pop();
-                self.gap = true;
+                self.needs_gap = true;
             }
             TagEnd::FootnoteDefinition => {
                 self.flush_item();
                 self.containers.pop();
-                self.gap = true;
+                self.needs_gap = true;
             }
             TagEnd::Item => {
                 self.flush_item();
                 self.containers.pop();
-                self.gap = true;
+                self.needs_gap = true;
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                table.render(self.room()).into_iter().for_each(|line| self.emit(line));
-                self.gap = true;
+                table.render(self.available_width()).into_iter().for_each(|line| self.emit(line));
+                self.needs_gap = true;
             }
             TagEnd::TableCell => self.end_cell(),
             TagEnd::TableHead => self.end_row(|table, row| table.header = row),
@@ -229,13 +229,13 @@ impl Writer {
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
-        let page = self.page.of_width(self.room());
-        let lines = match &mut self.words {
-            Words::Told { left } => code::code_block(&code.text, &code.language, page, left),
-            Words::Untold => code::unread_block(&code.text, &code.language, page),
+        let layout = self.layout.of_width(self.available_width());
+        let lines = match &mut self.highlighting {
+            CodeHighlighting::Enabled { left } => code::code_block(&code.text, &code.language, layout, left),
+            CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, layout),
         };
-        marked(lines).into_iter().for_each(|line| self.emit(line));
-        self.gap = true;
+        with_wrap_marks(lines).into_iter().for_each(|line| self.emit(line));
+        self.needs_gap = true;
     }
 
     fn text(&mut self, text: &str) {
@@ -246,7 +246,7 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str, style: Style) {
-        self.inline.extend(shown(text, style));
+        self.inline.extend(sanitized_spans(text, style));
     }
 
     fn style(&self) -> Style {
@@ -254,34 +254,34 @@ impl Writer {
     }
 
     fn begin_link(&mut self, address: &str) {
-        self.links.push(Link { address: address.to_owned(), from: self.inline.len() });
+        self.links.push(OpenLink { address: address.to_owned(), from: self.inline.len() });
         self.styles.push(self.style().in_role(Role::Link).with(Emphasis::UNDERLINE));
     }
 
-    /// Makes the text lead to the address, and writes that behind it where the text says something else and nothing but the
-    /// address would tell.
+    /// Makes the text a link, and writes the address after it if neither the text nor the link shows it.
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(link) = self.links.pop() else { return };
-        let leads_to = safe_address(&link.address);
+        let target = safe_address(&link.address);
         let text = &mut self.inline[link.from..];
-        let said: String = text.iter().map(|span| span.text.as_str()).collect();
-        if leads_to.is_some() {
-            text.iter_mut().for_each(|span| span.link.clone_from(&leads_to));
+        let content: String = text.iter().map(|span| span.text.as_str()).collect();
+        if target.is_some() {
+            text.iter_mut().for_each(|span| span.link.clone_from(&target));
         }
-        let live = self.page.manner.links == LinkStyle::Live && leads_to.is_some();
-        let is_same = said == link.address || format!("mailto:{said}") == link.address;
-        let told = is_same || (live && !said.trim().is_empty() && !misleads(&said, &link.address));
-        if !told {
+        let is_live = self.layout.manner.links == LinkStyle::Live && target.is_some();
+        let is_same = content == link.address || format!("mailto:{content}") == link.address;
+        let is_address_shown =
+            is_same || (is_live && !content.trim().is_empty() && !misleads(&content, &link.address));
+        if !is_address_shown {
             let address = sanitize(&link.address, ControlChars::Visible);
-            self.inline.push(Span::new(format!(" ({address})"), Role::Muted).leading_to(leads_to));
+            self.inline.push(Span::new(format!(" ({address})"), Role::Muted).leading_to(target));
         }
     }
 
     fn begin_item(&mut self) {
         self.flush_item();
-        if std::mem::take(&mut self.gap) && self.is_apart {
-            self.free_line();
+        if std::mem::take(&mut self.needs_gap) && self.has_blank_line_above {
+            self.blank_line();
         }
         let text = match self.containers.last_mut() {
             Some(Container::List { next: Some(number) }) => {
@@ -304,38 +304,38 @@ impl Writer {
     fn end_cell(&mut self) {
         let cell = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
         if let Some(table) = &mut self.table {
-            table.open.push(cell);
+            table.current_row.push(cell);
         }
     }
 
     fn end_row(&mut self, put: impl FnOnce(&mut Table, Vec<Vec<Span>>)) {
         if let Some(table) = &mut self.table {
-            let row = std::mem::take(&mut table.open);
+            let row = std::mem::take(&mut table.current_row);
             put(table, row);
         }
     }
 
-    /// A block begins: what an item said before it is written, and a line is left free if one should be. In an item that is where the
-    /// source has one: the parser's word depends on what comes later, also in other items.
+    /// Begins a block: writes the item's text before it, and a blank line if needed. In an item that is where
+    /// the source has one: the parser's notion of a loose list depends on later text, even in other items.
     fn begin_block(&mut self) {
         self.flush();
         let is_in_item = matches!(self.containers.last(), Some(Container::Item { .. }));
-        if std::mem::take(&mut self.gap) && (self.is_apart || !is_in_item) {
-            self.free_line();
+        if std::mem::take(&mut self.needs_gap) && (self.has_blank_line_above || !is_in_item) {
+            self.blank_line();
         }
     }
 
-    fn free_line(&mut self) {
+    fn blank_line(&mut self) {
         let before = self.prefix();
         self.lines.push(Line::from(before));
     }
 
     fn end_block(&mut self) {
         self.flush();
-        self.gap = true;
+        self.needs_gap = true;
     }
 
-    /// Writes the paragraph read so far.
+    /// Writes the current paragraph.
     fn flush(&mut self) {
         if self.inline.is_empty() {
             return;
@@ -343,10 +343,10 @@ impl Writer {
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
         let spans = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
-        self.lines.extend(wrap(&spans, self.page.width.min(MEASURE), &indent, Breaks::Words));
+        self.lines.extend(wrap(&spans, self.layout.width.min(MEASURE), &indent, Breaks::Words));
     }
 
-    /// Writes what an item said; an item that said nothing still has its mark.
+    /// Writes an item's text; an empty item still gets its marker.
     fn flush_item(&mut self) {
         self.flush();
         if matches!(self.containers.last(), Some(Container::Item { marker: Some(_), .. })) {
@@ -366,16 +366,16 @@ impl Writer {
         self.lines.push(line);
     }
 
-    fn room(&self) -> usize {
-        self.page.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
+    fn available_width(&self) -> usize {
+        self.layout.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
     }
 
-    /// What stands before every line but an item's first.
+    /// The spans before every line but an item's first.
     fn prefix(&self) -> Vec<Span> {
         self.containers.iter().filter_map(Container::spacing).collect()
     }
 
-    /// What stands before the next line; an item's mark stands there once.
+    /// The spans before the next line; an item's marker appears once.
     fn marked_prefix(&mut self) -> Vec<Span> {
         let before = |container: &mut Container| match container {
             Container::Item { marker, .. } => marker.take().or_else(|| container.spacing()),
@@ -395,7 +395,8 @@ impl Container {
     }
 }
 
-/// Whether a block begins. Looking for the line above each emphasis of a long line would take time by the square of its length.
+/// Returns true for the start of a block. Checking the line above every inline element would take quadratic
+/// time in a long line.
 fn is_block(event: &Event<'_>) -> bool {
     match event {
         Event::Start(tag) => !matches!(
@@ -407,8 +408,8 @@ fn is_block(event: &Event<'_>) -> bool {
     }
 }
 
-/// Whether the line above the one of this place is free, but for the marks of quotes.
-fn follows_free_line(text: &str, at: usize) -> bool {
+/// Returns true if the line above this position is blank, apart from the marks of quotes.
+fn follows_blank_line(text: &str, at: usize) -> bool {
     let above = text[..at].rfind('\n').map(|end| &text[..end]);
     above.is_some_and(|above| {
         let line = &above[above.rfind('\n').map_or(0, |end| end + 1)..];
@@ -416,8 +417,8 @@ fn follows_free_line(text: &str, at: usize) -> bool {
     })
 }
 
-/// Rows of code, those with a mark beside them that go on with the row above.
-pub(super) fn marked(mut rows: Vec<Line>) -> Vec<Line> {
+/// Marks rows of code that continue the row above.
+pub(super) fn with_wrap_marks(mut rows: Vec<Line>) -> Vec<Line> {
     for row in rows.iter_mut().filter(|row| row.joint != Wrap::Hard) {
         if let Some(margin) = row.spans.first_mut().filter(|margin| margin.text == code::INDENT) {
             *margin = Span::new("↳ ", Role::Muted);
@@ -431,7 +432,7 @@ fn heading(level: HeadingLevel) -> Style {
     match level {
         HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
         HeadingLevel::H2 => style.with(Emphasis::BOLD),
-        // Those below have a mark for each level more: there are no more ways to stand out than people tell apart.
+        // Lower levels have one `›` per level: there aren't enough text styles to tell them apart.
         HeadingLevel::H3 | HeadingLevel::H4 => style.with(Emphasis::BOLD),
         HeadingLevel::H5 | HeadingLevel::H6 => style.with(Emphasis::ITALIC),
     }

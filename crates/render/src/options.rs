@@ -1,50 +1,50 @@
-//! What Markdown, code and diffs are laid out for.
+//! Options for the layout of Markdown, code and diffs.
 
-/// Columns beyond which prose is hard to read, and what stands at the end of a line is too far from what it belongs to.
+/// Maximum width of prose in columns, for readability; text at the end of a line stays close to its line.
 pub const MEASURE: usize = 120;
 
-/// How wide lines may be, and in what manner text becomes lines. A number of columns is a page in the plainest manner.
+/// The width of lines, and rendering options. Converts from a number of columns with default options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutOptions {
     /// Columns of a line.
     pub width: usize,
-    /// The manner.
+    /// The rendering options.
     pub manner: RenderOptions,
 }
 
-/// In what manner text becomes lines.
+/// Rendering options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// What becomes of links.
+    /// The rendering of links.
     pub links: LinkStyle,
-    /// When the words of code are told apart.
+    /// The highlighting of code.
     pub code: Highlighting,
 }
 
-/// What becomes of the address that a link leads to.
+/// The rendering of a link's address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkStyle {
-    /// It stands behind the text.
+    /// Written after the text.
     #[default]
     Spelled,
-    /// Whoever shows the lines makes the text a link; its address stands behind it only where the text names another one.
+    /// The text becomes a terminal link; the address is written only if the text names a different one.
     Live,
 }
 
-/// When the words of code are told apart.
+/// The time of syntax highlighting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Highlighting {
-    /// At once.
+    /// Immediately.
     #[default]
     Sync,
-    /// Code stays plain until its words have been told apart beside: see [`code_waits`](super::code_waits).
+    /// Later: code is plain until the background has highlighted it, see [`code_waits`](super::code_waits).
     Background,
-    /// Never: code stays plain.
+    /// Never.
     Off,
 }
 
 impl LayoutOptions {
-    /// The same page, so many columns wide.
+    /// Sets the width.
     #[must_use]
     pub const fn of_width(self, width: usize) -> Self {
         Self { width, ..self }

@@ -1,55 +1,55 @@
-//! A writer that lets no control character through to a terminal.
+//! A writer that sanitizes its text for a terminal.
 
 use std::io::{self, Write};
 
 use super::{ControlChars, sanitize};
 
-/// Bytes of an unfinished line that are held back at most.
-const LONGEST_HELD: usize = 64 * 1024;
+/// Maximum number of bytes buffered of an unfinished line.
+const MAX_BUFFERED: usize = 64 * 1024;
 
-/// Shows control, bidirectional and invisible characters as [`clean`] does, instead of sending them. Text is passed on at
-/// each line's end, and what there is of a line when flushed.
+/// Replaces control, bidirectional and invisible characters like [`sanitize`]. Text is written at each line's
+/// end, and a partial line on flush.
 #[derive(Debug)]
 pub struct SanitizingWriter<W: Write> {
     inner: W,
-    /// The end of what was written: an unfinished line.
-    held: Vec<u8>,
+    /// The buffered end of the text: an unfinished line.
+    buffer: Vec<u8>,
 }
 
 impl<W: Write> SanitizingWriter<W> {
-    /// A writer that passes its text on to `inner`.
+    /// Creates a writer around `inner`.
     pub fn new(inner: W) -> Self {
-        Self { inner, held: Vec::new() }
+        Self { inner, buffer: Vec::new() }
     }
 
-    /// Passes on an escape sequence of tiller's own, after what was written before.
+    /// Writes an escape sequence of tiller's own, after the text written before.
     ///
     /// # Errors
-    /// When `inner` fails.
+    /// If `inner` fails.
     pub fn write_escape(&mut self, sequence: &'static str) -> io::Result<()> {
-        self.pass_on(self.held.len())?;
+        self.write_buffered(self.buffer.len())?;
         self.inner.write_all(sequence.as_bytes())
     }
 
-    fn pass_on(&mut self, count: usize) -> io::Result<()> {
+    fn write_buffered(&mut self, count: usize) -> io::Result<()> {
         if count == 0 {
             return Ok(());
         }
-        let bytes: Vec<u8> = self.held.drain(..count).collect();
+        let bytes: Vec<u8> = self.buffer.drain(..count).collect();
         self.inner.write_all(sanitize(&String::from_utf8_lossy(&bytes), ControlChars::Visible).as_bytes())
     }
 
-    /// Bytes before a character at the end that is cut off.
-    fn complete(&self) -> usize {
-        match str::from_utf8(self.held.get(self.held.len().saturating_sub(3)..).unwrap_or_default()) {
-            Ok(_) => self.held.len(),
+    /// The number of buffered bytes without an incomplete character at the end.
+    fn complete_length(&self) -> usize {
+        match str::from_utf8(self.buffer.get(self.buffer.len().saturating_sub(3)..).unwrap_or_default()) {
+            Ok(_) => self.buffer.len(),
             Err(_) => {
                 let is_start = |byte: &u8| *byte >= 0xc0;
-                let back = self.held.iter().rev().take(3).position(is_start).map_or(0, |at| at + 1);
-                let start = self.held.len() - back;
-                let is_cut =
-                    str::from_utf8(&self.held[start..]).is_err_and(|error| error.error_len().is_none());
-                if is_cut { start } else { self.held.len() }
+                let back = self.buffer.iter().rev().take(3).position(is_start).map_or(0, |at| at + 1);
+                let start = self.buffer.len() - back;
+                let is_incomplete =
+                    str::from_utf8(&self.buffer[start..]).is_err_and(|error| error.error_len().is_none());
+                if is_incomplete { start } else { self.buffer.len() }
             }
         }
     }
@@ -57,24 +57,24 @@ impl<W: Write> SanitizingWriter<W> {
 
 impl<W: Write> Write for SanitizingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.extend_from_slice(bytes);
-        let whole_lines = memchr::memrchr(b'\n', &self.held).map_or(0, |at| at + 1);
-        self.pass_on(whole_lines)?;
-        if self.held.len() > LONGEST_HELD {
-            self.pass_on(self.complete())?;
+        self.buffer.extend_from_slice(bytes);
+        let whole_lines = memchr::memrchr(b'\n', &self.buffer).map_or(0, |at| at + 1);
+        self.write_buffered(whole_lines)?;
+        if self.buffer.len() > MAX_BUFFERED {
+            self.write_buffered(self.complete_length())?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.pass_on(self.complete())?;
+        self.write_buffered(self.complete_length())?;
         self.inner.flush()
     }
 }
 
 impl<W: Write> Drop for SanitizingWriter<W> {
     fn drop(&mut self) {
-        let _ = self.pass_on(self.held.len());
+        let _ = self.write_buffered(self.buffer.len());
         let _ = self.inner.flush();
     }
 }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn sanitizing_writer_attacks_are_shown() {
-        for (attack, shown) in [
+        for (attack, expected) in [
             ("\u{1b}]52;c;aGk=\u{7}", "␛]52;c;aGk=␇"),
             ("\u{1b}]0;title\u{1b}\\", "␛]0;title␛\\"),
             ("\u{1b}P+q544e\u{1b}\\", "␛P+q544e␛\\"),
@@ -106,9 +106,9 @@ mod tests {
             ("a\u{200b}b\u{ad}c", "a<U+200B>b<U+00AD>c"),
             ("over\rwritten\u{8}", "over␍written␈"),
         ] {
-            assert_eq!(written(&[attack.as_bytes()]), shown);
+            assert_eq!(written(&[attack.as_bytes()]), expected);
             let bytes: Vec<&[u8]> = attack.as_bytes().chunks(1).collect();
-            assert_eq!(written(&bytes), shown, "byte by byte");
+            assert_eq!(written(&bytes), expected, "byte by byte");
         }
     }
 

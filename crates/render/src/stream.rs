@@ -1,9 +1,10 @@
-//! Markdown that is still arriving.
+//! Rendering of streaming Markdown.
 //!
-//! A block that another one follows is finished: its lines are kept and its text isn't looked at again. Only the last block is
-//! rendered anew, when somebody asks for the lines; of an open code block only its last line, whose words are told apart
-//! once it is complete, as are those of a code block inside a list or a quote. Where they are told beside, the line is plain until they are.
-//! What can't yet be told from what it may become (a fence, a table's head) is held back rather than shown and taken away.
+//! A block that is followed by another one is finished: its lines are kept and its text isn't parsed again.
+//! Only the last block is rendered again when lines are requested; of an open code block, only the last line,
+//! which is highlighted once it is complete, as are code blocks inside lists and quotes. With background
+//! highlighting a line is plain until the result arrives. Text whose meaning depends on what follows (a fence,
+//! a table's head) is held back rather than shown and taken away.
 
 mod code_blocks;
 mod incomplete;
@@ -14,128 +15,128 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use self::code_blocks::Blocks;
+use self::code_blocks::BackgroundBlocks;
 use super::code::Highlighter;
 use super::code::backend;
-use super::code::streaming::Arriving;
-use super::markdown::{marked, options, part, passing};
-use super::sanitize::{shown, sourced};
+use super::code::streaming::StreamingCode;
+use super::markdown::{options, render_part, render_transient, with_wrap_marks};
+use super::sanitize::{sanitized_spans, with_source_marks};
 use super::{ControlChars, Highlighting, Language, LayoutOptions, Line, Role, Span, Wrap, code, sanitize};
 
-/// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
-/// blocks are shorter. A longer paragraph goes on in its last row; the lines of a longer quote break where they broke in the source,
-/// until the answer is whole.
-const LARGEST_BLOCK: usize = 2 * 1024;
+/// Maximum size in bytes of an unfinished block; a larger one is finished at a line's end, so that rendering
+/// stays cheap. Most blocks are smaller. A larger paragraph continues in its last row; lines of a larger quote
+/// break as in the source until the answer is complete.
+const MAX_BLOCK_BYTES: usize = 2 * 1024;
 
-/// The same for one line without end, finished at a space; of code at the end of a row.
-const LARGEST_LINE: usize = 4 * 1024;
+/// The same for a line without end, finished at a space; for code, at the end of a row.
+const MAX_LINE_BYTES: usize = 4 * 1024;
 
-/// The same for a block that can't be cut without showing as something else: a table.
-const LARGEST_WHOLE: usize = 16 * 1024;
+/// The same for a block that can't be split without changing its meaning: a table.
+const MAX_TABLE_BYTES: usize = 16 * 1024;
 
-/// Bytes read at once, some milliseconds' work: what came while nobody looked is caught up with over several frames.
-const MOST_AT_ONCE: usize = 128 * 1024;
+/// Maximum number of bytes parsed at once, some milliseconds' work: a backlog is processed over several frames.
+const MAX_BYTES_AT_ONCE: usize = 128 * 1024;
 
-/// Markdown that grows at its end.
+/// Markdown text that grows at its end.
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
     text: String,
-    page: LayoutOptions,
+    layout: LayoutOptions,
     /// Lines that won't change.
     finished: Vec<Line>,
-    /// Where in `text` begins what isn't in `finished`.
+    /// Start of the unfinished text.
     from: usize,
     fence: Option<Fence>,
-    /// The open block of code.
-    reading: Reading,
-    /// The blocks of code whose words are told beside.
-    blocks: Blocks,
-    /// Bytes of code whose words may still be told apart, but for the blocks above.
+    /// The open code block.
+    code_block: CodeBlockState,
+    /// Code blocks that are highlighted in the background.
+    blocks: BackgroundBlocks,
+    /// Remaining budget for highlighting in bytes, without the blocks above.
     code_left: usize,
-    /// Up to where `text` was looked at for blocks that end.
-    looked: usize,
-    inside: Inside,
+    /// End of the text that was searched for finished blocks.
+    searched: usize,
+    continues: Continuation,
     tail: Vec<Line>,
-    stale: bool,
+    is_stale: bool,
 }
 
-/// With what the text goes on that isn't finished.
+/// The element that the unfinished text continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Inside {
+enum Continuation {
     #[default]
     Nothing,
     /// A block whose beginning is finished.
     Block,
-    /// A paragraph whose beginning is finished, but for this row of it.
+    /// A paragraph whose beginning is finished, except for this row.
     Paragraph(Line),
-    /// A word whose beginning is.
+    /// A word whose beginning is finished.
     Word,
 }
 
-/// Markdown of which only a glance is taken, which may still be arriving: its code stays plain, and what is open at its end is
+/// Renders a preview of Markdown that may be incomplete: code stays plain, and open marks at the end are
 /// closed.
 #[must_use]
-pub fn glance(text: &str, page: impl Into<LayoutOptions>) -> Vec<Line> {
-    passing(&incomplete::mended(text), page.into())
+pub fn glance(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
+    render_transient(&incomplete::close_open_marks(text), layout.into())
 }
 
-/// An open block of code.
+/// The fence of an open code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fence {
     mark: char,
     length: usize,
 }
 
-/// How far an open block of code is read.
+/// The state of an open code block.
 #[derive(Clone, Debug, Default)]
-struct Reading {
+struct CodeBlockState {
     language: String,
-    /// Where in the text it begins.
+    /// Its start in the text.
     from: usize,
-    words: Words,
-    /// How many of its lines are finished.
+    highlighting: BlockHighlighting,
+    /// The number of finished lines.
     lines: usize,
-    /// Where in the text the line begins whose first rows are finished, if one's are.
+    /// Start of a line in the text whose first rows are finished, if any.
     line: Option<usize>,
 }
 
-/// Who tells the words of an open block of code apart.
+/// The highlighter of an open code block.
 #[derive(Clone, Debug, Default)]
-enum Words {
-    /// Nobody: it is no code, or nothing of it is finished.
+enum BlockHighlighting {
+    /// None: it is no code, or no line is finished.
     #[default]
-    Untold,
-    /// Whoever lays the lines out.
-    Now(Highlighter),
-    /// Another one, beside.
-    Later(Arriving),
+    Off,
+    /// Immediate highlighting.
+    Immediate(Highlighter),
+    /// Background highlighting.
+    Background(StreamingCode),
 }
 
 impl MarkdownStream {
-    /// Nothing yet.
+    /// Creates an empty stream.
     #[must_use]
-    pub fn new(page: impl Into<LayoutOptions>) -> Self {
-        let page = page.into();
+    pub fn new(layout: impl Into<LayoutOptions>) -> Self {
+        let layout = layout.into();
         Self {
             text: String::new(),
-            page,
+            layout,
             finished: Vec::new(),
             from: 0,
             fence: None,
-            reading: Reading::default(),
-            blocks: Blocks::default(),
-            code_left: code::most_of_an_answer(page.manner.code),
-            looked: 0,
-            inside: Inside::Nothing,
+            code_block: CodeBlockState::default(),
+            blocks: BackgroundBlocks::default(),
+            code_left: code::max_answer_bytes(layout.manner.code),
+            searched: 0,
+            continues: Continuation::Nothing,
             tail: Vec::new(),
-            stale: false,
+            is_stale: false,
         }
     }
 
-    /// Takes the next piece. Costs no more than copying it.
+    /// Appends text; costs no more than copying it.
     pub fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
-        self.stale = true;
+        self.is_stale = true;
     }
 
     /// All text so far.
@@ -144,42 +145,42 @@ impl MarkdownStream {
         &self.text
     }
 
-    /// Is for another page from now on.
-    pub fn set_page(&mut self, page: impl Into<LayoutOptions>) {
-        let page = page.into();
-        if page != self.page {
+    /// Changes the layout, and lays out all text again.
+    pub fn set_page(&mut self, layout: impl Into<LayoutOptions>) {
+        let layout = layout.into();
+        if layout != self.layout {
             let text = std::mem::take(&mut self.text);
-            let blocks = std::mem::take(&mut self.blocks).again();
-            *self = Self { blocks, ..Self::new(page) };
+            let blocks = std::mem::take(&mut self.blocks).reset();
+            *self = Self { blocks, ..Self::new(layout) };
             self.push(&text);
         }
     }
 
-    /// Brings the lines up to date, or nearer to it: of a lot of text it takes a part, and [`lags`](Self::lags) then.
+    /// Updates the lines, or some of them if there is much text; [`lags`](Self::lags) then returns true.
     pub fn settle(&mut self) {
-        self.blocks.settle(&mut self.finished, self.page.width);
-        if !std::mem::take(&mut self.stale) {
+        self.blocks.update(&mut self.finished, self.layout.width);
+        if !std::mem::take(&mut self.is_stale) {
             return;
         }
         let from = self.from;
-        let mut end = self.text.floor_char_boundary(from + MOST_AT_ONCE);
+        let mut end = self.text.floor_char_boundary(from + MAX_BYTES_AT_ONCE);
         self.finish_up_to(end);
         if self.from == from && end < self.text.len() {
-            // A line without a space that is longer than that.
+            // A longer line without a space.
             end = self.text.len();
             self.finish_up_to(end);
         }
         self.tail = self.render_tail(end);
-        self.stale = end < self.text.len();
+        self.is_stale = end < self.text.len();
     }
 
-    /// Whether there is text that the lines don't show yet.
+    /// Returns true if the lines don't show all text yet.
     #[must_use]
     pub fn lags(&self) -> bool {
-        self.stale
+        self.is_stale
     }
 
-    /// Finishes what can be of the text before `end`.
+    /// Finishes as much as possible of the text before `end`.
     fn finish_up_to(&mut self, end: usize) {
         loop {
             let before = (self.from, self.fence);
@@ -193,121 +194,124 @@ impl MarkdownStream {
         }
     }
 
-    /// The lines, as of the last [`settle`](Self::settle).
+    /// The lines as of the last [`settle`](Self::settle).
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.finished.iter().chain(&self.tail)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.finished.len() + self.tail.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many of the lines, from the first on, are finished: nothing changes them any more but the words of their code being told.
+    /// The number of finished lines, which only highlighting changes.
     #[must_use]
     pub fn finished(&self) -> usize {
         self.finished.len()
     }
 
-    /// One line, from 0.
+    /// The line at this index.
     #[must_use]
     pub fn line(&self, at: usize) -> Option<&Line> {
         self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
     }
 
-    /// Moves blocks into the finished lines, up to the first block of code, which it enters, or the last block.
+    /// Finishes blocks up to the first code block, which is entered, or up to the last block.
     fn finish_blocks(&mut self, end: usize) {
-        if self.inside == Inside::Word {
+        if self.continues == Continuation::Word {
             return self.finish_word(end);
         }
         if self.enter_code(end) {
             return;
         }
-        // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
-        let whole = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
-        if whole > self.looked {
-            if let Some(code) = first_code(&self.text[self.from..whole]) {
+        // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
+        let complete = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
+        if complete > self.searched {
+            if let Some(code) = first_code(&self.text[self.from..complete]) {
                 return self.finish(self.from + code);
             }
-            self.looked = whole;
-            if let Some(last) = last_block(&self.text[self.from..whole]) {
+            self.searched = complete;
+            if let Some(last) = last_block(&self.text[self.from..complete]) {
                 self.finish_before(last);
             }
         }
         let rest = &self.text[self.from..end];
-        if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE } {
+        if rest.len() > if rest.contains('\n') { MAX_TABLE_BYTES } else { MAX_LINE_BYTES } {
             match rest.rfind(['\n', ' ']) {
-                Some(cut) => {
-                    let is_prose = last_block(&rest[..cut]).is_some_and(|last| last.is_prose);
-                    self.finish_beginning(self.from + cut + 1, is_prose);
+                Some(split) => {
+                    let is_prose = last_block(&rest[..split]).is_some_and(|last| last.is_prose);
+                    self.finish_beginning(self.from + split + 1, is_prose);
                 }
                 None => {
-                    self.let_go(Inside::Block);
+                    self.finish_row(Continuation::Block);
                     self.begin_word(end);
                 }
             }
         }
     }
 
-    /// Enters the block of code that comes next, if one does.
+    /// Enters a code block if it comes next.
     fn enter_code(&mut self, end: usize) -> bool {
         let Some((fence, language, body)) = open_fence(&self.text[self.from..end]) else { return false };
         let (label, language) = (code::label(language), language.to_owned());
-        self.let_go(Inside::Nothing);
+        self.finish_row(Continuation::Nothing);
         self.gap();
         self.finished.extend(label);
         self.from += body;
         self.fence = Some(fence);
-        self.reading = Reading { language, from: self.from, ..Reading::default() };
+        self.code_block = CodeBlockState { language, from: self.from, ..CodeBlockState::default() };
         true
     }
 
-    /// Finishes what stands before the last block, and of a long one all but its last item or line.
+    /// Finishes the blocks before the last one, and a long last one except for its last item or line.
     fn finish_before(&mut self, last: LastBlock) {
         let start = self.from;
         if last.from > 0 {
             self.finish(start + last.from);
         }
-        if self.looked - self.from > LARGEST_BLOCK
-            && let Some(cut) = last.cut.filter(|cut| *cut > last.from)
+        if self.searched - self.from > MAX_BLOCK_BYTES
+            && let Some(split) = last.split.filter(|split| *split > last.from)
         {
-            self.finish_beginning(start + cut, last.is_prose);
+            self.finish_beginning(start + split, last.is_prose);
         }
     }
 
-    /// Finishes the beginning of a block. The last row of a paragraph isn't: what comes next may stand on it.
+    /// Finishes the beginning of a block. A paragraph's last row stays open, because the next text may continue
+    /// it.
     fn finish_beginning(&mut self, end: usize, is_prose: bool) {
         let before = self.finished.len();
-        let goes_on = is_prose && paragraph::goes_on(&self.text[..end]);
+        let continues_row = is_prose && paragraph::continues_row(&self.text[..end]);
         self.finish(end);
-        let row = self.finished.pop_if(|row| goes_on && row.width() > 0);
+        let row = self.finished.pop_if(|row| continues_row && row.width() > 0);
         debug_assert!(row.is_none() || self.finished.len() >= before, "a row that stood there before");
-        self.inside = row.map_or(Inside::Block, Inside::Paragraph);
+        self.continues = row.map_or(Continuation::Block, Continuation::Paragraph);
     }
 
-    /// What comes next doesn't go on in the last row of the paragraph, so that is finished; `then` it is inside this.
-    fn let_go(&mut self, then: Inside) {
-        if let Inside::Paragraph(row) = &mut self.inside {
+    /// Finishes the last row of a paragraph that isn't continued, and sets the new state to `then`.
+    fn finish_row(&mut self, then: Continuation) {
+        if let Continuation::Paragraph(row) = &mut self.continues {
             self.finished.push(std::mem::take(row));
-            self.inside = then;
+            self.continues = then;
         }
     }
 
     fn finish(&mut self, end: usize) {
         let left = &mut self.code_left;
-        let lines = match &self.inside {
-            Inside::Paragraph(row) => {
-                paragraph::go_on(row, &self.text[self.from - 1..end], |text| part(text, self.page, left))
+        let lines = match &self.continues {
+            Continuation::Paragraph(row) => {
+                paragraph::continue_paragraph(row, &self.text[self.from - 1..end], |text| {
+                    render_part(text, self.layout, left)
+                })
             }
-            Inside::Nothing | Inside::Block | Inside::Word => {
-                part(&self.text[self.from..end], self.page, left)
+            Continuation::Nothing | Continuation::Block | Continuation::Word => {
+                render_part(&self.text[self.from..end], self.layout, left)
             }
         };
         if !lines.is_empty() {
@@ -317,165 +321,178 @@ impl MarkdownStream {
         self.from = end;
     }
 
-    /// Leaves a line free, unless the same block goes on.
+    /// Adds a blank line, unless the same block continues.
     fn gap(&mut self) {
-        if std::mem::take(&mut self.inside) == Inside::Nothing && !self.finished.is_empty() {
+        if std::mem::take(&mut self.continues) == Continuation::Nothing && !self.finished.is_empty() {
             self.finished.push(Line::default());
         }
     }
 
     fn finish_code_lines(&mut self, fence: Fence, end: usize) {
         let rest = &self.text[self.from..end];
-        if self.from == self.reading.from && (rest.contains('\n') || rest.len() > LARGEST_LINE) {
-            self.begin_reading();
+        if self.from == self.code_block.from && (rest.contains('\n') || rest.len() > MAX_LINE_BYTES) {
+            self.begin_highlighting();
         }
         while let Some(length) = self.text[self.from..end].find('\n') {
             let line = &self.text[self.from..self.from + length];
-            let closes = self.reading.line.is_none() && fence.is_closed_by(line);
+            let closes = self.code_block.line.is_none() && fence.is_closed_by(line);
             if !closes {
                 self.finish_code_line(self.from + length);
             }
             self.from += length + 1;
             if closes {
                 self.fence = None;
-                self.looked = self.from;
-                return self.end_reading();
+                self.searched = self.from;
+                return self.end_highlighting();
             }
         }
-        if end - self.from > LARGEST_LINE {
+        if end - self.from > MAX_LINE_BYTES {
             self.finish_rows(end);
         }
     }
 
-    /// Finishes a line of code, which ends before `end`.
+    /// Finishes a line of code that ends before `end`.
     fn finish_code_line(&mut self, end: usize) {
-        let begin = self.reading.line;
+        let begin = self.code_block.line;
         let source = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
         let line = sanitize(source, ControlChars::Visible);
         let rest = self.text[self.from..end].trim_end_matches('\r');
-        let number = self.reading.lines;
-        let told = self.reading.tell(&line);
+        let number = self.code_block.lines;
+        let highlighted = self.code_block.highlight_line(&line);
         match begin {
             None => {
-                let spans = sourced(told.spans, source);
-                let rows = marked(code::code_line(&spans, self.page.width));
+                let spans = with_source_marks(highlighted.spans, source);
+                let rows = with_wrap_marks(code::code_line(&spans, self.layout.width));
                 let from = self.finished.len();
-                if let Some(block) = told.later {
-                    self.blocks.wait(block, number, source.to_owned(), from..from + rows.len());
+                if let Some(block) = highlighted.pending {
+                    self.blocks.add_plain_line(block, number, source.to_owned(), from..from + rows.len());
                 }
                 self.finished.extend(rows);
             }
             Some(_) if rest.is_empty() => {}
-            Some(_) => self.finished.extend(self.going_on(rest)),
+            Some(_) => self.finished.extend(self.rows_of_rest(rest)),
         }
-        self.reading.line = None;
+        self.code_block.line = None;
     }
 
-    /// Finishes the rows of a long line of code that goes on beyond `end`, but for the last of them. Its words aren't told apart.
+    /// Finishes the rows of a long line of code that continues beyond `end`, except for the last one. It isn't
+    /// highlighted.
     fn finish_rows(&mut self, end: usize) {
         let rest = &self.text[self.from..end];
-        let (mut rows, mut cut) = (self.going_on(rest), end);
-        // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
+        let (mut rows, mut split) = (self.rows_of_rest(rest), end);
+        // With replaced characters the start of a row in the text is unknown: then the last row ends here.
         if matches!(sanitize(rest, ControlChars::Visible), Cow::Borrowed(_)) {
             let last = rows.pop().unwrap_or_default();
-            cut = end - last.content().iter().map(|span| span.text.len()).sum::<usize>();
+            split = end - last.content().iter().map(|span| span.text.len()).sum::<usize>();
         }
         if !rows.is_empty() {
-            self.reading.line.get_or_insert(self.from);
+            self.code_block.line.get_or_insert(self.from);
             self.finished.extend(rows);
-            self.from = cut;
+            self.from = split;
         }
     }
 
-    /// The rows of the rest of a line of code that isn't finished.
-    fn going_on(&self, rest: &str) -> Vec<Line> {
-        let spans = shown(rest, self.reading.ground().into());
-        let mut rows = code::code_line(&spans, self.page.width);
-        if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
+    /// The rows of the rest of an unfinished line of code.
+    fn rows_of_rest(&self, rest: &str) -> Vec<Line> {
+        let spans = sanitized_spans(rest, self.code_block.ground().into());
+        let mut rows = code::code_line(&spans, self.layout.width);
+        if let (Some(_), Some(first)) = (self.code_block.line, rows.first_mut()) {
             first.joint = Wrap::Soft { spaces: 0 };
         }
-        marked(rows)
+        with_wrap_marks(rows)
     }
 
-    /// The words of the block of code that begins are told from now on.
-    fn begin_reading(&mut self) {
-        let language = Language::Named(&self.reading.language);
-        self.reading.words = match self.page.manner.code {
-            Highlighting::Sync => Words::Now(Highlighter::limited(language, self.code_left)),
-            Highlighting::Background if code::is_code(language) => {
-                Words::Later(self.blocks.begin(self.reading.from, language))
+    /// Starts the highlighting of a code block.
+    fn begin_highlighting(&mut self) {
+        let language = Language::Named(&self.code_block.language);
+        self.code_block.highlighting = match self.layout.manner.code {
+            Highlighting::Sync => {
+                BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
             }
-            Highlighting::Background | Highlighting::Off => Words::Untold,
+            Highlighting::Background if code::is_code(language) => {
+                BlockHighlighting::Background(self.blocks.begin(self.code_block.from, language))
+            }
+            Highlighting::Background | Highlighting::Off => BlockHighlighting::Off,
         };
     }
 
-    /// The block of code is over. What its words are is kept for the answer that this becomes.
-    fn end_reading(&mut self) {
-        match std::mem::take(&mut self.reading).words {
-            Words::Now(highlighter) => self.code_left = highlighter.left(),
-            Words::Later(block) => block.end(),
-            Words::Untold => {}
+    /// Ends a code block. Its highlighting is cached for the final layout of the answer.
+    fn end_highlighting(&mut self) {
+        match std::mem::take(&mut self.code_block).highlighting {
+            BlockHighlighting::Immediate(highlighter) => self.code_left = highlighter.left(),
+            BlockHighlighting::Background(block) => block.end(),
+            BlockHighlighting::Off => {}
         }
     }
 
     fn render_tail(&self, end: usize) -> Vec<Line> {
         let rest = &self.text[self.from..end];
         if let Some(fence) = self.fence {
-            let may_close = self.reading.line.is_none();
+            let may_close = self.code_block.line.is_none();
             let begins_to_close =
                 may_close && !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
             if begins_to_close || rest.is_empty() {
                 return Vec::new();
             }
-            return self.going_on(rest);
+            return self.rows_of_rest(rest);
         }
-        if self.inside == Inside::Word {
+        if self.continues == Continuation::Word {
             return self.tail_of_word(rest);
         }
-        let shown = incomplete::arriving(rest);
-        let mut lines = match &self.inside {
-            Inside::Paragraph(row) => {
+        let sanitized_spans = incomplete::shown_part(rest);
+        let mut lines = match &self.continues {
+            Continuation::Paragraph(row) => {
                 let between = &self.text[self.from - 1..self.from];
-                paragraph::go_on(row, &format!("{between}{shown}"), |text| passing(text, self.page))
+                paragraph::continue_paragraph(row, &format!("{between}{sanitized_spans}"), |text| {
+                    render_transient(text, self.layout)
+                })
             }
-            Inside::Nothing | Inside::Block | Inside::Word => passing(&shown, self.page),
+            Continuation::Nothing | Continuation::Block | Continuation::Word => {
+                render_transient(&sanitized_spans, self.layout)
+            }
         };
-        if !lines.is_empty() && !self.finished.is_empty() && self.inside == Inside::Nothing {
+        if !lines.is_empty() && !self.finished.is_empty() && self.continues == Continuation::Nothing {
             lines.insert(0, Line::default());
         }
         lines
     }
 }
 
-/// The pieces of a line.
-struct Pieces {
+/// A highlighted line.
+struct HighlightedLine {
     spans: Vec<Span>,
-    /// The block that has its words later.
-    later: Option<Arriving>,
+    /// The block that will be highlighted later.
+    pending: Option<StreamingCode>,
 }
 
-impl Reading {
-    /// The words of the next line, which is whole.
-    fn tell(&mut self, line: &str) -> Pieces {
+impl CodeBlockState {
+    /// Highlights the next complete line.
+    fn highlight_line(&mut self, line: &str) -> HighlightedLine {
         let number = self.lines;
         self.lines += 1;
         let plain = |role| if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] };
         let ground = self.ground();
-        match &mut self.words {
-            Words::Untold => Pieces { spans: plain(ground), later: None },
-            Words::Now(highlighter) => Pieces { spans: highlighter.line(line), later: None },
-            Words::Later(block) => match block.line(number, line) {
-                Some(words) => Pieces { spans: backend::spans(line, &words), later: None },
-                None => Pieces { spans: plain(ground), later: Some(block.clone()) },
+        match &mut self.highlighting {
+            BlockHighlighting::Off => HighlightedLine { spans: plain(ground), pending: None },
+            BlockHighlighting::Immediate(highlighter) => {
+                HighlightedLine { spans: highlighter.line(line), pending: None }
+            }
+            BlockHighlighting::Background(block) => match block.line(number, line) {
+                Some(highlighting) => {
+                    HighlightedLine { spans: backend::spans(line, &highlighting), pending: None }
+                }
+                None => HighlightedLine { spans: plain(ground), pending: Some(block.clone()) },
             },
         }
     }
 
-    /// What unmarked code of it is.
+    /// The role of unmarked code.
     fn ground(&self) -> Role {
-        match &self.words {
-            Words::Now(highlighter) => highlighter.ground(),
-            Words::Later(_) | Words::Untold => code::unread(Language::Named(&self.language)),
+        match &self.highlighting {
+            BlockHighlighting::Immediate(highlighter) => highlighter.ground(),
+            BlockHighlighting::Background(_) | BlockHighlighting::Off => {
+                code::plain_role(Language::Named(&self.language))
+            }
         }
     }
 }
@@ -491,11 +508,10 @@ impl Fence {
 /// The last top-level block of a text.
 #[derive(Clone, Copy)]
 struct LastBlock {
-    /// Where it begins.
+    /// Its start.
     from: usize,
-    /// Where it may be cut: before its last item, or its last line; `None` where it may not.
-    cut: Option<usize>,
-    /// Whether it is a paragraph.
+    /// A position where it may be split: before its last item or line; `None` if it may not be.
+    split: Option<usize>,
     is_prose: bool,
 }
 
@@ -505,25 +521,25 @@ fn last_block(text: &str) -> Option<LastBlock> {
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         match event {
             Event::Start(tag) => {
-                let cut = match tag {
+                let split = match tag {
                     Tag::Paragraph | Tag::BlockQuote(_) if depth == 0 => before_last_line,
                     _ => None,
                 };
                 match (&mut last, &tag) {
                     (_, _) if depth == 0 => {
                         let is_prose = tag == Tag::Paragraph;
-                        // The indent of code is what makes it code.
+                        // The indentation makes it code.
                         let from = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-                        last = Some(LastBlock { from, cut, is_prose });
+                        last = Some(LastBlock { from, split, is_prose });
                     }
-                    (Some(list), Tag::Item) if depth == 1 => list.cut = Some(range.start),
+                    (Some(list), Tag::Item) if depth == 1 => list.split = Some(range.start),
                     _ => {}
                 }
                 depth += 1;
             }
             Event::End(_) => depth -= 1,
             Event::Rule if depth == 0 => {
-                last = Some(LastBlock { from: range.start, cut: None, is_prose: false });
+                last = Some(LastBlock { from: range.start, split: None, is_prose: false });
             }
             _ => {}
         }
@@ -531,7 +547,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
     last
 }
 
-/// Where the first block of code begins that is behind other blocks and in none of them, unless a fence before it is.
+/// The start of the first top-level code block that follows other blocks, unless another fence precedes it.
 fn first_code(text: &str) -> Option<usize> {
     let mut lines = text.split_inclusive('\n').scan(0, |from, line| {
         *from += line.len();
@@ -542,7 +558,7 @@ fn first_code(text: &str) -> Option<usize> {
     (from > 0 && is_block()).then_some(from)
 }
 
-/// The fence that opens `text`, its language, and where its first line begins.
+/// The fence that opens `text`, its language, and the start of its first line.
 fn open_fence(text: &str) -> Option<(Fence, &str, usize)> {
     let (first, _) = text.split_once('\n')?;
     let line = first.trim_start_matches(' ');

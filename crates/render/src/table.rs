@@ -1,24 +1,24 @@
-//! Tables: columns as wide as they must be, cells wrapped where the page is narrower than that.
+//! Tables: columns fit their content, and cells are wrapped if the layout is narrower.
 
 use pulldown_cmark::Alignment;
 
 use super::{Breaks, Emphasis, Indent, Line, Margins, Role, Span, wrap};
 
-/// Blank columns on either side of a cell.
+/// Blank columns on both sides of a cell.
 const GAP: usize = 1;
 
-/// Narrowest column; a table that doesn't fit even so is written as a list of its cells.
-const NARROWEST: usize = 4;
+/// Minimum width of a column; a table that doesn't fit is written as a list of its cells.
+const MIN_COLUMN: usize = 4;
 
-type Cell = Vec<Span>;
+type TableCell = Vec<Span>;
 
-/// A table as it is read.
+/// A parsed table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) alignments: Vec<Alignment>,
-    pub(super) header: Vec<Cell>,
-    pub(super) rows: Vec<Vec<Cell>>,
-    pub(super) open: Vec<Cell>,
+    pub(super) header: Vec<TableCell>,
+    pub(super) rows: Vec<Vec<TableCell>>,
+    pub(super) current_row: Vec<TableCell>,
 }
 
 impl Table {
@@ -30,7 +30,7 @@ impl Table {
     }
 
     fn as_columns(&self, widths: &[usize]) -> Vec<Line> {
-        let header: Vec<Cell> = self.header.iter().map(bold).collect();
+        let header: Vec<TableCell> = self.header.iter().map(bold).collect();
         let mut lines = self.row(&header, widths);
         let total = widths.iter().sum::<usize>() + 2 * GAP * widths.len();
         lines.push(Line::new("─".repeat(total), Role::Muted));
@@ -38,8 +38,8 @@ impl Table {
         lines
     }
 
-    fn row(&self, cells: &[Cell], widths: &[usize]) -> Vec<Line> {
-        let empty = Cell::new();
+    fn row(&self, cells: &[TableCell], widths: &[usize]) -> Vec<Line> {
+        let empty = TableCell::new();
         let columns: Vec<Vec<Line>> = widths
             .iter()
             .enumerate()
@@ -55,30 +55,30 @@ impl Table {
         let mut spans = vec![Span::new(" ".repeat(GAP), Role::Text)];
         for (at, (column, width)) in columns.iter().zip(widths).enumerate() {
             let cell = column.get(line).cloned().unwrap_or_default();
-            let free = width.saturating_sub(cell.width());
+            let padding = width.saturating_sub(cell.width());
             let left = match self.alignments.get(at) {
-                Some(Alignment::Right) => free,
-                Some(Alignment::Center) => free / 2,
+                Some(Alignment::Right) => padding,
+                Some(Alignment::Center) => padding / 2,
                 Some(Alignment::None | Alignment::Left) | None => 0,
             };
             let gap = if at == 0 { 0 } else { 2 * GAP };
             spans.push(Span::new(" ".repeat(gap + left), Role::Text));
             spans.extend(cell.spans);
-            spans.push(Span::new(" ".repeat(free - left), Role::Text));
+            spans.push(Span::new(" ".repeat(padding - left), Role::Text));
         }
         spans.push(Span::new(" ".repeat(GAP), Role::Text));
         Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans) }
     }
 
-    /// Widths of the columns within `width`, or `None` when they can't be had.
+    /// The widths of the columns within `width`; `None` if the table doesn't fit.
     fn column_widths(&self, width: usize) -> Option<Vec<usize>> {
         let count = self.header.len();
-        let room = width.checked_sub(2 * GAP * count)?;
+        let available = width.checked_sub(2 * GAP * count)?;
         let mut widths: Vec<usize> =
-            (0..count).map(|at| self.natural_width(at).clamp(1, room.max(1))).collect();
-        while widths.iter().sum::<usize>() > room {
+            (0..count).map(|at| self.natural_width(at).clamp(1, available.max(1))).collect();
+        while widths.iter().sum::<usize>() > available {
             let widest = widths.iter_mut().max()?;
-            if *widest <= NARROWEST {
+            if *widest <= MIN_COLUMN {
                 return None;
             }
             *widest -= 1;
@@ -107,6 +107,6 @@ impl Table {
     }
 }
 
-fn bold(cell: &Cell) -> Cell {
+fn bold(cell: &TableCell) -> TableCell {
     cell.iter().map(|span| Span::new(span.text.clone(), span.style.with(Emphasis::BOLD))).collect()
 }

@@ -1,9 +1,9 @@
-//! What roles look like: themes as data, from files of tiller's own form and of pi's.
+//! Themes: the mapping of roles to colors and emphasis, loaded from files in tiller's format or in pi's.
 //!
-//! A theme gives each [`Role`] a [`Look`]; a screen asks for it at the [`Depth`] of its terminal, and colours come out that
-//! such a terminal has. Nothing here knows a terminal or a page: the terminal front end turns looks into its own styles, and
-//! whoever makes pages may do the same. Start with `file` for the form, `library` for where themes are found, `colour` for how
-//! one colour takes the place of another.
+//! A theme gives each [`Role`] a [`ThemeStyle`]; a front end asks for it at the [`ColorDepth`] of its terminal,
+//! and gets colors that such a terminal has. Nothing here depends on a terminal or a page: front ends convert
+//! the styles to their own. Start with `file` for the format, `registry` for the search paths, `color` for the
+//! replacement of colors.
 
 mod built_in;
 mod color;
@@ -30,20 +30,20 @@ pub use style::ThemeStyle;
 
 use crate::{AnsiColor, Role};
 
-/// What ground a theme is made for.
+/// The background that a theme is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeKind {
-    /// A dark one.
+    /// Dark.
     Dark,
-    /// A light one.
+    /// Light.
     Light,
     /// Any.
     Both,
 }
 
 impl ThemeKind {
-    /// The word for it in files and lists.
+    /// The name in files and lists.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,24 +54,25 @@ impl ThemeKind {
     }
 }
 
-/// The ground of a terminal.
+/// The background of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Background {
-    /// Light text stands on it.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark text stands on it.
+    /// Dark text on a light background.
     Light,
 }
 
 impl Background {
-    /// The ground of this colour: light when black is easier to read on it than white.
+    /// Classifies a background color: light if black has more contrast on it than white.
     #[must_use]
-    pub fn of(colour: Rgb) -> Self {
-        if colour.contrast(Rgb::BLACK) > colour.contrast(Rgb::WHITE) { Self::Light } else { Self::Dark }
+    pub fn of(color: Rgb) -> Self {
+        if color.contrast(Rgb::BLACK) > color.contrast(Rgb::WHITE) { Self::Light } else { Self::Dark }
     }
 
-    /// What the value of `COLORFGBG` says (`15;0`: foreground, background; 7 and 15 are light grounds), if it says something.
+    /// Parses the value of `COLORFGBG` (`15;0`: foreground, background; 7 and 15 are light backgrounds), if it
+    /// is valid.
     #[must_use]
     pub fn of_variable(colorfgbg: &str) -> Option<Self> {
         match colorfgbg.rsplit(';').next()?.parse::<u8>().ok()? {
@@ -82,66 +83,66 @@ impl Background {
     }
 }
 
-/// How everything looks.
+/// The styles of all roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// What it is called.
+    /// The theme's name.
     pub name: String,
-    /// What ground it is made for.
+    /// The background that it is made for.
     pub kind: ThemeKind,
-    /// The ground it is made for. Never painted: pictures and tests of contrast use it.
+    /// The background color that it is made for. Never drawn: images and contrast tests use it.
     pub ground: Rgb,
-    /// By role, for terminals with more than 16 colours.
-    looks: [ThemeStyle; ROLES.len()],
-    /// By role, for those with 16.
-    sixteen: [ThemeStyle; ROLES.len()],
-    /// How the sixteen colours look that commands paint with; without them the terminal decides.
+    /// Styles by role, for terminals with more than 16 colors.
+    styles: [ThemeStyle; ROLES.len()],
+    /// Styles by role, for terminals with 16 colors.
+    styles_16: [ThemeStyle; ROLES.len()],
+    /// The sixteen colors for command output; without them the terminal's own are used.
     ansi: Option<[Rgb; 16]>,
 }
 
 impl Theme {
-    /// Reads a theme of tiller's form, or of pi's: the one has `roles`, the other `colors`.
+    /// Parses a theme in tiller's format (with `roles`) or in pi's (with `colors`).
     ///
     /// # Errors
-    /// When it isn't JSON, names a role, colour or variable that there isn't, or has a value of the wrong kind; the error
-    /// says where.
+    /// If the text isn't JSON, names an unknown role, color or variable, or has a value of the wrong type; the
+    /// error names the path of the value.
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
-        match file::form(text)? {
-            file::Form::Own => file::parse(text),
-            file::Form::Pi => pi_format::parse(text),
+        match file::detect_format(text)? {
+            file::ThemeFormat::Tiller => file::parse(text),
+            file::ThemeFormat::Pi => pi_format::parse(text),
         }
     }
 
-    /// How a role looks on a terminal with that many colours.
+    /// The style of a role at a color depth.
     #[must_use]
     pub fn look(&self, role: Role, depth: ColorDepth) -> ThemeStyle {
         let at = role as usize;
         match depth {
-            ColorDepth::Millions => self.looks[at],
-            ColorDepth::TwoHundredFiftySix => self.looks[at].in_256(),
-            ColorDepth::Sixteen => self.sixteen[at],
-            ColorDepth::None => self.looks[at].without_colours(),
+            ColorDepth::Millions => self.styles[at],
+            ColorDepth::TwoHundredFiftySix => self.styles[at].in_256(),
+            ColorDepth::Sixteen => self.styles_16[at],
+            ColorDepth::None => self.styles[at].without_colors(),
         }
     }
 
-    /// How a colour looks that a command chose for what it printed; `None` where there are no colours.
+    /// The color for a color of command output; `None` without colors.
     #[must_use]
-    pub fn printed(&self, colour: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
-        let own = match colour {
+    pub fn printed(&self, color: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
+        let literal = match color {
             AnsiColor::Basic(index) | AnsiColor::Indexed(index) => ThemeColor::Indexed(index),
             AnsiColor::Rgb(red, green, blue) => ThemeColor::Rgb(Rgb(red, green, blue)),
         };
-        let named = match (colour, &self.ansi) {
-            (AnsiColor::Basic(index), Some(colours)) => {
-                colours.get(usize::from(index)).copied().map(ThemeColor::Rgb)
+        let themed = match (color, &self.ansi) {
+            (AnsiColor::Basic(index), Some(colors)) => {
+                colors.get(usize::from(index)).copied().map(ThemeColor::Rgb)
             }
             _ => None,
         };
         match depth {
-            ColorDepth::Millions => Some(named.unwrap_or(own)),
-            ColorDepth::TwoHundredFiftySix => Some(named.unwrap_or(own).in_256()),
-            // The terminal's own sixteen are what the command meant.
-            ColorDepth::Sixteen => Some(own.in_16()),
+            ColorDepth::Millions => Some(themed.unwrap_or(literal)),
+            ColorDepth::TwoHundredFiftySix => Some(themed.unwrap_or(literal).in_256()),
+            // The command meant the terminal's own sixteen colors.
+            ColorDepth::Sixteen => Some(literal.in_16()),
             ColorDepth::None => None,
         }
     }

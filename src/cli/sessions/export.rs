@@ -122,7 +122,9 @@ fn encode(reader: &Reader, format: ExportFormat, request: &ExportRequest<'_>) ->
         (ExportFormat::Md, ExportPart::Current | ExportPart::UpTo(_)) => {
             bytes = markdown(reader, leaf.as_ref())?.into_bytes();
         }
-        (ExportFormat::Html, _) => bytes = html_worker::render_page(reader, leaf.as_ref(), request.html_worker)?,
+        (ExportFormat::Html, _) => {
+            bytes = html_worker::render_page(reader, leaf.as_ref(), request.html_worker)?
+        }
     }
     Ok(bytes)
 }

@@ -72,7 +72,8 @@ fn run(program: &Path, log: &Path, leaf: Option<&EntryId>) -> Result<Option<Outp
 /// is for another machine.
 fn is_unusable_program(error: &io::Error) -> bool {
     use io::ErrorKind::{ExecutableFileBusy, NotADirectory, NotFound, PermissionDenied};
-    let is_file_error = [NotFound, PermissionDenied, NotADirectory, ExecutableFileBusy].contains(&error.kind());
+    let is_file_error =
+        [NotFound, PermissionDenied, NotADirectory, ExecutableFileBusy].contains(&error.kind());
     is_file_error || error.raw_os_error() == Some(nix::errno::Errno::ENOEXEC as i32)
 }
 
@@ -151,7 +152,10 @@ mod tests {
         let data = folder.path().join("data");
         fs::write(&data, "no program").expect("written");
         let output = render(&log(&folder), &data);
-        assert!(output.starts_with("<!doctype html>"), "a file without execute permission is not run: {output}");
+        assert!(
+            output.starts_with("<!doctype html>"),
+            "a file without execute permission is not run: {output}"
+        );
     }
 
     #[test]
@@ -159,7 +163,8 @@ mod tests {
         let folder = TempDir::new().expect("a folder");
         // Longer than the arguments of a process may be.
         let leaf = EntryId::new("x".repeat(8 << 20));
-        let failure = render_page(&log(&folder), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
+        let failure =
+            render_page(&log(&folder), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
         let output = format!("{:#}", failure.error);
         assert!(output.starts_with("can't render the page: can't run /bin/sh: "), "{output}");
         assert!(failure.hint.is_some_and(|hint| hint.contains("try again")));

@@ -74,13 +74,12 @@ const fn format(program: ForeignProgram) -> SourceFormat {
 }
 
 /// Finds every log in the programs' default locations.
-pub(in crate::cli) fn find_all(
-    config: &Config,
-    only: Option<SourceFormat>,
-) -> Result<FoundLogs, CliFailure> {
+pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> Result<FoundLogs, CliFailure> {
     let mut found = FoundLogs::default();
     let selection = |(format, _): &(SourceFormat, PathBuf)| only.is_none_or(|only| only == *format);
-    for (format, folder) in default_folders(config)?.into_iter().filter(selection).filter(|(_, folder)| folder.is_dir()) {
+    for (format, folder) in
+        default_folders(config)?.into_iter().filter(selection).filter(|(_, folder)| folder.is_dir())
+    {
         let below = importing::logs_beneath(&folder);
         let logs = below.logs.into_iter();
         found.logs.extend(logs.filter(|log| format != SourceFormat::Codex || is_rollout(log)));
@@ -94,7 +93,10 @@ pub(in crate::cli) fn default_folders(config: &Config) -> Result<Vec<(SourceForm
     let foreign = config.foreign_logs()?;
     let with_format = |format, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (format, folder));
     let claude = with_format(SourceFormat::Claude, foreign.claude);
-    Ok(claude.chain(with_format(SourceFormat::Codex, foreign.codex)).chain(with_format(SourceFormat::Pi, foreign.pi)).collect())
+    Ok(claude
+        .chain(with_format(SourceFormat::Codex, foreign.codex))
+        .chain(with_format(SourceFormat::Pi, foreign.pi))
+        .collect())
 }
 
 /// Codex also keeps lists beside its logs.

@@ -1,6 +1,6 @@
 //! `tiller sessions list`.
 
-use super::{DirectoryColumn, print_json, row, print_text};
+use super::{DirectoryColumn, print_json, print_text, row};
 use crate::cli::CliFailure;
 use crate::cli::console::stderr_line;
 use crate::session::{PageRequest, SessionManager, SessionScope};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::edit::{restore_time, open};
+use super::edit::{open, restore_time};
 use super::{one_line, print_json, print_text};
 use crate::cli::console::stderr_line;
 use crate::cli::{CliFailure, DONE, FAILED, git_remote, wiring};
@@ -16,8 +16,9 @@ use crate::session::{EntryBody, PageRequest, SessionManager, SessionScope, Sessi
 /// where they are; an entry appended to each records the move.
 pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool) -> Result<u8, CliFailure> {
     if from.exists() {
-        return Err(CliFailure::usage(anyhow!("{} still exists", from.display()))
-            .hint("only sessions of a removed directory can be reassigned; use --cwd to work in it from here"));
+        return Err(CliFailure::usage(anyhow!("{} still exists", from.display())).hint(
+            "only sessions of a removed directory can be reassigned; use --cwd to work in it from here",
+        ));
     }
     let from = from.display().to_string();
     let listing = manager.catalog()?.page(SessionScope::Everywhere, PageRequest::default())?;
@@ -31,7 +32,9 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
     for session in &sessions {
         match append_move(manager, session) {
             Ok(()) => moved.push(&session.path),
-            Err(failure) => stderr_line!("warning: {} was not moved: {:#}", session.id.short(), failure.error),
+            Err(failure) => {
+                stderr_line!("warning: {} was not moved: {:#}", session.id.short(), failure.error)
+            }
         }
     }
     let cwd = manager.cwd().display().to_string();
@@ -39,7 +42,12 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
         print_json(&json!({"from": from, "to": cwd, "moved": moved}))?;
     } else {
         let noun = if moved.len() == 1 { "session" } else { "sessions" };
-        print_text(&format!("{} {noun} of {} now belong to {}\n", moved.len(), one_line(&from), one_line(&cwd)))?;
+        print_text(&format!(
+            "{} {noun} of {} now belong to {}\n",
+            moved.len(),
+            one_line(&from),
+            one_line(&cwd)
+        ))?;
     }
     Ok(if moved.len() == sessions.len() { DONE } else { FAILED })
 }

@@ -53,7 +53,8 @@ fn resolve(manager: &SessionManager, query: &str) -> Result<PathBuf, CliFailure>
     let path = manager.find(query)?;
     let is_ours = manager.logs(SessionScope::Everywhere)?.contains(&path);
     if !is_ours && let Err(error) = Reader::open(&path) {
-        return Err(CliFailure::from(error).hint("`sessions rm` removes only session files; this file was not changed"));
+        return Err(CliFailure::from(error)
+            .hint("`sessions rm` removes only session files; this file was not changed"));
     }
     // Of a symbolic link, the link is removed, not its target.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use super::{DirectoryColumn, ignore_broken_pipe, format_time, one_line, print_json};
+use super::{DirectoryColumn, format_time, ignore_broken_pipe, one_line, print_json};
 use crate::cli::CliFailure;
 use crate::cli::console::{self, Stdout, stderr_line};
 use crate::cli::progress::ProgressLine;
@@ -32,9 +32,12 @@ pub(super) fn search(
             if scope == SessionScope::ThisDirectory { "; `--all` searches all directories" } else { "" };
         stderr_line!("no matches for `{query}`{hint}");
     }
-    let column = if scope == SessionScope::Everywhere { DirectoryColumn::Shown } else { DirectoryColumn::Hidden };
+    let column =
+        if scope == SessionScope::Everywhere { DirectoryColumn::Shown } else { DirectoryColumn::Hidden };
     let mut out = console::stdout();
-    ignore_broken_pipe(hits.iter().try_for_each(|hit| write_hit(&mut out, hit, column)).and_then(|()| out.flush()))
+    ignore_broken_pipe(
+        hits.iter().try_for_each(|hit| write_hit(&mut out, hit, column)).and_then(|()| out.flush()),
+    )
 }
 
 fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::Result<()> {
@@ -56,8 +59,11 @@ fn write_hit(out: &mut Stdout, hit: &SearchHit, column: DirectoryColumn) -> io::
 fn heading(hit: &SearchHit, column: DirectoryColumn) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));
-    let cwd =
-        if column == DirectoryColumn::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
+    let cwd = if column == DirectoryColumn::Shown {
+        format!("  {}", one_line(&session.cwd))
+    } else {
+        String::new()
+    };
     let (id, entry) = (one_line(session.id.short()), one_line(hit.entry.short()));
     format!("{id} {entry}  {}  {title}{cwd}", format_time(hit.timestamp))
 }

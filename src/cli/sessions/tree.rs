@@ -24,10 +24,9 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
     }
     let drawing = TreeDrawing::load(reader)?;
     let mut text = String::new();
-    for row in drawing
-        .tree
-        .rows(reader.leaf().as_ref(), |at, node| is_message(node) && (all || drawing.hidden_with[at].is_none()))
-    {
+    for row in drawing.tree.rows(reader.leaf().as_ref(), |at, node| {
+        is_message(node) && (all || drawing.hidden_with[at].is_none())
+    }) {
         drawing.draw(&row, wiring::now(), &mut text);
     }
     if !all {
@@ -67,7 +66,8 @@ impl TreeDrawing {
             let parent = tree.nodes().get(texts.len()).and_then(|node| node.parent);
             let before = parent.and_then(|parent| models[parent].clone());
             let answering = entry.as_ref().ok().and_then(answering_model);
-            let model = answering.clone().filter(|model| before.as_ref().is_some_and(|before| before != model));
+            let model =
+                answering.clone().filter(|model| before.as_ref().is_some_and(|before| before != model));
             texts.push(TreeText { headline: one_line(&headline(&entry)), model });
             models.push(answering.or(before));
         })?;

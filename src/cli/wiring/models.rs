@@ -28,7 +28,8 @@ pub(super) fn scoped(
     config: &Config,
     notices: &mut Vec<String>,
 ) -> ProviderRegistry {
-    notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
+    notices
+        .extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
     let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     providers
@@ -43,9 +44,7 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     }
     let named = config.settings.text(&setting::PROVIDER);
     if arguments.model.api_key.is_some() && named.is_none() {
-        return Err(
-            CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider")
-        );
+        return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider"));
     }
     for descriptor in PROVIDERS {
         match connect_provider(arguments, config, descriptor) {

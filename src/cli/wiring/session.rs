@@ -131,7 +131,10 @@ fn start_session(manager: &SessionManager, resolution: Resolution) -> Result<Ses
 }
 
 /// Resolves the argument of `--fork`. A path may contain `@`, so the whole argument is tried first.
-fn resolve_fork<'a>(manager: &SessionManager, query: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
+fn resolve_fork<'a>(
+    manager: &SessionManager,
+    query: &'a str,
+) -> Result<(PathBuf, Option<&'a str>), SessionError> {
     match (manager.find(query), query.rsplit_once('@')) {
         (Err(SessionError::NotFound(_)), Some((session, entry))) if !entry.contains('/') => {
             Ok((manager.find(session)?, Some(entry)))

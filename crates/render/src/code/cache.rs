@@ -1,8 +1,8 @@
-//! What the words of code were told to be, kept for whoever shows that code again, and code that waits to be told.
+//! The process-wide highlight cache, and the queue of code to highlight.
 //!
-//! Reading grammars takes tens of milliseconds, their patterns hundreds when a language first appears, and a line a quarter of one:
-//! nothing for a frame. So a frame takes from here what is known, shows the rest plain and leaves it here, and
-//! [`tell_waiting`] does the work wherever it is called. There is one shelf a process; what is on it can always be had again.
+//! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and a line a quarter
+//! of one: too slow for a frame. So a frame uses what is cached, shows the rest plain and queues it here, and
+//! [`tell_waiting`] does the work on the thread that calls it. Everything in the cache can be computed again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -11,233 +11,241 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::Language;
 use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, LanguageId, TokenSpans};
-use super::limits::Extent;
-use super::streaming::Lines;
+use super::limits::HighlightedPrefix;
+use super::streaming::StreamingLines;
 
-/// Bytes of code whose words are kept: what many screens hold.
-const MOST_KEPT: usize = 1024 * 1024;
+/// Capacity of the cache in bytes of code: many screens.
+const MAX_CACHED_BYTES: usize = 1024 * 1024;
 
-/// Pieces of code that wait at most; the oldest are forgotten, and asked for again when they are shown again.
-const MOST_WAITING: usize = 64;
+/// Capacity of the queue; the oldest requests are dropped, and made again when their code is shown again.
+const MAX_QUEUED: usize = 64;
 
-/// How some code is known again: by its language and its text.
+/// Cache key: hash of language and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(pub(super) u64);
+pub(super) struct CacheKey(pub(super) u64);
 
-/// Code that is there as a whole and waits to be told.
+/// A complete block in the queue.
 #[derive(Debug)]
-struct Waiting {
-    key: Key,
-    piece: HighlightRequest,
+struct QueuedBlock {
+    key: CacheKey,
+    request: HighlightRequest,
     bytes: usize,
 }
 
-/// What is told next.
-enum Task {
-    Whole(Waiting),
-    /// Some lines of what arrives under this number.
-    Arriving(u64, HighlightRequest),
+/// The next task.
+enum HighlightTask {
+    Whole(QueuedBlock),
+    /// Lines of the streaming block with this number.
+    StreamingCode(u64, HighlightRequest),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct HighlightCache {
-    told: HashMap<Key, Arc<Vec<TokenSpans>>>,
-    /// Oldest first, with the bytes of their code.
-    order: VecDeque<(Key, usize)>,
-    kept: usize,
-    waiting: VecDeque<Waiting>,
-    /// Code that arrives, and what has arrived and isn't told to its end.
-    arriving: BTreeMap<u64, Lines>,
-    /// How often something was told that may have been laid out plain.
+    entries: HashMap<CacheKey, Arc<Vec<TokenSpans>>>,
+    /// Oldest first, with the size of the code in bytes.
+    order: VecDeque<(CacheKey, usize)>,
+    cached_bytes: usize,
+    queue: VecDeque<QueuedBlock>,
+    /// Streaming blocks, and ended ones that aren't completely highlighted.
+    streaming: BTreeMap<u64, StreamingLines>,
+    /// Number of changes that may affect earlier layouts.
     version: u64,
-    /// Whether somebody is at it.
-    at_work: bool,
+    /// True while a task is running.
+    is_working: bool,
 }
 
-/// A shelf for whoever comes.
+/// The shared cache.
 #[derive(Debug, Default)]
-struct Shared {
-    shelf: Mutex<HighlightCache>,
-    /// Held by whoever tells: two at once would tell the same lines.
+struct SharedCache {
+    cache: Mutex<HighlightCache>,
+    /// Held while tasks run: two threads would do the same work.
     work: Mutex<()>,
 }
 
-static SHELF: LazyLock<Shared> = LazyLock::new(Shared::default);
+static CACHE: LazyLock<SharedCache> = LazyLock::new(SharedCache::default);
 
-pub(super) fn shelf() -> MutexGuard<'static, HighlightCache> {
-    SHELF.lock()
+pub(super) fn cache() -> MutexGuard<'static, HighlightCache> {
+    CACHE.lock()
 }
 
-/// Whether some code waits until its words are told apart, and nobody is at it. It was shown plain; [`tell_waiting`] changes that.
+/// Returns true if code is queued and no thread is working on it. Call [`tell_waiting`] to process it.
 #[must_use]
 pub fn code_waits() -> bool {
-    shelf().waits()
+    cache().has_work()
 }
 
-/// How often the words of some code were told apart: what was laid out when it was another number may look otherwise now. What
-/// still arrives doesn't count: [`MarkdownStream::settle`](crate::MarkdownStream::settle) looks for it.
+/// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
+/// count: [`MarkdownStream::settle`](crate::MarkdownStream::settle) checks for it.
 #[must_use]
 pub fn code_told() -> u64 {
-    shelf().version
+    cache().version
 }
 
-/// Has `teller` tell apart the words of all code that waits, and asks `told` after each piece of it whether to go on. A piece may take
-/// half a second: this belongs where nobody waits for it.
+/// Highlights all queued code with `backend`, and asks `after_each` after each request whether to continue. A request
+/// may take half a second, so this must not run where anyone waits.
 ///
 /// # Panics
 ///
-/// When a piece made the teller panic: that piece stays plain, and the panic goes on when all the others are told.
-pub fn tell_waiting(teller: &mut impl HighlightBackend, told: impl FnMut() -> ControlFlow<()>) {
-    SHELF.tell(teller, told);
+/// If a request made the highlighter panic: its code stays plain, and the panic resumes after the other
+/// requests.
+pub fn tell_waiting(backend: &mut impl HighlightBackend, after_each: impl FnMut() -> ControlFlow<()>) {
+    CACHE.run_all(backend, after_each);
 }
 
-/// The words of some clean code; `None` leaves it here to be told.
-pub(super) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
-    SHELF.told(language, code)
+/// Returns the highlighting of sanitized code; `None` queues it.
+pub(super) fn look_up(language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
+    CACHE.look_up(language, code)
 }
 
-impl Shared {
+impl SharedCache {
     fn lock(&self) -> MutexGuard<'_, HighlightCache> {
-        // Whoever panicked meanwhile left at worst something untold.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic leaves at worst a request unprocessed.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The words of some clean code; `None` leaves it here to be told.
-    fn told(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
-        let extent = Extent::of(&LanguageId::of(language), code);
+    /// Returns the highlighting of sanitized code; `None` queues it.
+    fn look_up(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
+        let extent = HighlightedPrefix::of_code(&LanguageId::of(language), code);
         let key = extent.key();
-        let mut shelf = self.lock();
-        let known = shelf.told.get(&key).map(Arc::clone);
-        if known.is_none() && !shelf.is_asked(key) {
-            shelf.ask(Waiting { key, piece: HighlightRequest::of(language, code), bytes: extent.bytes() });
+        let mut cache = self.lock();
+        let found = cache.entries.get(&key).map(Arc::clone);
+        if found.is_none() && !cache.is_queued(key) {
+            cache.enqueue(QueuedBlock {
+                key,
+                request: HighlightRequest::of(language, code),
+                bytes: extent.bytes(),
+            });
         }
-        known
+        found
     }
 
-    /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
-    fn tell(&self, teller: &mut impl HighlightBackend, mut told: impl FnMut() -> ControlFlow<()>) {
+    /// Processes the queue. A panic affects only its own request, and resumes after the others.
+    fn run_all(&self, backend: &mut impl HighlightBackend, mut after_each: impl FnMut() -> ControlFlow<()>) {
         let _work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut fault = None;
+        let mut panic_payload = None;
         loop {
-            // The shelf is free again before the work begins: frames look at it meanwhile.
+            // The lock is released during the work, because frames read the cache.
             let next = self.lock().next_task();
             let Some(task) = next else { break };
-            // Nothing that was in the making is seen later: the words of a piece are its own.
-            let came = catch_unwind(AssertUnwindSafe(|| teller.tell(task.piece())));
-            let came = came.unwrap_or_else(|panic| {
-                fault = Some(panic);
+            // No partial state is visible after a panic: the result belongs to this request alone.
+            let response = catch_unwind(AssertUnwindSafe(|| backend.tell(task.request())));
+            let response = response.unwrap_or_else(|panic| {
+                panic_payload = Some(panic);
                 HighlightResponse::Failed
             });
-            self.lock().take(task, came);
-            if told().is_break() {
-                self.lock().at_work = false;
+            self.lock().store_response(task, response);
+            if after_each().is_break() {
+                self.lock().is_working = false;
                 break;
             }
         }
-        if let Some(panic) = fault {
+        if let Some(panic) = panic_payload {
             resume_unwind(panic);
         }
     }
 }
 
-impl Task {
-    fn piece(&self) -> &HighlightRequest {
+impl HighlightTask {
+    fn request(&self) -> &HighlightRequest {
         match self {
-            Self::Whole(waiting) => &waiting.piece,
-            Self::Arriving(_, piece) => piece,
+            Self::Whole(queue) => &queue.request,
+            Self::StreamingCode(_, request) => request,
         }
     }
 }
 
 impl HighlightCache {
-    /// Whether something is to be told, and nobody is at it.
-    fn waits(&self) -> bool {
-        !self.at_work && (!self.waiting.is_empty() || self.arriving.values().any(Lines::waits))
+    /// Returns true if code is queued and no thread is working on it.
+    fn has_work(&self) -> bool {
+        !self.is_working && (!self.queue.is_empty() || self.streaming.values().any(StreamingLines::has_work))
     }
 
-    /// What arrives is looked at, so it comes first.
-    fn next_task(&mut self) -> Option<Task> {
-        let arriving = self.arriving.iter().find(|(_, lines)| lines.waits());
-        let task = arriving.map(|(&number, lines)| Task::Arriving(number, lines.piece(number)));
-        let task = task.or_else(|| self.waiting.pop_front().map(Task::Whole));
-        self.at_work = task.is_some();
+    /// Streaming blocks are visible, so they come first.
+    fn next_task(&mut self) -> Option<HighlightTask> {
+        let streaming = self.streaming.iter().find(|(_, lines)| lines.has_work());
+        let task =
+            streaming.map(|(&number, lines)| HighlightTask::StreamingCode(number, lines.request(number)));
+        let task = task.or_else(|| self.queue.pop_front().map(HighlightTask::Whole));
+        self.is_working = task.is_some();
         task
     }
 
-    fn take(&mut self, task: Task, told: HighlightResponse) {
-        match (task, told) {
-            (Task::Whole(Waiting { key, bytes, .. }), told) => {
-                // Without words it is plain, and isn't asked for again.
-                let words = if let HighlightResponse::Words(words) = told { words } else { Vec::new() };
-                self.put(key, words, bytes);
+    fn store_response(&mut self, task: HighlightTask, response: HighlightResponse) {
+        match (task, response) {
+            (HighlightTask::Whole(QueuedBlock { key, bytes, .. }), response) => {
+                // Without token spans it is plain, and isn't queued again.
+                let tokens =
+                    if let HighlightResponse::Words(tokens) = response { tokens } else { Vec::new() };
+                self.insert(key, tokens, bytes);
                 self.version += 1;
             }
-            (Task::Arriving(number, _), told) => {
-                let Some(lines) = self.arriving.get_mut(&number) else { return };
-                lines.told(told);
-                if lines.has_ended() && !lines.waits() {
-                    let (key, words, bytes) = lines.known();
-                    self.put(key, words, bytes);
+            (HighlightTask::StreamingCode(number, _), response) => {
+                let Some(lines) = self.streaming.get_mut(&number) else { return };
+                lines.store_response(response);
+                if lines.has_ended() && !lines.has_work() {
+                    let (key, tokens, bytes) = lines.cache_entry();
+                    self.insert(key, tokens, bytes);
                     self.version += 1;
                 }
-                self.forget_if_done(number);
+                self.remove_if_done(number);
             }
         }
     }
 
-    /// Some code begins to arrive.
-    pub(super) fn begins(&mut self, number: u64, lines: Lines) {
-        self.arriving.insert(number, lines);
+    /// Adds a streaming block.
+    pub(super) fn add_streaming(&mut self, number: u64, lines: StreamingLines) {
+        self.streaming.insert(number, lines);
     }
 
-    pub(super) fn arriving(&mut self, number: u64) -> Option<&mut Lines> {
-        self.arriving.get_mut(&number)
+    pub(super) fn streaming(&mut self, number: u64) -> Option<&mut StreamingLines> {
+        self.streaming.get_mut(&number)
     }
 
-    /// All of it is there: it may be asked for as a whole from now on, though the last lines' words may come later.
-    pub(super) fn ended(&mut self, number: u64) {
-        let Some(lines) = self.arriving.get_mut(&number) else { return };
+    /// Completes a streaming block: it can be looked up as a whole now, though its last lines may be
+    /// highlighted later.
+    pub(super) fn end_streaming(&mut self, number: u64) {
+        let Some(lines) = self.streaming.get_mut(&number) else { return };
         if lines.end() {
-            let (key, words, bytes) = lines.known();
-            self.put(key, words, bytes);
+            let (key, tokens, bytes) = lines.cache_entry();
+            self.insert(key, tokens, bytes);
         }
     }
 
-    /// Nobody asks for its lines any more.
-    pub(super) fn left(&mut self, number: u64) {
-        if let Some(lines) = self.arriving.get_mut(&number) {
-            lines.leave();
+    /// Marks a block as no longer in use.
+    pub(super) fn release(&mut self, number: u64) {
+        if let Some(lines) = self.streaming.get_mut(&number) {
+            lines.release();
         }
-        self.forget_if_done(number);
+        self.remove_if_done(number);
     }
 
-    fn forget_if_done(&mut self, number: u64) {
-        if self.arriving.get(&number).is_some_and(Lines::is_done) {
-            self.arriving.remove(&number);
+    fn remove_if_done(&mut self, number: u64) {
+        if self.streaming.get(&number).is_some_and(StreamingLines::is_done) {
+            self.streaming.remove(&number);
         }
     }
 
-    fn is_asked(&self, key: Key) -> bool {
-        self.waiting.iter().any(|other| other.key == key)
+    fn is_queued(&self, key: CacheKey) -> bool {
+        self.queue.iter().any(|other| other.key == key)
     }
 
-    fn ask(&mut self, waiting: Waiting) {
-        if self.waiting.len() == MOST_WAITING {
-            self.waiting.pop_front();
+    fn enqueue(&mut self, queue: QueuedBlock) {
+        if self.queue.len() == MAX_QUEUED {
+            self.queue.pop_front();
         }
-        self.waiting.push_back(waiting);
+        self.queue.push_back(queue);
     }
 
-    fn put(&mut self, key: Key, words: Vec<TokenSpans>, bytes: usize) {
-        if self.told.insert(key, Arc::new(words)).is_none() {
+    fn insert(&mut self, key: CacheKey, tokens: Vec<TokenSpans>, bytes: usize) {
+        if self.entries.insert(key, Arc::new(tokens)).is_none() {
             self.order.push_back((key, bytes));
-            self.kept += bytes;
+            self.cached_bytes += bytes;
         }
-        while self.kept > MOST_KEPT
+        while self.cached_bytes > MAX_CACHED_BYTES
             && let Some((oldest, bytes)) = self.order.pop_front()
         {
-            self.told.remove(&oldest);
-            self.kept -= bytes;
+            self.entries.remove(&oldest);
+            self.cached_bytes -= bytes;
         }
     }
 }
@@ -247,109 +255,113 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::super::backend::{InProcess, spans};
-    use super::super::streaming::Arriving;
+    use super::super::streaming::StreamingCode;
     use super::*;
     use crate::Role;
 
-    /// Tells words apart, but falls over what is bad.
-    struct Clumsy(InProcess);
+    /// Panics on code that contains `bad`.
+    struct PanicsOnBad(InProcess);
 
-    impl HighlightBackend for Clumsy {
-        fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
-            assert!(!piece.lines.iter().any(|line| line.contains("bad")), "a fault of the highlighter's");
-            self.0.tell(piece)
+    impl HighlightBackend for PanicsOnBad {
+        fn tell(&mut self, request: &HighlightRequest) -> HighlightResponse {
+            assert!(!request.lines.iter().any(|line| line.contains("bad")), "a fault of the highlighter's");
+            self.0.tell(request)
         }
     }
 
-    fn waiting(at: u64, language: &str, code: &str) -> Waiting {
+    fn queue(at: u64, language: &str, code: &str) -> QueuedBlock {
         let language = LanguageId::Named(language.into());
         let lines = code.lines().map(str::to_owned).collect();
-        Waiting { key: Key(at), piece: HighlightRequest { language, thread: None, lines }, bytes: code.len() }
+        QueuedBlock {
+            key: CacheKey(at),
+            request: HighlightRequest { language, thread: None, lines },
+            bytes: code.len(),
+        }
     }
 
-    fn go_on() -> ControlFlow<()> {
+    fn continue_work() -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    fn tell(shelf: &Shared) {
-        shelf.tell(&mut InProcess::default(), go_on);
+    fn run_all(cache: &SharedCache) {
+        cache.run_all(&mut InProcess::default(), continue_work);
     }
 
     #[test]
-    fn code_is_plain_until_it_was_told_and_then_known_by_its_text() {
-        let shelf = Shared::default();
+    fn cache_code_is_plain_until_highlighted() {
+        let cache = SharedCache::default();
         let (language, code) = (Language::Named("rust"), "let shelf = 1;\n// told");
-        assert!(shelf.told(language, code).is_none() && shelf.lock().waits());
+        assert!(cache.look_up(language, code).is_none() && cache.lock().has_work());
         let mut count = 0;
-        shelf.tell(&mut InProcess::default(), || {
+        cache.run_all(&mut InProcess::default(), || {
             count += 1;
             ControlFlow::Continue(())
         });
-        assert_eq!((count, shelf.lock().version), (1, 1));
-        let words = shelf.told(language, code).expect("told");
-        assert_eq!(words[0][0], (3, Role::Keyword));
-        assert_eq!(spans("// told", &words[1])[0].style.role, Role::Comment);
-        assert!(!shelf.lock().waits() && shelf.told(Language::Named("c"), code).is_none());
+        assert_eq!((count, cache.lock().version), (1, 1));
+        let tokens = cache.look_up(language, code).expect("told");
+        assert_eq!(tokens[0][0], (3, Role::Keyword));
+        assert_eq!(spans("// told", &tokens[1])[0].style.role, Role::Comment);
+        assert!(!cache.lock().has_work() && cache.look_up(Language::Named("c"), code).is_none());
     }
 
     #[test]
-    fn a_piece_whose_telling_panics_stays_plain_and_costs_no_other() {
-        let shelf = Shared::default();
-        shelf.lock().ask(waiting(0, "c", "int bad = 7;"));
-        shelf.lock().ask(waiting(1, "rust", "let good = 7;"));
-        let telling = || shelf.tell(&mut Clumsy(InProcess::default()), go_on);
+    fn cache_panic_affects_only_its_own_request() {
+        let cache = SharedCache::default();
+        cache.lock().enqueue(queue(0, "c", "int bad = 7;"));
+        cache.lock().enqueue(queue(1, "rust", "let good = 7;"));
+        let telling = || cache.run_all(&mut PanicsOnBad(InProcess::default()), continue_work);
         assert!(catch_unwind(AssertUnwindSafe(telling)).is_err(), "the fault is told");
-        let shelf = shelf.lock();
-        assert!(!shelf.at_work && shelf.waiting.is_empty(), "whoever comes next begins anew");
-        assert!(shelf.told[&Key(0)].is_empty(), "plain, and not asked for again");
-        assert_eq!(shelf.told[&Key(1)][0][0], (3, Role::Keyword));
+        let cache = cache.lock();
+        assert!(!cache.is_working && cache.queue.is_empty(), "whoever comes next begins anew");
+        assert!(cache.entries[&CacheKey(0)].is_empty(), "plain, and not asked for again");
+        assert_eq!(cache.entries[&CacheKey(1)][0][0], (3, Role::Keyword));
     }
 
     #[test]
-    fn lines_are_told_as_they_arrive_and_the_whole_is_known_when_they_are_all_there() {
-        let shelf = Shared::default();
-        shelf.lock().begins(1, Lines::new(LanguageId::Named("rust".into())));
-        let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
+    fn cache_streaming_lines_become_a_cached_block() {
+        let cache = SharedCache::default();
+        cache.lock().add_streaming(1, StreamingLines::new(LanguageId::Named("rust".into())));
+        let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
         assert_eq!(line(0, "/* it arrives"), None);
-        assert!(shelf.lock().waits());
-        tell(&shelf);
-        // It is said once more, on another page.
+        assert!(cache.lock().has_work());
+        run_all(&cache);
+        // Looked up again, for another layout.
         assert_eq!(line(0, "/* it arrives").expect("told")[0].1, Role::Comment);
         assert_eq!(line(1, "bit by bit */"), None);
-        shelf.lock().ended(1);
+        cache.lock().end_streaming(1);
         let (language, code) = (Language::Named("rust"), "/* it arrives\nbit by bit */\n");
-        assert_eq!(shelf.told(language, code).expect("the first line's words").len(), 1);
-        assert_eq!(shelf.lock().version, 0);
-        tell(&shelf);
-        assert_eq!(shelf.lock().version, 1, "it was laid out with a plain line");
-        assert_eq!(shelf.told(language, code).expect("told")[1][0].1, Role::Comment);
+        assert_eq!(cache.look_up(language, code).expect("the first line's words").len(), 1);
+        assert_eq!(cache.lock().version, 0);
+        run_all(&cache);
+        assert_eq!(cache.lock().version, 1, "it was laid out with a plain line");
+        assert_eq!(cache.look_up(language, code).expect("told")[1][0].1, Role::Comment);
         assert_eq!(line(1, "").expect("still to be had")[0].1, Role::Comment);
-        shelf.lock().left(1);
-        assert!(shelf.lock().arriving.is_empty());
+        cache.lock().release(1);
+        assert!(cache.lock().streaming.is_empty());
     }
 
     #[test]
-    fn code_that_nobody_watches_any_more_is_told_to_its_end_and_forgotten() {
-        let arriving = Arriving::begin(Language::Named("rust"));
-        arriving.line(0, "let nobody_watches = 1;");
-        drop(arriving);
-        // Another test may tell it, too.
-        tell_waiting(&mut InProcess::default(), go_on);
-        let words = told(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
-        assert_eq!(words[0][0].1, Role::Keyword);
-        assert!(!shelf().arriving.values().any(Lines::is_done));
+    fn cache_dropped_block_is_highlighted_and_removed() {
+        let streaming = StreamingCode::begin(Language::Named("rust"));
+        streaming.line(0, "let nobody_watches = 1;");
+        drop(streaming);
+        // Another test may process it too.
+        tell_waiting(&mut InProcess::default(), continue_work);
+        let tokens = look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
+        assert_eq!(tokens[0][0].1, Role::Keyword);
+        assert!(!cache().streaming.values().any(StreamingLines::is_done));
     }
 
     #[test]
-    fn a_lost_thread_is_taken_up_from_its_beginning_and_a_failing_one_stays_plain() {
-        let shelf = Shared::default();
-        shelf.lock().begins(1, Lines::new(LanguageId::Named("rust".into())));
-        let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
+    fn cache_lost_block_restarts_and_failed_one_is_plain() {
+        let cache = SharedCache::default();
+        cache.lock().add_streaming(1, StreamingLines::new(LanguageId::Named("rust".into())));
+        let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
         line(0, "/* one");
-        tell(&shelf);
+        run_all(&cache);
         line(1, "two */");
-        // Another teller, as after a rest.
-        tell(&shelf);
+        // A new backend has lost the state.
+        run_all(&cache);
         assert_eq!(line(1, "").expect("told")[0].1, Role::Comment);
 
         struct Failing(AtomicUsize);
@@ -361,22 +373,22 @@ mod tests {
         }
         line(2, "let");
         let mut failing = Failing(AtomicUsize::new(0));
-        shelf.tell(&mut failing, go_on);
+        cache.run_all(&mut failing, continue_work);
         assert_eq!(line(2, ""), Some(TokenSpans::new()));
         assert_eq!(line(3, "let"), Some(TokenSpans::new()), "nor is it tried again");
-        shelf.tell(&mut failing, go_on);
+        cache.run_all(&mut failing, continue_work);
         assert_eq!(failing.0.into_inner(), 1);
         assert_eq!(line(1, "").expect("told before")[0].1, Role::Comment);
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let mut shelf = HighlightCache::default();
+    fn cache_and_queue_are_bounded() {
+        let mut cache = HighlightCache::default();
         for at in 0..100 {
-            shelf.put(Key(at), vec![vec![(1, Role::Text)]], MOST_KEPT / 10);
-            shelf.ask(waiting(at, "", ""));
+            cache.insert(CacheKey(at), vec![vec![(1, Role::Text)]], MAX_CACHED_BYTES / 10);
+            cache.enqueue(queue(at, "", ""));
         }
-        assert_eq!((shelf.told.len(), shelf.order.len(), shelf.waiting.len()), (10, 10, MOST_WAITING));
-        assert!(shelf.told.contains_key(&Key(99)));
+        assert_eq!((cache.entries.len(), cache.order.len(), cache.queue.len()), (10, 10, MAX_QUEUED));
+        assert!(cache.entries.contains_key(&CacheKey(99)));
     }
 }

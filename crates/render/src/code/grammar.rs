@@ -1,4 +1,4 @@
-//! From a language's name to its grammar, and from a grammar's scopes to roles.
+//! Maps language names to grammars, and grammar scopes to roles.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use syntect::parsing::Scope;
 
 use crate::Role;
 
-/// Names that people write after a fence and that no grammar goes by.
+/// Common fence names that no grammar has.
 const ALIASES: [(&str, &str); 14] = [
     ("shell", "sh"),
     ("console", "sh"),
@@ -24,10 +24,10 @@ const ALIASES: [(&str, &str); 14] = [
     ("powershell", "ps1"),
 ];
 
-/// Words that say that a text is no code.
+/// Fence names that mean plain text.
 const NO_CODE: [&str; 6] = ["text", "txt", "plain", "plaintext", "output", "none"];
 
-/// What scopes that begin so are. Of several that fit the longest counts.
+/// The roles of scopes with these prefixes. The longest matching prefix counts.
 const ROLES: [(&str, Role); 42] = [
     ("comment", Role::Comment),
     ("string", Role::String),
@@ -68,7 +68,7 @@ const ROLES: [(&str, Role); 42] = [
     ("markup.inserted", Role::DiffAdded),
     ("markup.deleted", Role::DiffRemoved),
     ("markup.underline.link", Role::Link),
-    // Code within a string is code again.
+    // Interpolated code in a string.
     ("meta.interpolation", Role::Text),
     ("meta.template.expression", Role::Text),
     ("source", Role::Text),
@@ -81,34 +81,34 @@ static SCOPES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     scopes
 });
 
-/// What the text of a scope is that lies in text of the role `around`.
+/// The role of a scope inside text of the role `around`.
 pub(super) fn role(scope: Scope, around: Role) -> Role {
     let found = SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(scope)).map(|(_, role)| *role);
     match (around, found) {
-        // A key in quotes is a key first.
+        // A quoted key is a key first.
         (Role::Name, Some(Role::String)) => Role::Name,
         (_, Some(role)) => role,
         (around, None) => around,
     }
 }
 
-/// The word by which a block's language is named: `rust` of `rust,ignore`.
+/// The language's name in a fence: `rust` of `rust,ignore`.
 pub(super) fn first_word(language: &str) -> &str {
     language.trim().split([',', ' ', '{']).next().unwrap_or_default()
 }
 
-/// What of a file's path says which language it is in: its ending, or its name when it has none.
+/// The part of a path that determines the language: the extension, or the name if there is none.
 pub(super) fn kind_of_file(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[at..])
 }
 
-/// Whether `language` names code, of a language that may be known or not.
+/// Returns true if `language` names code, known or not.
 pub(super) fn names_code(language: &str) -> bool {
     token(language).is_some()
 }
 
-/// What to look a language up by; `None` when nothing but plain text is meant.
+/// The token for looking up a grammar; `None` for plain text.
 pub(super) fn token(language: &str) -> Option<String> {
     let word = first_word(language).to_lowercase();
     if word.is_empty() || NO_CODE.contains(&word.as_str()) {

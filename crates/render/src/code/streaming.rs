@@ -1,76 +1,76 @@
-//! Code that arrives line by line: its words are told while it does, and a line is plain until its own are.
+//! Streaming code blocks: highlighted line by line; a line is plain until its highlighting is done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Language;
-use super::backend::{HighlightRequest, HighlightResponse, LanguageId, Thread, TokenSpans};
-use super::cache::{Key, shelf};
-use super::limits::{Extent, sent};
+use super::backend::{HighlightRequest, HighlightResponse, LanguageId, StreamPosition, TokenSpans};
+use super::cache::{CacheKey, cache};
+use super::limits::{HighlightedPrefix, truncated};
 
-/// One block of code that arrives. What was told of it is kept for whoever shows the block as a whole when the last of these is
-/// dropped, or before, when it has [ended](Self::end).
+/// A handle of a streaming code block. The highlighting moves to the cache when the last handle is dropped, or
+/// when the block [ends](Self::end).
 #[derive(Clone, Debug)]
-pub(crate) struct Arriving(Arc<Number>);
+pub(crate) struct StreamingCode(Arc<BlockNumber>);
 
 #[derive(Debug)]
-struct Number(u64);
+struct BlockNumber(u64);
 
-impl Arriving {
-    /// Before its first line.
+impl StreamingCode {
+    /// Starts a block without lines.
     pub(crate) fn begin(language: Language<'_>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        shelf().begins(number, Lines::new(LanguageId::of(language)));
-        Self(Arc::new(Number(number)))
+        cache().add_streaming(number, StreamingLines::new(LanguageId::of(language)));
+        Self(Arc::new(BlockNumber(number)))
     }
 
-    /// Takes the line with this number, from 0, which is clean; its words, if they are told.
+    /// Adds the sanitized line with this index, and returns its token spans if it is highlighted.
     pub(crate) fn line(&self, at: usize, line: &str) -> Option<TokenSpans> {
-        shelf().arriving(self.0.0)?.line(at, line)
+        cache().streaming(self.0.0)?.line(at, line)
     }
 
-    /// The words of a line that came.
-    pub(crate) fn words(&self, at: usize) -> Option<TokenSpans> {
-        // Of one that isn't known any more nothing will be told.
-        shelf().arriving(self.0.0).map_or_else(|| Some(TokenSpans::new()), |lines| lines.words(at))
+    /// The token spans of a line.
+    pub(crate) fn tokens(&self, at: usize) -> Option<TokenSpans> {
+        // A block that was dropped is never highlighted.
+        cache().streaming(self.0.0).map_or_else(|| Some(TokenSpans::new()), |lines| lines.tokens(at))
     }
 
-    /// No more lines come.
+    /// Marks the block as complete.
     pub(crate) fn end(&self) {
-        shelf().ended(self.0.0);
+        cache().end_streaming(self.0.0);
     }
 }
 
-impl Drop for Number {
+impl Drop for BlockNumber {
     fn drop(&mut self) {
-        let mut shelf = shelf();
-        shelf.ended(self.0);
-        shelf.left(self.0);
+        let mut cache = cache();
+        cache.end_streaming(self.0);
+        cache.release(self.0);
     }
 }
 
-/// The lines of a block so far.
+/// The lines of a streaming block.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct StreamingLines {
     language: LanguageId,
-    extent: Extent,
-    /// As far as their words are told at all.
+    prefix: HighlightedPrefix,
+    /// The lines within the limits.
     lines: Vec<String>,
-    words: Vec<TokenSpans>,
+    tokens: Vec<TokenSpans>,
     has_ended: bool,
     has_failed: bool,
-    /// Whether somebody may still ask for a line's words.
+    /// True while a handle exists.
     is_held: bool,
 }
 
-impl Lines {
+impl StreamingLines {
     pub(super) fn new(language: LanguageId) -> Self {
         Self {
-            extent: Extent::new(&language),
+            prefix: HighlightedPrefix::new(&language),
             language,
             lines: Vec::new(),
-            words: Vec::new(),
+            tokens: Vec::new(),
             has_ended: false,
             has_failed: false,
             is_held: true,
@@ -78,60 +78,60 @@ impl Lines {
     }
 
     pub(super) fn line(&mut self, at: usize, line: &str) -> Option<TokenSpans> {
-        if at == self.lines.len() && self.extent.takes(line) {
-            self.lines.push(sent(line).to_owned());
+        if at == self.lines.len() && self.prefix.add(line) {
+            self.lines.push(truncated(line).to_owned());
         }
-        self.words(at)
+        self.tokens(at)
     }
 
-    fn words(&self, at: usize) -> Option<TokenSpans> {
+    fn tokens(&self, at: usize) -> Option<TokenSpans> {
         let stays_plain = self.has_failed || at >= self.lines.len();
-        self.words.get(at).cloned().or_else(|| stays_plain.then(TokenSpans::new))
+        self.tokens.get(at).cloned().or_else(|| stays_plain.then(TokenSpans::new))
     }
 
-    /// Whether lines of it are to be told.
-    pub(super) fn waits(&self) -> bool {
-        !self.has_failed && self.words.len() < self.lines.len()
+    /// Returns true if lines await highlighting.
+    pub(super) fn has_work(&self) -> bool {
+        !self.has_failed && self.tokens.len() < self.lines.len()
     }
 
-    /// Whether nobody asks for it any more, and nothing of it is to be told.
+    /// Returns true if the block is unused and no line awaits highlighting.
     pub(super) fn is_done(&self) -> bool {
-        !self.is_held && !self.waits()
+        !self.is_held && !self.has_work()
     }
 
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// What of it is to be told.
-    pub(super) fn piece(&self, number: u64) -> HighlightRequest {
-        let from = self.words.len();
-        let thread = Some(Thread { number, from });
+    /// The request for the lines that await highlighting.
+    pub(super) fn request(&self, number: u64) -> HighlightRequest {
+        let from = self.tokens.len();
+        let thread = Some(StreamPosition { number, from });
         HighlightRequest { language: self.language.clone(), thread, lines: self.lines[from..].to_vec() }
     }
 
-    /// Takes the words of such a piece.
-    pub(super) fn told(&mut self, told: HighlightResponse) {
-        match told {
-            HighlightResponse::Words(words) => self.words.extend(words),
-            // From the beginning, then: from there on it can't be lost.
-            HighlightResponse::LostThread if !self.words.is_empty() => self.words.clear(),
+    /// Stores the result of such a request.
+    pub(super) fn store_response(&mut self, response: HighlightResponse) {
+        match response {
+            HighlightResponse::Words(tokens) => self.tokens.extend(tokens),
+            // Start again from the first line, which needs no earlier state.
+            HighlightResponse::LostThread if !self.tokens.is_empty() => self.tokens.clear(),
             HighlightResponse::LostThread | HighlightResponse::Failed => self.has_failed = true,
         }
     }
 
-    /// No more lines come; whether that is new.
+    /// Marks the end; returns true the first time.
     pub(super) fn end(&mut self) -> bool {
         !std::mem::replace(&mut self.has_ended, true)
     }
 
-    /// Nobody asks for it any more.
-    pub(super) fn leave(&mut self) {
+    /// Marks the block as unused.
+    pub(super) fn release(&mut self) {
         self.is_held = false;
     }
 
-    /// How all of it is known again, the words so far, and the bytes of it.
-    pub(super) fn known(&self) -> (Key, Vec<TokenSpans>, usize) {
-        (self.extent.key(), self.words.clone(), self.extent.bytes())
+    /// The cache key, the token spans so far, and the size in bytes.
+    pub(super) fn cache_entry(&self) -> (CacheKey, Vec<TokenSpans>, usize) {
+        (self.prefix.key(), self.tokens.clone(), self.prefix.bytes())
     }
 }

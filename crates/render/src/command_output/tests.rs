@@ -4,7 +4,7 @@ use tiller_core::ansi::AnsiColor;
 use super::*;
 use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
 
-fn shown(text: &str) -> Vec<String> {
+fn rendered(text: &str) -> Vec<String> {
     texts(&command_output(&StyledText::of(text), Role::Muted))
 }
 
@@ -18,7 +18,7 @@ fn muted() -> Style {
 }
 
 #[test]
-fn colours_and_emphasis_are_kept() {
+fn command_output_keeps_colors_and_emphasis() {
     let text = "\u{1b}[1;31mred\u{1b}[22m thin\u{1b}[0m plain \u{1b}[38;5;208mo\u{1b}[48;2;1;2;3mrgb\u{1b}[39;49;9ms\u{1b}[m.";
     let red = Style { fg: Some(AnsiColor::Basic(1)), ..muted() };
     let orange = Style { fg: Some(AnsiColor::Indexed(208)), ..muted() };
@@ -37,7 +37,7 @@ fn colours_and_emphasis_are_kept() {
 }
 
 #[test]
-fn colours_in_their_other_spellings_are_understood() {
+fn command_output_color_syntax_variants() {
     let fg = |text: &str| styles(text)[0].1.fg;
     assert_eq!(fg("\u{1b}[38:2::9:8:7mx"), Some(AnsiColor::Rgb(9, 8, 7)));
     assert_eq!(fg("\u{1b}[38:2:9:8:7mx"), Some(AnsiColor::Rgb(9, 8, 7)));
@@ -46,13 +46,13 @@ fn colours_in_their_other_spellings_are_understood() {
     assert_eq!(
         fg("\u{1b}[58;5;3;31mx"),
         Some(AnsiColor::Basic(1)),
-        "an underline's colour takes its numbers along"
+        "parameters of an underline color are skipped"
     );
     assert_eq!(fg("\u{1b}[38;5;999mx"), None);
 }
 
 #[test]
-fn a_style_goes_on_over_line_ends() {
+fn command_output_style_continues_over_newline() {
     let lines = command_output(&StyledText::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[1].spans[0].style.fg, Some(AnsiColor::Basic(2)));
@@ -60,43 +60,43 @@ fn a_style_goes_on_over_line_ends() {
 }
 
 #[test]
-fn a_progress_bar_shows_its_last_state_as_a_terminal_would() {
-    assert_eq!(shown("[#  ] 10%\r[## ] 20%\r\nend"), ["[## ] 20%", "end"]);
-    assert_eq!(shown("downloading\rok"), ["okwnloading"], "what isn't written over stays");
-    assert_eq!(shown("downloading\r\u{1b}[Kok"), ["ok"]);
-    assert_eq!(shown("downloading\u{1b}[2K\u{1b}[1Gok"), ["ok"]);
-    assert_eq!(shown("- \u{8}\u{8}\\ \u{8}\u{8}| done"), ["| done"]);
-    assert_eq!(shown("日本\rab"), ["ab本"]);
-    assert_eq!(shown("日本\ra"), ["a 本"], "half a character is none");
-    assert_eq!(shown("日本\r\u{1b}[31m.\u{1b}[K"), ["."]);
+fn command_output_progress_bar_shows_last_state() {
+    assert_eq!(rendered("[#  ] 10%\r[## ] 20%\r\nend"), ["[## ] 20%", "end"]);
+    assert_eq!(rendered("downloading\rok"), ["okwnloading"], "text that isn't overwritten stays");
+    assert_eq!(rendered("downloading\r\u{1b}[Kok"), ["ok"]);
+    assert_eq!(rendered("downloading\u{1b}[2K\u{1b}[1Gok"), ["ok"]);
+    assert_eq!(rendered("- \u{8}\u{8}\\ \u{8}\u{8}| done"), ["| done"]);
+    assert_eq!(rendered("日本\rab"), ["ab本"]);
+    assert_eq!(rendered("日本\ra"), ["a 本"], "half a character is a space");
+    assert_eq!(rendered("日本\r\u{1b}[31m.\u{1b}[K"), ["."]);
 }
 
 #[test]
-fn everything_else_that_is_said_to_a_terminal_is_left_out() {
+fn command_output_other_sequences_are_removed() {
     let text = "a\u{1b}[2J\u{1b}[3;4Hb\u{1b}]0;title\u{7}c\u{1b}]8;;http://x\u{1b}\\d\u{1b}(Be\u{1b}Pq\u{1b}\\f\u{1b}=g\u{9b}1Ah\u{1b}[?25li";
-    assert_eq!(shown(text), ["abcdefghi"]);
+    assert_eq!(rendered(text), ["abcdefghi"]);
 }
 
 #[test]
-fn a_sequence_cut_off_swallows_no_more_than_its_line() {
-    assert_eq!(shown("a\u{1b}]0;title\nb\u{1b}[1\nc\u{1b}"), ["a", "b", "c"]);
-    assert_eq!(shown("a\u{1b}[1;ü"), ["aü"]);
+fn command_output_incomplete_sequence_ends_with_line() {
+    assert_eq!(rendered("a\u{1b}]0;title\nb\u{1b}[1\nc\u{1b}"), ["a", "b", "c"]);
+    assert_eq!(rendered("a\u{1b}[1;ü"), ["aü"]);
 }
 
 #[test]
-fn tabs_go_to_every_eighth_column_and_what_is_hidden_is_named() {
-    assert_eq!(shown("a\tb\n日\tc"), ["a       b", "日      c"]);
-    assert_eq!(shown("x\u{202e}y\u{7}\u{0}"), ["x<U+202E>y"]);
+fn command_output_expands_tabs_and_names_invisible_chars() {
+    assert_eq!(rendered("a\tb\n日\tc"), ["a       b", "日      c"]);
+    assert_eq!(rendered("x\u{202e}y\u{7}\u{0}"), ["x<U+202E>y"]);
 }
 
 #[test]
-fn a_mark_belongs_to_what_stands_before_it_whatever_is_between() {
-    assert_eq!(shown("e\u{1b}[31m\u{301}"), ["e\u{301}"]);
-    assert_eq!(shown("👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"), ["👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"]);
+fn command_output_combining_mark_joins_previous_char() {
+    assert_eq!(rendered("e\u{1b}[31m\u{301}"), ["e\u{301}"]);
+    assert_eq!(rendered("👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"), ["👨\u{200d}👩\u{200d}👧 🇩🇪 👍🏽"]);
 }
 
 #[test]
-fn a_stroke_colours_tabs_and_what_is_named_and_no_more_than_its_characters() {
+fn command_output_run_colors_only_its_characters() {
     let stroke = |start, length| StyleRun {
         start,
         length,
@@ -119,7 +119,7 @@ fn a_stroke_colours_tabs_and_what_is_named_and_no_more_than_its_characters() {
     assert_eq!(pieces(&lines[2]), [("de".into(), true)]);
 }
 
-/// Bytes that mean something to a terminal, and some that don't.
+/// Text with terminal sequences and noise.
 fn noise() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\u{1b}[".to_owned()),
@@ -141,7 +141,7 @@ fn noise() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_is_printed_no_control_gets_through_and_no_line_is_too_wide(text in noise(), width in 8_usize..40) {
+    fn command_output_has_no_controls_and_fits_width(text in noise(), width in 8_usize..40) {
         for line in command_output(&StyledText::of(&text), Role::Text) {
             prop_assert!(!line.text().contains(char::is_control), "{line:?}");
             prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");

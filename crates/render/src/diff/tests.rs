@@ -4,7 +4,7 @@ use crate::{CopyAs, texts};
 const DIFF: &str = "--- a/x\n+++ b/x\n@@ -9,4 +9,4 @@ fn main\n let a = 1;\n-let b = 2;\n+let b = 3;\n }\n@@ -40 +40,2 @@\n+new\r\n end\n\\ No newline at end of file\n";
 
 #[test]
-fn only_a_newline_ends_a_line_and_numbers_are_the_files() {
+fn diff_only_newline_ends_a_line() {
     let unified = "@@ -1,3 +1,3 @@\n a\rb\u{2028}c\u{c}d\r\n-x\ty\r\n+x\tz\r\n e\n";
     let lines = diff(unified, "a.txt", 60);
     assert_eq!(texts(&lines), ["  1   a␍b<U+2028>c␌d␍", "  2 - x   y␍", "  2 + x   z␍", "  3   e"]);
@@ -15,7 +15,7 @@ fn only_a_newline_ends_a_line_and_numbers_are_the_files() {
 }
 
 #[test]
-fn every_line_has_its_number_and_its_sign() {
+fn diff_lines_have_number_and_sign() {
     assert_eq!(
         texts(&diff(DIFF, "x", 40)),
         [
@@ -31,7 +31,7 @@ fn every_line_has_its_number_and_its_sign() {
 }
 
 #[test]
-fn a_wide_page_has_room_for_the_numbers_of_both_sides() {
+fn diff_wide_layout_has_both_numbers() {
     assert_eq!(
         texts(&diff(DIFF, "x", 100))[..5],
         ["  9   9   let a = 1;", " 10     - let b = 2;", "     10 + let b = 3;", " 11  11   }", "  ⋯"]
@@ -40,7 +40,7 @@ fn a_wide_page_has_room_for_the_numbers_of_both_sides() {
 }
 
 #[test]
-fn the_words_that_differ_are_marked() {
+fn diff_changed_words_are_marked() {
     let lines = diff(DIFF, "", 40);
     let words: Vec<&Span> = lines
         .iter()
@@ -51,7 +51,7 @@ fn the_words_that_differ_are_marked() {
 }
 
 #[test]
-fn of_a_line_in_which_nothing_is_the_same_no_words_are_marked() {
+fn diff_rewritten_line_has_no_marked_words() {
     let lines =
         diff_lines("@@ -1 +1,2 @@\n-  let one = two;\n+  let one = three;\n+  // quite another\n", "");
     let marked = |line: &DiffLine| {
@@ -62,7 +62,7 @@ fn of_a_line_in_which_nothing_is_the_same_no_words_are_marked() {
 }
 
 #[test]
-fn code_is_highlighted_on_the_ground_of_its_line() {
+fn diff_code_keeps_line_background() {
     let lines = diff_lines(DIFF, "src/x.rs");
     let span = |line: &DiffLine, text: &str| line.spans.iter().find(|span| span.text == text).cloned();
     let keyword = span(&lines[2], "let").unwrap();
@@ -70,26 +70,26 @@ fn code_is_highlighted_on_the_ground_of_its_line() {
     assert_eq!(span(&lines[1], "let").unwrap().style.ground, Some(Role::DiffRemoved));
     assert_eq!(span(&lines[0], "let").unwrap().style, Role::Keyword.into());
     assert_eq!(span(&lines[2], "3").unwrap().style.role, Role::DiffAddedWord);
-    for (told, plain) in lines.iter().zip(diff_lines(DIFF, "")) {
-        assert_eq!(told.text(), plain.text());
+    for (highlighted, plain) in lines.iter().zip(diff_lines(DIFF, "")) {
+        assert_eq!(highlighted.text(), plain.text());
     }
 }
 
 #[test]
-fn what_spans_lines_is_told_by_each_side_on_its_own() {
+fn diff_sides_are_highlighted_separately() {
     let lines = diff_lines("@@ -1,3 +1,3 @@\n-/* old\n+let a;\n b */\n c\n", "x.rs");
     let roles = |at: usize| lines[at].spans.iter().map(|span| span.style.role).collect::<Vec<_>>();
     assert!(!roles(2).contains(&Role::Comment), "the comment was on the old side: {:?}", lines[2]);
 }
 
 #[test]
-fn a_long_line_goes_on_below_itself() {
+fn diff_long_line_is_wrapped() {
     let lines = diff("@@ -1 +1 @@\n+abcdefghij\n", "", 12);
     assert_eq!(texts(&lines), ["  1 + abcdef", "      ghij"]);
 }
 
 #[test]
-fn a_diff_that_was_cut_says_so() {
+fn diff_truncation_note_is_a_gap() {
     assert_eq!(
         texts(&diff("@@ -1 +1 @@\n+a\n\\ the diff goes on\n", "", 40)),
         ["  1 + a", "  ⋯ the diff goes on"]

@@ -1,26 +1,26 @@
-//! What the words of a changed line are: which of them differ, and what they are in their language.
+//! Word-level changes and syntax highlighting of a hunk.
 
 use similar::{ChangeTag, TextDiff};
 
-use super::{Change, DiffKind, DiffLine};
+use super::{ChangedLines, DiffKind, DiffLine};
 use crate::{Line, Role, Span, Style};
 
-/// Lines of one change beyond which words aren't compared: whoever rewrote that much rewrote it all.
-const MOST_COMPARED: usize = 200;
+/// Maximum number of lines in a change whose words are compared: a larger change is a rewrite.
+const MAX_COMPARED_LINES: usize = 200;
 
-/// The lines that went and those that came, with the words marked by which they differ when old and new stand side by side.
-pub(super) fn marked_lines(change: &Change) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
-    let compared = !change.removed.is_empty()
+/// The removed and added lines, with changed words marked if lines of both kinds are adjacent.
+pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
+    let is_compared = !change.removed.is_empty()
         && !change.added.is_empty()
-        && change.removed.len() + change.added.len() <= MOST_COMPARED;
-    if !compared {
-        let whole = |lines: &[String], role: Role| {
+        && change.removed.len() + change.added.len() <= MAX_COMPARED_LINES;
+    if !is_compared {
+        let unmarked = |lines: &[String], role: Role| {
             lines.iter().map(|line| vec![Span::new(line.clone(), role)]).collect()
         };
-        return (whole(&change.removed, Role::DiffRemoved), whole(&change.added, Role::DiffAdded));
+        return (unmarked(&change.removed, Role::DiffRemoved), unmarked(&change.added, Role::DiffAdded));
     }
-    let closed = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let (old, new) = (closed(&change.removed), closed(&change.added));
+    let joined = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let (old, new) = (joined(&change.removed), joined(&change.added));
     let diff = TextDiff::from_lines(&old, &new);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in diff.ops().iter().flat_map(|op| diff.iter_inline_changes(op)) {
@@ -36,7 +36,7 @@ pub(super) fn marked_lines(change: &Change) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) 
     (removed, added)
 }
 
-/// A line with the words marked that differ; of one in which nothing is the same none are.
+/// A line with its changed words marked; none if all words are new.
 fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
     let is_new = values.iter().all(|(marked, text)| *marked || text.trim().is_empty());
     let span = |(marked, text): &(bool, String)| {
@@ -45,57 +45,58 @@ fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
     values.iter().map(span).filter(|span| !span.text.is_empty()).collect()
 }
 
-/// Tells apart the words of a hunk's code, each side of it as one text; `highlight` does it for a side.
-pub(super) fn tell(hunk: &mut [DiffLine], mut highlight: impl FnMut(&str) -> Vec<Line>) {
+/// Highlights a hunk, each side as one text; `highlight` does it for a side.
+pub(super) fn highlight_hunk(hunk: &mut [DiffLine], mut highlight: impl FnMut(&str) -> Vec<Line>) {
     for side in [DiffKind::Removed, DiffKind::Added] {
-        let is_there = |line: &DiffLine| line.kind == side || line.kind == DiffKind::Same;
+        let is_on_side = |line: &DiffLine| line.kind == side || line.kind == DiffKind::Same;
         if !hunk.iter().any(|line| line.kind == side) {
             continue;
         }
-        let text: String = hunk.iter().filter(|line| is_there(line)).map(|line| line.text() + "\n").collect();
-        let mut told = highlight(&text).into_iter();
-        for line in hunk.iter_mut().filter(|line| is_there(line)) {
-            let Some(words) = told.next() else { break };
-            // What both sides have is told with the new one.
+        let text: String =
+            hunk.iter().filter(|line| is_on_side(line)).map(|line| line.text() + "\n").collect();
+        let mut highlighted = highlight(&text).into_iter();
+        for line in hunk.iter_mut().filter(|line| is_on_side(line)) {
+            let Some(tokens) = highlighted.next() else { break };
+            // Common lines are highlighted with the new side.
             if line.kind == side || side == DiffKind::Added {
-                line.spans = laid_over(&line.spans, &words);
+                line.spans = merge(&line.spans, &tokens);
             }
         }
     }
 }
 
-/// The pieces of a line as the diff and as its language has them: a word that differs stays that, and what is nothing in
-/// particular keeps the role of its line.
-fn laid_over(spans: &[Span], words: &Line) -> Vec<Span> {
+/// Merges a line's diff spans with its token spans: changed words keep their role, and tokens without a role
+/// get the line's.
+fn merge(spans: &[Span], tokens: &Line) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
-    let mut words = words.spans.iter().map(|span| (span.text.len(), span.style.role));
-    let mut word = words.next();
+    let mut tokens = tokens.spans.iter().map(|span| (span.text.len(), span.style.role));
+    let mut token = tokens.next();
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            let (length, role) = word.unwrap_or((rest.len(), Role::Text));
+            let (length, role) = token.unwrap_or((rest.len(), Role::Text));
             let cut = if rest.is_char_boundary(length.min(rest.len())) {
                 length.min(rest.len())
             } else {
                 rest.len()
             };
-            let style = told(span.style, role);
+            let style = merged_style(span.style, role);
             match out.last_mut() {
                 Some(last) if last.style == style => last.text.push_str(&rest[..cut]),
                 _ => out.push(Span::new(&rest[..cut], style)),
             }
             rest = &rest[cut..];
-            word = if length > cut { Some((length - cut, role)) } else { words.next() };
+            token = if length > cut { Some((length - cut, role)) } else { tokens.next() };
         }
     }
     out
 }
 
-fn told(of_diff: Style, role: Role) -> Style {
-    let is_word = matches!(of_diff.role, Role::DiffAddedWord | Role::DiffRemovedWord);
+fn merged_style(diff_style: Style, role: Role) -> Style {
+    let is_word = matches!(diff_style.role, Role::DiffAddedWord | Role::DiffRemovedWord);
     if is_word || matches!(role, Role::Text | Role::Code) {
-        return of_diff;
+        return diff_style;
     }
-    let ground = matches!(of_diff.role, Role::DiffAdded | Role::DiffRemoved).then_some(of_diff.role);
-    Style { role, ground, ..of_diff }
+    let ground = matches!(diff_style.role, Role::DiffAdded | Role::DiffRemoved).then_some(diff_style.role);
+    Style { role, ground, ..diff_style }
 }

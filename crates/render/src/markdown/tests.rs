@@ -6,7 +6,7 @@ fn shown(text: &str, width: usize) -> Vec<String> {
 }
 
 #[test]
-fn blocks_stand_one_line_apart() {
+fn markdown_blocks_are_separated_by_blank_lines() {
     assert_eq!(
         shown("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
         ["Title", "", "text", "", "────────────────────", "", "│ quoted more", "│", "│ end"]
@@ -14,7 +14,7 @@ fn blocks_stand_one_line_apart() {
 }
 
 #[test]
-fn lists_nest_and_number_and_wrap_beneath_their_text() {
+fn markdown_lists_nest_number_and_wrap() {
     let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
     assert_eq!(
         shown(text, 11),
@@ -23,7 +23,7 @@ fn lists_nest_and_number_and_wrap_beneath_their_text() {
 }
 
 #[test]
-fn what_stands_apart_in_a_list_does_so_on_the_screen() {
+fn markdown_list_keeps_blank_lines_of_source() {
     assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "", "• c"]);
     assert_eq!(
         shown("- a\n  b\n\n- c\n- d", 20),
@@ -36,7 +36,7 @@ fn what_stands_apart_in_a_list_does_so_on_the_screen() {
 }
 
 #[test]
-fn a_code_block_names_its_language_and_keeps_its_spaces_and_marks_rows_that_go_on() {
+fn markdown_code_block_has_language_and_wrap_marks() {
     assert_eq!(shown("```\nlet a = b;\n```", 8), ["  let a", "↳ = b;"]);
     assert_eq!(
         shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
@@ -45,12 +45,12 @@ fn a_code_block_names_its_language_and_keeps_its_spaces_and_marks_rows_that_go_o
 }
 
 #[test]
-fn code_in_an_item_stands_beneath_the_items_text() {
+fn markdown_code_in_item_is_indented() {
     assert_eq!(shown("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
 }
 
 #[test]
-fn styles_add_up() {
+fn markdown_styles_combine() {
     let lines = markdown("**bold *both* `code`** [site](http://a.b) <http://c.d>", 80);
     assert_eq!(lines[0].text(), "bold both code site (http://a.b) http://c.d");
     let style = |text: &str| lines[0].spans.iter().find(|span| span.text == text).unwrap().style;
@@ -60,7 +60,7 @@ fn styles_add_up() {
 }
 
 #[test]
-fn a_table_has_columns_and_wraps_in_them() {
+fn markdown_table_cells_are_wrapped() {
     let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
     assert_eq!(
         shown(text, 30),
@@ -73,22 +73,22 @@ fn a_table_has_columns_and_wraps_in_them() {
 }
 
 #[test]
-fn a_table_that_is_too_narrow_for_columns_is_a_list() {
+fn markdown_narrow_table_is_a_list() {
     let text = "| a | b | c |\n|---|---|---|\n| 12345678 | 12345678 | 12345678 |\n";
     assert_eq!(shown(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
 }
 
 #[test]
-fn nothing_escapes_through_markdown() {
+fn markdown_control_characters_are_removed() {
     let lines = shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
     assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
 }
 
-/// Of everything something, in a hundred lines.
+/// An example of every Markdown element.
 const EVERYTHING: &str = include_str!("everything.md");
 
 #[test]
-fn everything_there_is_in_markdown_looks_right_on_narrow_and_wide_pages() {
+fn markdown_all_elements_snapshot() {
     for width in [40, 100] {
         let lines = markdown(EVERYTHING, width);
         assert!(lines.iter().all(|line| line.width() <= width), "{lines:?}");
@@ -97,20 +97,20 @@ fn everything_there_is_in_markdown_looks_right_on_narrow_and_wide_pages() {
 }
 
 #[test]
-fn all_levels_of_headings_are_told_apart_without_colour() {
-    let looks: Vec<(String, Emphasis)> = (1..=6)
+fn markdown_heading_levels_differ_without_color() {
+    let styles: Vec<(String, Emphasis)> = (1..=6)
         .map(|level| {
             let line = markdown(&format!("{} T", "#".repeat(level)), 40).remove(0);
             (line.text(), line.spans.last().unwrap().style.emphasis)
         })
         .collect();
-    for (at, look) in looks.iter().enumerate() {
-        assert!(!looks[at + 1..].contains(look), "{look:?}");
+    for (at, style) in styles.iter().enumerate() {
+        assert!(!styles[at + 1..].contains(style), "{style:?}");
     }
 }
 
 #[test]
-fn a_link_is_spelled_out_unless_it_is_live_and_honest() {
+fn markdown_link_address_is_written_unless_live_and_honest() {
     let live = LayoutOptions {
         width: 80,
         manner: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
@@ -125,7 +125,7 @@ fn a_link_is_spelled_out_unless_it_is_live_and_honest() {
 }
 
 #[test]
-fn a_link_leads_there_on_every_line_of_its_text() {
+fn markdown_wrapped_link_has_target_on_each_line() {
     let lines = markdown("[some words that wrap](https://a.b)", 10);
     let links = lines.iter().flat_map(|line| &line.spans).filter(|span| span.style.role == Role::Link);
     assert!(
@@ -135,7 +135,7 @@ fn a_link_leads_there_on_every_line_of_its_text() {
 }
 
 #[test]
-fn on_a_wide_page_prose_is_no_wider_than_one_can_read_and_code_is() {
+fn markdown_wide_layout_limits_prose_not_code() {
     let text = format!("{}\n\n```text\n{}\n```", "word ".repeat(60), "code".repeat(45));
     let widths: Vec<usize> = markdown(&text, 200).iter().map(Line::width).collect();
     assert_eq!(widths.iter().filter(|width| (100..=120).contains(*width)).count(), 2, "{widths:?}");
@@ -143,7 +143,7 @@ fn on_a_wide_page_prose_is_no_wider_than_one_can_read_and_code_is() {
 }
 
 #[test]
-fn blocks_of_an_item_stand_apart_where_they_do_in_the_source_whatever_other_items_do() {
+fn markdown_item_blocks_keep_gaps_of_source() {
     let tight = "- one\n  ```\n  code\n  ```\n  - deep\n";
     for text in [tight.to_owned(), format!("{tight}\n- two")] {
         assert_eq!(shown(&text, 30)[..3], ["• one", "    code", "  • deep"], "{text}");

@@ -1,64 +1,70 @@
-//! Blocks of code in an answer that arrives: whose words are told, and which lines wait for theirs.
+//! The code blocks of a streaming answer that are highlighted in the background.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::code::streaming::Arriving;
+use crate::code::streaming::StreamingCode;
 use crate::code::{self, backend};
-use crate::markdown::marked;
-use crate::sanitize::sourced;
+use crate::markdown::with_wrap_marks;
+use crate::sanitize::with_source_marks;
 use crate::{ControlChars, Language, Line, sanitize};
 
-/// The blocks of code of one answer whose words are told beside.
+/// The code blocks of an answer, and the lines that await highlighting.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocks {
-    /// With the place in the text where each begins; what is told of them stays when the text is read again.
-    begun: Vec<(usize, Arriving)>,
-    /// Lines that were finished before their words were told, oldest first.
-    plain: VecDeque<Plain>,
+pub(super) struct BackgroundBlocks {
+    /// With the start of each block in the text; kept when the text is laid out again.
+    blocks: Vec<(usize, StreamingCode)>,
+    /// Finished lines that await highlighting, oldest first.
+    plain: VecDeque<PlainLine>,
 }
 
 #[derive(Clone, Debug)]
-struct Plain {
-    block: Arriving,
-    /// Its number in the block.
+struct PlainLine {
+    block: StreamingCode,
+    /// Its index in the block.
     line: usize,
-    /// As it was written.
+    /// The source line.
     source: String,
-    /// Where its rows are among the finished lines.
+    /// Its rows among the finished lines.
     rows: Range<usize>,
 }
 
-impl Blocks {
+impl BackgroundBlocks {
     /// The block that begins at `from` in the text.
-    pub(super) fn begin(&mut self, from: usize, language: Language<'_>) -> Arriving {
-        if let Some((_, block)) = self.begun.iter().find(|(begins, _)| *begins == from) {
+    pub(super) fn begin(&mut self, from: usize, language: Language<'_>) -> StreamingCode {
+        if let Some((_, block)) = self.blocks.iter().find(|(begins, _)| *begins == from) {
             return block.clone();
         }
-        let block = Arriving::begin(language);
-        self.begun.push((from, block.clone()));
+        let block = StreamingCode::begin(language);
+        self.blocks.push((from, block.clone()));
         block
     }
 
-    /// The same text is read again from its beginning.
-    pub(super) fn again(self) -> Self {
+    /// Keeps the blocks for another layout of the same text.
+    pub(super) fn reset(self) -> Self {
         Self { plain: VecDeque::new(), ..self }
     }
 
-    /// A line of a block was finished, its words not told.
-    pub(super) fn wait(&mut self, block: Arriving, line: usize, source: String, rows: Range<usize>) {
-        self.plain.push_back(Plain { block, line, source, rows });
+    /// Adds a finished line that awaits highlighting.
+    pub(super) fn add_plain_line(
+        &mut self,
+        block: StreamingCode,
+        line: usize,
+        source: String,
+        rows: Range<usize>,
+    ) {
+        self.plain.push_back(PlainLine { block, line, source, rows });
     }
 
-    /// Gives the lines whose words were told meanwhile these words.
-    pub(super) fn settle(&mut self, finished: &mut [Line], width: usize) {
+    /// Updates the lines whose highlighting has arrived.
+    pub(super) fn update(&mut self, finished: &mut [Line], width: usize) {
         while let Some(first) = self.plain.front()
-            && let Some(words) = first.block.words(first.line)
+            && let Some(tokens) = first.block.tokens(first.line)
         {
             let line = sanitize(&first.source, ControlChars::Visible);
-            let told = sourced(backend::spans(&line, &words), &first.source);
-            let rows = marked(code::code_line(&told, width));
-            // Words don't change where a line breaks; should they, it stays plain.
+            let highlighted = with_source_marks(backend::spans(&line, &tokens), &first.source);
+            let rows = with_wrap_marks(code::code_line(&highlighted, width));
+            // Highlighting doesn't change line breaks; if it did, the line stays plain.
             if let Some(plain) =
                 finished.get_mut(first.rows.clone()).filter(|plain| plain.len() == rows.len())
             {

@@ -1,4 +1,4 @@
-//! The end of Markdown that is still arriving: what of it may be shown, and as what.
+//! The end of incomplete Markdown: decides which part of it is shown, and closes open marks.
 
 use std::borrow::Cow;
 
@@ -6,28 +6,28 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use crate::markdown::options;
 
-/// Bytes of a link that may be held back: its text, its address and its title.
-const LONGEST_LINK: usize = 2_500;
+/// Maximum length of a link that is held back in bytes: text, address and title.
+const MAX_LINK: usize = 2_500;
 
-/// What of a text that goes on may be shown, whatever comes next: without an end that may yet turn into something else, and with
-/// what is open at its end closed.
-pub(super) fn arriving(text: &str) -> Cow<'_, str> {
+/// The part of a growing text that may be shown whatever follows: without an end whose meaning may change, and
+/// with open marks closed.
+pub(super) fn shown_part(text: &str) -> Cow<'_, str> {
     let leaf = Leaf::last(text);
-    let kept = steady(text, leaf);
-    let leaf = if kept.len() == text.len() { leaf } else { Leaf::last(kept) };
-    closed(kept, leaf)
+    let stable = stable_part(text, leaf);
+    let leaf = if stable.len() == text.len() { leaf } else { Leaf::last(stable) };
+    close_marks(stable, leaf)
 }
 
-/// Closes what the last block leaves open, so that a word doesn't show its marks before it shows its style.
-pub(super) fn mended(text: &str) -> Cow<'_, str> {
-    closed(text, Leaf::last(text))
+/// Closes the marks that the last block leaves open, so that text appears in its style at once.
+pub(super) fn close_open_marks(text: &str) -> Cow<'_, str> {
+    close_marks(text, Leaf::last(text))
 }
 
-/// What a text ends with, whatever that stands in.
+/// The innermost block at the end of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaf {
-    /// Words that are read as Markdown, from here on.
-    Words(usize),
+    /// Inline Markdown that starts here.
+    Inline(usize),
     Table(usize),
     Fence,
     IndentedCode,
@@ -35,9 +35,9 @@ enum Leaf {
 
 impl Leaf {
     fn last(text: &str) -> Self {
-        let (mut last, mut is_open) = (Self::Words(0), false);
+        let (mut last, mut is_open) = (Self::Inline(0), false);
         for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-            let begun = match event {
+            let started = match event {
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => Self::Fence,
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => Self::IndentedCode,
                 Event::Start(Tag::Table(_)) => Self::Table(line_start(text, range.start)),
@@ -47,38 +47,38 @@ impl Leaf {
                 }
                 _ if is_open => continue,
                 Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Item | Tag::HtmlBlock) => {
-                    Self::Words(range.start)
+                    Self::Inline(range.start)
                 }
-                // In a list without free lines words have no paragraph of their own.
-                Event::Text(_) | Event::Code(_) if !matches!(last, Self::Words(_)) => {
-                    Self::Words(range.start)
+                // In a tight list text has no paragraph.
+                Event::Text(_) | Event::Code(_) if !matches!(last, Self::Inline(_)) => {
+                    Self::Inline(range.start)
                 }
                 _ => continue,
             };
-            (last, is_open) = (begun, !matches!(begun, Self::Words(_)));
+            (last, is_open) = (started, !matches!(started, Self::Inline(_)));
         }
         last
     }
 }
 
-/// Leaves out an end that may yet turn into something else: a line of marks, a fence without its end, a table's head, a row of it, a
-/// link whose address isn't there yet.
-fn steady(text: &str, leaf: Leaf) -> &str {
+/// Removes an end whose meaning may change: a line of marks, an unfinished fence, a table's head or row, a link
+/// without its address.
+fn stable_part(text: &str, leaf: Leaf) -> &str {
     let start = line_start(text, text.len());
     let line = &text[start..];
     let is_fence = {
-        let line = behind_marks(line);
-        let behind = line.trim_start_matches(['`', '~']);
-        let length = line.len() - behind.len();
-        // What has marks behind it is code in a line.
-        (length >= 3 && !behind.contains('`')) || (length > 0 && length == line.trim_end().len())
+        let line = after_marks(line);
+        let after = line.trim_start_matches(['`', '~']);
+        let length = line.len() - after.len();
+        // Backticks after the mark make it inline code.
+        (length >= 3 && !after.contains('`')) || (length > 0 && length == line.trim_end().len())
     };
     match leaf {
         Leaf::Fence if is_fence => &text[..start],
         Leaf::Fence | Leaf::IndentedCode => text,
         Leaf::Table(from) => &text[..table_head(&text[from..start]).map_or(start, |at| from + at)],
-        Leaf::Words(_) if is_fence || is_undecided(line) => &text[..start],
-        Leaf::Words(from) => {
+        Leaf::Inline(_) if is_fence || is_undecided(line) => &text[..start],
+        Leaf::Inline(from) => {
             let from = line_start(text, from);
             let head = table_head(&text[from..]).map(|at| from + at);
             let link =
@@ -88,13 +88,13 @@ fn steady(text: &str, leaf: Leaf) -> &str {
     }
 }
 
-/// Where the line begins that goes on at `at`.
+/// The start of the line at this position.
 fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// What of a line stands behind the marks of quotes and of items.
-fn behind_marks(line: &str) -> &str {
+/// The part of a line after the marks of quotes and items.
+fn after_marks(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
         let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -107,25 +107,26 @@ fn behind_marks(line: &str) -> &str {
     }
 }
 
-/// Whether a line that goes on may become anything: it has marks only, or a number that may count an item.
+/// Returns true if an unfinished line may become anything: it has only marks, or a number that may start an
+/// item.
 fn is_undecided(line: &str) -> bool {
     let is_number = |text: &str| {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
         rest.len() < text.len() && matches!(rest.trim_end(), "" | "." | ")")
     };
-    let inner = behind_marks(line);
+    let inner = after_marks(line);
     !line.trim().is_empty() && (inner.chars().all(|c| "-=*_#>`~+ ".contains(c)) || is_number(inner))
 }
 
-/// Where lines begin at the end of a text that are too few to tell whether they are a table.
+/// The start of the lines at the end of a text that are too few to tell whether they are a table.
 fn table_head(text: &str) -> Option<usize> {
-    let is_row = |line: &str| behind_marks(line).starts_with('|');
+    let is_row = |line: &str| after_marks(line).starts_with('|');
     let rows: usize = text.split_inclusive('\n').rev().take_while(|line| is_row(line)).map(str::len).sum();
     let head = &text[text.len() - rows..];
     (rows > 0 && head.matches('\n').count() < 2).then_some(text.len() - rows)
 }
 
-/// Where in a line a link begins that isn't complete, or a character whose meaning is changed by the next one.
+/// The start of an incomplete link in a line, or of a character whose meaning depends on the next one.
 fn open_link(line: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = line[from..].find(['[', '`', '\\']).map(|at| from + at) {
@@ -141,7 +142,7 @@ fn open_link(line: &str) -> Option<usize> {
                     Some(length) => length,
                     None => {
                         let is_image = line[..at].ends_with('!');
-                        return (rest.len() < LONGEST_LINK).then_some(at - usize::from(is_image));
+                        return (rest.len() < MAX_LINK).then_some(at - usize::from(is_image));
                     }
                 },
             };
@@ -149,7 +150,7 @@ fn open_link(line: &str) -> Option<usize> {
     None
 }
 
-/// Bytes of what a bracket opens, if it is closed and what follows can't make more of it.
+/// The length of a complete bracketed text or link, if no following text can extend it.
 fn link_length(text: &str) -> Option<usize> {
     let closed = closing(text, '[', ']')?;
     match text[closed..].chars().next()? {
@@ -158,7 +159,7 @@ fn link_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Where after the bracket that closes the first one the text goes on.
+/// The position after the bracket that closes the first one.
 fn closing(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -174,7 +175,7 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// Bytes of the inline code that begins `text`, marks and all; `None` where its end isn't there.
+/// The length of the inline code at the start of `text`, with its marks; `None` if it isn't closed.
 fn code_length(text: &str) -> Option<usize> {
     let marks = |text: &str| text.len() - text.trim_start_matches('`').len();
     let length = marks(text);
@@ -189,33 +190,34 @@ fn code_length(text: &str) -> Option<usize> {
     }
 }
 
-/// A text with what its last words leave open closed.
-fn closed(text: &str, leaf: Leaf) -> Cow<'_, str> {
-    let Leaf::Words(from) = leaf else { return text.into() };
-    let bare = text.trim_end_matches(['*', '_', '`', '~']);
-    let text = if bare.is_empty() || bare.ends_with(char::is_whitespace) { bare } else { text };
-    let open = Open::of(&text[from.min(text.len())..]);
-    if open.marks.is_empty() && open.half == 0 {
+/// Closes the marks that the text leaves open.
+fn close_marks(text: &str, leaf: Leaf) -> Cow<'_, str> {
+    let Leaf::Inline(from) = leaf else { return text.into() };
+    let trimmed = text.trim_end_matches(['*', '_', '`', '~']);
+    let text = if trimmed.is_empty() || trimmed.ends_with(char::is_whitespace) { trimmed } else { text };
+    let open = OpenMarks::parse(&text[from.min(text.len())..]);
+    if open.marks.is_empty() && open.partial == 0 {
         return text.into();
     }
     let closing: String = open.marks.into_iter().rev().collect();
     let padding = if open.is_padded { " " } else { "" };
-    format!("{}{padding}{closing}", text[..text.len() - open.half].trim_end()).into()
+    format!("{}{padding}{closing}", text[..text.len() - open.partial].trim_end()).into()
 }
 
-/// What words leave open at their end.
+/// The state at the end of inline text.
 #[derive(Default)]
-struct Open<'a> {
-    /// The marks that are opened and not closed.
+struct OpenMarks<'a> {
+    /// The open marks.
     marks: Vec<&'a str>,
-    /// How many bytes at the end are half of such a mark.
-    half: usize,
-    /// Whether a blank belongs before the mark that closes, as one stands behind the mark that opened: of inline code.
+    /// The number of bytes at the end that are half of a mark.
+    partial: usize,
+    /// True if the closing mark needs a space before it, because the opening one is followed by a space: for
+    /// inline code.
     is_padded: bool,
 }
 
-impl<'a> Open<'a> {
-    fn of(words: &'a str) -> Self {
+impl<'a> OpenMarks<'a> {
+    fn parse(words: &'a str) -> Self {
         const MARKS: [&str; 5] = ["**", "__", "~~", "*", "_"];
         let (mut open, mut at, mut before) = (Self::default(), 0, ' ');
         while let Some(c) = words[at..].chars().next() {
@@ -240,7 +242,7 @@ impl<'a> Open<'a> {
                 Some(opened) if !before.is_whitespace() => _ = open.marks.remove(opened),
                 _ if after.is_none() => {
                     let is_half = open.marks.iter().any(|other| other.len() == 2 && other.starts_with(mark));
-                    return Self { half: if is_half { mark.len() } else { 0 }, ..open };
+                    return Self { partial: if is_half { mark.len() } else { 0 }, ..open };
                 }
                 _ if after.is_some_and(|c| !c.is_whitespace()) && !before.is_alphanumeric() => {
                     open.marks.push(mark);
@@ -252,15 +254,15 @@ impl<'a> Open<'a> {
         open
     }
 
-    /// The same with inline code that begins `rest` and has no end.
+    /// Adds inline code that begins at `rest` and isn't closed.
     fn in_code(mut self, rest: &'a str) -> Self {
         let inner = rest.trim_start_matches('`');
-        let said = inner.trim_end_matches('`');
-        if said.trim().is_empty() {
-            return Self { half: rest.len(), ..self };
+        let content = inner.trim_end_matches('`');
+        if content.trim().is_empty() {
+            return Self { partial: rest.len(), ..self };
         }
         self.marks.push(&rest[..rest.len() - inner.len()]);
-        Self { half: inner.len() - said.len(), is_padded: inner.starts_with(' '), ..self }
+        Self { partial: inner.len() - content.len(), is_padded: inner.starts_with(' '), ..self }
     }
 }
 
@@ -269,8 +271,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_is_closed() {
-        for (text, mended_to) in [
+    fn close_open_marks_closes_each_mark() {
+        for (text, expected) in [
             ("a **b", "a **b**"),
             ("a **b*", "a **b**"),
             ("a **b `c", "a **b `c`**"),
@@ -291,12 +293,12 @@ mod tests {
             ("- a\n  ```sh\n  ls *.rs `a", "- a\n  ```sh\n  ls *.rs `a"),
             ("    indented *a", "    indented *a"),
         ] {
-            assert_eq!(mended(text), mended_to, "{text}");
+            assert_eq!(close_open_marks(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_link_waits_for_its_address_and_brackets_for_what_follows_them() {
+    fn stable_part_holds_back_incomplete_links() {
         for (text, shown) in [
             ("see [the", "see "),
             ("see [the docs]", "see "),
@@ -309,9 +311,9 @@ mod tests {
             ("a\n```r", "a\n"),
             ("a\n```ls``` b", "a\n```ls``` b"),
         ] {
-            assert_eq!(steady(text, Leaf::last(text)), shown, "{text}");
+            assert_eq!(stable_part(text, Leaf::last(text)), shown, "{text}");
         }
-        let long = format!("[{}", "x".repeat(LONGEST_LINK));
-        assert_eq!(steady(&long, Leaf::last(&long)), long);
+        let long = format!("[{}", "x".repeat(MAX_LINK));
+        assert_eq!(stable_part(&long, Leaf::last(&long)), long);
     }
 }

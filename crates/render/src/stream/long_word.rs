@@ -1,51 +1,51 @@
-//! A word without end, such as a picture spelled out in letters: its rows are finished as they fill up, so that what arrives next costs
-//! no more than a row. Nothing is marked in it.
+//! A word without end, such as an image encoded as text: its rows are finished as they fill up, so that more
+//! text costs no more than a row. It has no marks.
 
 use std::borrow::Cow;
 
-use super::{Inside, LARGEST_LINE, MarkdownStream};
-use crate::sanitize::shown;
+use super::{Continuation, MAX_LINE_BYTES, MarkdownStream};
+use crate::sanitize::sanitized_spans;
 use crate::{Breaks, ControlChars, Indent, Line, MEASURE, Role, Wrap, sanitize, wrap};
 
 impl MarkdownStream {
-    /// Finishes the rows of a word that goes on beyond `end`, but for the last of them.
+    /// Finishes the rows of a word that continues beyond `end`, except for the last one.
     pub(super) fn begin_word(&mut self, end: usize) {
         self.gap();
         let rows = self.rows(&self.text[self.from..end]);
         self.finish_rows_of_word(rows, end);
-        self.inside = Inside::Word;
+        self.continues = Continuation::Word;
     }
 
-    /// Finishes what came of the word, and the word when its end is there.
+    /// Finishes more of the word, and the word itself at its end.
     pub(super) fn finish_word(&mut self, end: usize) {
         let rest = &self.text[self.from..end];
         let Some(length) = rest.find([' ', '\n']) else {
-            if rest.len() > LARGEST_LINE {
+            if rest.len() > MAX_LINE_BYTES {
                 let rows = self.rows(rest);
                 self.finish_rows_of_word(rows, end);
             }
             return;
         };
-        let behind = &rest.as_bytes()[length..];
-        self.inside = match behind {
-            // What comes next tells whether the paragraph goes on.
+        let after = &rest.as_bytes()[length..];
+        self.continues = match after {
+            // The next text tells whether the paragraph continues.
             [b'\n'] => return,
-            [b'\n', b'\n', ..] => Inside::Nothing,
-            _ => Inside::Block,
+            [b'\n', b'\n', ..] => Continuation::Nothing,
+            _ => Continuation::Block,
         };
         if length > 0 {
-            self.finished.extend(self.rows_going_on(&rest[..length]));
+            self.finished.extend(self.continued_rows(&rest[..length]));
         }
         self.from += length + 1;
     }
 
-    /// The rows of what came of the word.
+    /// The rows of the unfinished part of the word.
     pub(super) fn tail_of_word(&self, rest: &str) -> Vec<Line> {
         let rest = rest.trim_end_matches('\n');
-        if rest.is_empty() { Vec::new() } else { self.rows_going_on(rest) }
+        if rest.is_empty() { Vec::new() } else { self.continued_rows(rest) }
     }
 
-    fn rows_going_on(&self, rest: &str) -> Vec<Line> {
+    fn continued_rows(&self, rest: &str) -> Vec<Line> {
         let mut rows = self.rows(rest);
         if let Some(first) = rows.first_mut() {
             first.joint = Wrap::Soft { spaces: 0 };
@@ -54,17 +54,22 @@ impl MarkdownStream {
     }
 
     fn rows(&self, text: &str) -> Vec<Line> {
-        wrap(&shown(text, Role::Text.into()), self.page.width.min(MEASURE), &Indent::default(), Breaks::Words)
+        wrap(
+            &sanitized_spans(text, Role::Text.into()),
+            self.layout.width.min(MEASURE),
+            &Indent::default(),
+            Breaks::Words,
+        )
     }
 
     fn finish_rows_of_word(&mut self, mut rows: Vec<Line>, end: usize) {
-        if self.inside == Inside::Word
+        if self.continues == Continuation::Word
             && let Some(first) = rows.first_mut()
         {
             first.joint = Wrap::Soft { spaces: 0 };
         }
         let mut cut = end;
-        // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
+        // With replaced characters the start of a row in the text is unknown: then the last row ends here.
         if rows.len() > 1
             && matches!(sanitize(&self.text[self.from..end], ControlChars::Visible), Cow::Borrowed(_))
         {

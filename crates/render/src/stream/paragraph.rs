@@ -1,30 +1,34 @@
-//! A paragraph of which a beginning is finished: what comes next goes on in its last row, as if it had never been cut.
+//! A paragraph whose beginning is finished: more text continues in its last row as if it had never been split.
 
 use crate::Line;
 
-/// Lays out what follows `row` in its paragraph, `row` included. `text` begins with the blank or the line's end behind what the row
-/// shows. A word as wide as the row stands for it while that is done.
-pub(super) fn go_on(row: &Line, text: &str, lay_out: impl FnOnce(&str) -> Vec<Line>) -> Vec<Line> {
-    let sign = "x".repeat(row.width());
-    let mut lines = lay_out(&format!("{sign}{text}"));
-    let said = lines.first_mut().and_then(|line| {
+/// Lays out the text after `row` in its paragraph, including `row`. `text` begins with the space or newline
+/// after the row's text. A word as wide as the row stands for it during the layout.
+pub(super) fn continue_paragraph(
+    row: &Line,
+    text: &str,
+    lay_out: impl FnOnce(&str) -> Vec<Line>,
+) -> Vec<Line> {
+    let placeholder = "x".repeat(row.width());
+    let mut lines = lay_out(&format!("{placeholder}{text}"));
+    let first_line = lines.first_mut().and_then(|line| {
         let first = line.spans.first_mut()?;
-        first.text = first.text.strip_prefix(&sign)?.to_owned();
+        first.text = first.text.strip_prefix(&placeholder)?.to_owned();
         Some(line)
     });
-    match said {
+    match first_line {
         Some(line) => {
-            let behind = std::mem::take(&mut line.spans).into_iter().filter(|span| !span.text.is_empty());
-            let spans = row.spans.iter().cloned().chain(behind).collect();
+            let rest = std::mem::take(&mut line.spans).into_iter().filter(|span| !span.text.is_empty());
+            let spans = row.spans.iter().cloned().chain(rest).collect();
             *line = Line { spans, joint: row.joint, ..line.clone() };
         }
-        // It is no paragraph any more, and what it was stays above.
+        // It is no paragraph any more; the finished part stays above.
         None => lines.insert(0, row.clone()),
     }
     lines
 }
 
-/// Whether a text that is cut at its end goes on in the same row: not behind a line that is broken on purpose.
-pub(super) fn goes_on(text: &str) -> bool {
+/// Returns true if more text continues the same row: not after a hard line break.
+pub(super) fn continues_row(text: &str) -> bool {
     !text.ends_with("  \n") && !text.ends_with("\\\n")
 }

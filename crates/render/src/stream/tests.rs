@@ -11,7 +11,7 @@ fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
 }
 
 #[test]
-fn however_it_is_cut_the_end_is_the_same() {
+fn stream_result_is_independent_of_chunks() {
     let whole = texts(&markdown(TEXT, 30));
     for size in [1, 2, 3, 7, 50] {
         let mut stream = MarkdownStream::new(30);
@@ -25,7 +25,7 @@ fn however_it_is_cut_the_end_is_the_same() {
 }
 
 #[test]
-fn however_code_is_cut_its_words_are_the_same() {
+fn stream_highlighting_is_independent_of_chunks() {
     let whole = markdown(TEXT, 30);
     for size in [1, 3, 40] {
         let mut stream = MarkdownStream::new(30);
@@ -43,7 +43,7 @@ fn however_code_is_cut_its_words_are_the_same() {
 }
 
 #[test]
-fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
+fn stream_complete_code_line_is_highlighted() {
     let mut stream = MarkdownStream::new(30);
     stream.push("```rust\nlet a = 1;\nlet");
     let shown = lines(&mut stream);
@@ -56,23 +56,23 @@ fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
 }
 
 #[test]
-fn of_a_very_long_answer_the_same_code_is_told_apart_however_it_comes() {
+fn stream_highlighting_limit_is_independent_of_chunks() {
     let piece = "```rust\nlet a = 1;\n```\n\n- in a list\n  ```rust\n  let b;\n  ```\n\n";
-    let text = piece.repeat(code::MOST_OF_AN_ANSWER / 15);
+    let text = piece.repeat(code::MAX_SYNC_BYTES / 15);
     let mut stream = MarkdownStream::new(30);
     for at in (0..text.len()).step_by(997) {
         stream.push(&text[at..text.len().min(at + 997)]);
         stream.settle();
     }
     stream.push("end\n");
-    let (told, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
-    assert!(told == whole);
+    let (highlighted, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
+    assert!(highlighted == whole);
     let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
-    assert_eq!(keywords.count(), code::MOST_OF_AN_ANSWER / (11 + 7) * 2);
+    assert_eq!(keywords.count(), code::MAX_SYNC_BYTES / (11 + 7) * 2);
 }
 
 #[test]
-fn lines_once_shown_are_not_taken_away() {
+fn stream_line_count_never_shrinks() {
     let mut stream = MarkdownStream::new(30);
     let mut most = 0;
     for c in TEXT.chars() {
@@ -84,7 +84,7 @@ fn lines_once_shown_are_not_taken_away() {
 }
 
 #[test]
-fn marks_of_things_to_come_are_not_shown() {
+fn stream_open_marks_are_not_shown() {
     let mut stream = MarkdownStream::new(30);
     let mut shown = Vec::new();
     for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
@@ -95,7 +95,7 @@ fn marks_of_things_to_come_are_not_shown() {
 }
 
 #[test]
-fn a_finished_block_is_not_looked_at_again() {
+fn stream_finished_block_is_not_parsed_again() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one\n\ntwo\n\nthree\nfo");
     stream.settle();
@@ -106,23 +106,23 @@ fn a_finished_block_is_not_looked_at_again() {
 }
 
 #[test]
-fn a_block_without_end_is_finished_by_force() {
+fn stream_endless_block_is_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..20 {
         stream.push(&"- another item of a list\n".repeat(100));
         stream.settle();
-        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
+        assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES);
     }
     assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
 }
 
 #[test]
-fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
+fn stream_long_paragraph_and_table_are_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..200 {
         stream.push("some **words** of a paragraph\n");
         stream.settle();
-        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK + 30);
+        assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES + 30);
     }
     assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
     stream.push("\n| a | b |\n|---|---|\n");
@@ -134,25 +134,25 @@ fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
 }
 
 #[test]
-fn a_long_text_without_any_line_end_is_finished_too() {
+fn stream_long_line_is_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..500 {
         stream.push(&"again and ".repeat(10));
         stream.settle();
     }
-    assert!(stream.text.len() - stream.from <= LARGEST_LINE);
+    assert!(stream.text.len() - stream.from <= MAX_LINE_BYTES);
 }
 
 #[test]
-fn of_a_lot_of_text_a_part_is_read_at_once_and_the_rest_when_the_lines_are_asked_for_again() {
-    let text = format!("{TEXT}\n\n").repeat(3 * MOST_AT_ONCE / TEXT.len());
+fn stream_large_backlog_is_processed_in_parts() {
+    let text = format!("{TEXT}\n\n").repeat(3 * MAX_BYTES_AT_ONCE / TEXT.len());
     let mut stream = MarkdownStream::new(30);
     stream.push(&text);
     let (mut from, mut shown, mut times) = (0, Vec::new(), 0);
     while times == 0 || stream.lags() {
         let now = texts(&lines(&mut stream));
         assert!(now.starts_with(&shown[..shown.len().saturating_sub(1)]));
-        assert!(from < stream.from && stream.from <= from + MOST_AT_ONCE);
+        assert!(from < stream.from && stream.from <= from + MAX_BYTES_AT_ONCE);
         (from, shown, times) = (stream.from, now, times + 1);
     }
     assert!(times >= 3, "{times}");
@@ -160,9 +160,9 @@ fn of_a_lot_of_text_a_part_is_read_at_once_and_the_rest_when_the_lines_are_asked
 }
 
 #[test]
-fn a_line_of_code_longer_than_what_is_read_at_once_holds_nothing_up() {
+fn stream_very_long_code_line_is_processed() {
     let mut stream = MarkdownStream::new(30);
-    stream.push(&format!("```\n{}\n```\n\nend", "x".repeat(2 * MOST_AT_ONCE)));
+    stream.push(&format!("```\n{}\n```\n\nend", "x".repeat(2 * MAX_BYTES_AT_ONCE)));
     for _ in 0..3 {
         lines(&mut stream);
     }
@@ -171,7 +171,7 @@ fn a_line_of_code_longer_than_what_is_read_at_once_holds_nothing_up() {
 }
 
 #[test]
-fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
+fn stream_endless_code_line_rows_are_finished() {
     for (piece, width) in [("0123456789abcdef", 80), ("数字 {\"k\": 1}, ", 31), ("a\tb\u{1b}[0m", 40)] {
         let mut stream = MarkdownStream::new(width);
         let mut text = "```json\n[\n".to_owned();
@@ -182,9 +182,9 @@ fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
             text.push_str(&more);
             stream.settle();
             let unfinished = stream.text.len() - stream.from;
-            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
+            assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
             let rows = stream.tail.len();
-            assert!(rows <= LARGEST_LINE / 20, "{rows}");
+            assert!(rows <= MAX_LINE_BYTES / 20, "{rows}");
         }
         let mark = "```".repeat(100) + "\n]\n```\n\nend";
         stream.push(&mark);
@@ -201,7 +201,7 @@ fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
 }
 
 #[test]
-fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
+fn stream_endless_word_rows_are_finished() {
     for (piece, width) in [("0123456789abcdef", 80), ("*数字_", 31), ("a\tb\u{1b}[0m", 40)] {
         let mut stream = MarkdownStream::new(width);
         stream.push("here: ");
@@ -209,8 +209,8 @@ fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
             stream.push(&piece.repeat(40));
             stream.settle();
             let unfinished = stream.text.len() - stream.from;
-            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
-            assert!(stream.tail.len() <= LARGEST_LINE / 20, "{}", stream.tail.len());
+            assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
+            assert!(stream.tail.len() <= MAX_LINE_BYTES / 20, "{}", stream.tail.len());
         }
         let rows = lines(&mut stream);
         let goes_on = |line: &&Line| matches!(line.joint, Wrap::Soft { .. });
@@ -226,7 +226,7 @@ fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
 }
 
 #[test]
-fn another_width_wraps_everything_anew() {
+fn stream_set_page_wraps_everything_again() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one two three\n\nfour five");
     stream.settle();
@@ -234,7 +234,7 @@ fn another_width_wraps_everything_anew() {
     assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
 }
 
-/// Parts of Markdown that open something, and some that close it.
+/// Parts of Markdown, opening and closing ones.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```rust\nfn x() {}\n"),
@@ -259,7 +259,7 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_finished_stays_whatever_comes_after_it(text in pieces(), width in 8_usize..60) {
+    fn stream_finished_lines_never_change(text in pieces(), width in 8_usize..60) {
         let mut stream = MarkdownStream::new(width);
         let mut finished: Vec<Line> = Vec::new();
         for c in text.chars() {
@@ -273,7 +273,7 @@ proptest! {
 }
 
 #[test]
-fn a_long_paragraph_breaks_where_a_fresh_layout_breaks_it_whatever_the_widths_before() {
+fn stream_long_paragraph_breaks_like_fresh_layout() {
     let line = |from: usize, count: usize| {
         let word = |at: usize| ["word", "*slanted*", "`code`", "a", "considerably"][at % 5];
         (from..from + count).map(word).collect::<Vec<_>>().join(" ")
@@ -295,16 +295,16 @@ fn a_long_paragraph_breaks_where_a_fresh_layout_breaks_it_whatever_the_widths_be
                 stream.push(piece);
                 stream.set_page(*width);
                 assert!(lines(&mut stream).iter().all(|line| line.width() <= *width));
-                assert!(stream.text.len() - stream.from <= LARGEST_WHOLE, "it is finished by and by");
+                assert!(stream.text.len() - stream.from <= MAX_TABLE_BYTES, "it is finished by and by");
             }
-            let width = stream.page.width;
+            let width = stream.layout.width;
             assert_eq!(texts(&lines(&mut stream)), texts(&markdown(&text, width)), "{size} {widths:?}");
         }
     }
 }
 
 #[test]
-fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
+fn stream_open_elements_do_not_flicker() {
     for text in [
         "before\n\n```sh\nls -l\n# done\n```\nafter",
         "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nafter",
@@ -325,7 +325,7 @@ fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
         for c in text.chars() {
             stream.push(c.encode_utf8(&mut [0; 4]));
             let now = texts(&lines(&mut stream));
-            // All but the last line is there again, and the last one goes on.
+            // All lines but the last are unchanged, and the last one continues.
             let stable = shown.len().saturating_sub(1);
             assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
             if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
@@ -336,67 +336,67 @@ fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
     }
 }
 
-fn is_told(lines: &[Line]) -> bool {
+fn is_highlighted(lines: &[Line]) -> bool {
     lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
 }
 
-fn tell() {
+fn highlight_all() {
     code::tell_waiting(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
 }
 
 #[test]
-fn a_line_of_code_is_plain_until_its_words_are_told_beside_and_so_is_the_answer_that_it_becomes() {
-    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let page = LayoutOptions { width: 40, manner };
-    let mut stream = MarkdownStream::new(page);
+fn stream_background_highlighting_updates_lines() {
+    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let layout = LayoutOptions { width: 40, manner: options };
+    let mut stream = MarkdownStream::new(layout);
     stream.push("```kotlin\nval stream = 1\nval");
-    assert!(!is_told(&lines(&mut stream)));
-    tell();
-    // Nothing new came, and it is asked again.
-    let told = lines(&mut stream);
-    assert!(is_told(&told[..2]) && !is_told(&told[2..]), "{told:?}");
-    // On another page it is told at once.
-    stream.set_page(page.of_width(30));
-    assert_eq!(lines(&mut stream), told);
+    assert!(!is_highlighted(&lines(&mut stream)));
+    highlight_all();
+    // No new text arrived.
+    let highlighted = lines(&mut stream);
+    assert!(is_highlighted(&highlighted[..2]) && !is_highlighted(&highlighted[2..]), "{highlighted:?}");
+    // Another layout is highlighted at once.
+    stream.set_page(layout.of_width(30));
+    assert_eq!(lines(&mut stream), highlighted);
     stream.push(" late = 2\n```\n\nend");
     let late = lines(&mut stream);
-    assert!(is_told(&late[..2]) && !is_told(&late[2..]));
-    tell();
-    let told = lines(&mut stream);
-    assert!(is_told(&told[2..]));
-    assert_eq!(markdown(stream.text(), page.of_width(30)), told);
+    assert!(is_highlighted(&late[..2]) && !is_highlighted(&late[2..]));
+    highlight_all();
+    let highlighted = lines(&mut stream);
+    assert!(is_highlighted(&highlighted[2..]));
+    assert_eq!(markdown(stream.text(), layout.of_width(30)), highlighted);
 }
 
 #[test]
-fn an_answer_that_ends_with_its_code_keeps_the_colours_it_has() {
-    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let page = LayoutOptions { width: 40, manner };
-    let mut stream = MarkdownStream::new(page);
+fn stream_final_code_block_keeps_highlighting() {
+    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let layout = LayoutOptions { width: 40, manner: options };
+    let mut stream = MarkdownStream::new(layout);
     stream.push("```kotlin\nval last = 1\n```");
     lines(&mut stream);
-    tell();
-    let (text, told) = (stream.text().to_owned(), lines(&mut stream));
+    highlight_all();
+    let (text, highlighted) = (stream.text().to_owned(), lines(&mut stream));
     drop(stream);
-    assert!(is_told(&told));
-    assert_eq!(markdown(&text, page), told);
+    assert!(is_highlighted(&highlighted));
+    assert_eq!(markdown(&text, layout), highlighted);
 }
 
 #[test]
-fn words_told_late_find_the_rows_of_their_line_among_others() {
-    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let page = LayoutOptions { width: 20, manner };
+fn stream_late_highlighting_finds_its_rows() {
+    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let layout = LayoutOptions { width: 20, manner: options };
     let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
     let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
-    let mut stream = MarkdownStream::new(page);
+    let mut stream = MarkdownStream::new(layout);
     stream.push(&text);
     let plain = texts(&lines(&mut stream));
-    tell();
-    let told = lines(&mut stream);
-    assert_eq!(texts(&told), plain);
-    assert_eq!(told, markdown(&text, page));
+    highlight_all();
+    let highlighted = lines(&mut stream);
+    assert_eq!(texts(&highlighted), plain);
+    assert_eq!(highlighted, markdown(&text, layout));
 }
 
-/// Parts of well-formed Markdown, among them blocks in others.
+/// Parts of valid Markdown, including nested blocks.
 fn nested() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```rust\nfn x() {}\n\nlet y;\n```\n"),
@@ -422,7 +422,7 @@ fn nested() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_shown_goes_on_and_is_not_taken_away(text in nested()) {
+    fn stream_shown_text_is_only_extended(text in nested()) {
         let mut stream = MarkdownStream::new(70);
         let mut shown: Vec<String> = Vec::new();
         for c in text.chars() {
@@ -431,7 +431,7 @@ proptest! {
             let stable = shown.len().saturating_sub(1);
             prop_assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
             if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
-                // The last word may have to go on a row of its own.
+                // The last word may move to the next row.
                 let before = &before[..before.rfind(' ').unwrap_or(0)];
                 prop_assert!(after.starts_with(before), "{:?} became {:?} after {:?}", before, after, stream.text());
             }

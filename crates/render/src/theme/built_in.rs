@@ -1,6 +1,6 @@
-//! The themes that tiller brings, as they lie in `themes/`.
+//! The built-in themes from `themes/`.
 
-/// Their texts, in the order they are offered; the first is for dark grounds, the second for light ones.
+/// Their texts, in the order of lists; the first is for dark backgrounds, the second for light ones.
 pub(super) const TEXTS: [&str; 9] = [
     include_str!("../../../../themes/dark.json"),
     include_str!("../../../../themes/light.json"),
@@ -13,11 +13,11 @@ pub(super) const TEXTS: [&str; 9] = [
     include_str!("../../../../themes/no-colour.json"),
 ];
 
-/// The one for dark grounds.
+/// The default for dark backgrounds.
 pub(super) const DARK: &str = "dark";
 
-/// The one for light grounds.
+/// The default for light backgrounds.
 pub(super) const LIGHT: &str = "light";
 
-/// The one for terminals without colours.
-pub(super) const COLOURLESS: &str = "no-colour";
+/// The theme for terminals without colors.
+pub(super) const COLORLESS: &str = "no-colour";

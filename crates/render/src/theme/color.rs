@@ -1,9 +1,9 @@
-//! Colours as values: reading and measuring them, and which one takes the place of another where there are fewer.
+//! Colors: parsing, measuring, and replacement by the nearest available one.
 
 use std::fmt;
 use std::sync::LazyLock;
 
-/// A colour of 24 bits.
+/// A 24-bit color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rgb(
     /// Red.
@@ -14,16 +14,16 @@ pub struct Rgb(
     pub u8,
 );
 
-/// A colour as a terminal is told it.
+/// A color for a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ThemeColor {
-    /// Exactly this one.
+    /// An exact color.
     Rgb(Rgb),
-    /// One of the 256: the first 16 are the terminal user's own choice, the others are the same everywhere.
+    /// One of the 256 colors: the first 16 are chosen by the terminal's user, the others are fixed.
     Indexed(u8),
 }
 
-/// Names of the sixteen colours, in their order.
+/// Names of the sixteen colors by index.
 pub(super) const NAMES: [&str; 16] = [
     "black",
     "red",
@@ -43,7 +43,7 @@ pub(super) const NAMES: [&str; 16] = [
     "bright-white",
 ];
 
-/// What the sixteen colours are where nobody chose others: xterm's (xterm 390, `XTerm-col.ad`).
+/// The default values of the sixteen colors: xterm's (xterm 390, `XTerm-col.ad`).
 const XTERM: [Rgb; 16] = [
     Rgb(0x00, 0x00, 0x00),
     Rgb(0xcd, 0x00, 0x00),
@@ -63,8 +63,9 @@ const XTERM: [Rgb; 16] = [
     Rgb(0xff, 0xff, 0xff),
 ];
 
-/// The colours of the 256 that are the same everywhere, from the 16th on, as points.
-static FIXED: LazyLock<Vec<Point>> = LazyLock::new(|| (16..=255).map(|index| fixed(index).point()).collect());
+/// The fixed colors of the 256, from index 16 on, in Oklab.
+static FIXED_POINTS: LazyLock<Vec<Point>> =
+    LazyLock::new(|| (16..=255).map(|index| fixed_color(index).point()).collect());
 
 impl Rgb {
     /// Black.
@@ -72,7 +73,7 @@ impl Rgb {
     /// White.
     pub const WHITE: Self = Self(255, 255, 255);
 
-    /// Reads `#rrggbb` or `#rgb`.
+    /// Parses `#rrggbb` or `#rgb`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#')?;
@@ -87,33 +88,33 @@ impl Rgb {
         }
     }
 
-    /// Reads a colour as X11 writes it (XParseColor): `rgb:1e1e/1e1e/2e2e`, one to four digits each.
+    /// Parses X11's format (XParseColor): `rgb:1e1e/1e1e/2e2e`, one to four digits each.
     #[must_use]
     pub fn parse_x11(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("rgb:").or_else(|| text.strip_prefix("rgba:"))?;
         let mut parts = digits.split('/').map(|part| {
-            let most = (1_u32 << (4 * u32::try_from(part.len()).ok()?.min(4))) - 1;
-            let value = u32::from_str_radix(part, 16).ok().filter(|value| *value <= most && most > 0)?;
-            u8::try_from((value * 255 + most / 2) / most).ok()
+            let max = (1_u32 << (4 * u32::try_from(part.len()).ok()?.min(4))) - 1;
+            let value = u32::from_str_radix(part, 16).ok().filter(|value| *value <= max && max > 0)?;
+            u8::try_from((value * 255 + max / 2) / max).ok()
         });
         Some(Self(parts.next()??, parts.next()??, parts.next()??))
     }
 
-    /// How much light it gives, 0 for black to 1 for white (WCAG 2.2, "relative luminance").
+    /// Relative luminance, 0 for black to 1 for white (WCAG 2.2, "relative luminance").
     #[must_use]
     pub fn luminance(self) -> f64 {
         let [red, green, blue] = self.linear();
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// How well one is told from the other, 1 to 21 (WCAG 2.2, "contrast ratio").
+    /// Contrast ratio, 1 to 21 (WCAG 2.2, "contrast ratio").
     #[must_use]
     pub fn contrast(self, other: Self) -> f64 {
         let (a, b) = (self.luminance(), other.luminance());
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// The parts as light, 0 to 1 (IEC 61966-2-1).
+    /// The linear components, 0 to 1 (IEC 61966-2-1).
     pub(super) fn linear(self) -> [f64; 3] {
         let light = |part: u8| {
             let part = f64::from(part) / 255.0;
@@ -122,7 +123,7 @@ impl Rgb {
         [light(self.0), light(self.1), light(self.2)]
     }
 
-    /// Where it lies in a space in which near means alike (Oklab, Björn Ottosson 2020).
+    /// The position in a perceptually uniform space (Oklab, Björn Ottosson 2020).
     pub(super) fn point(self) -> Point {
         let [red, green, blue] = self.linear();
         let long = (0.412_221_47 * red + 0.536_332_54 * green + 0.051_445_99 * blue).cbrt();
@@ -142,13 +143,13 @@ impl fmt::Display for Rgb {
     }
 }
 
-/// Chroma below which a colour passes for a grey (in Oklab; the strongest of a screen have about 0.3).
-const LEAST_CHROMA: f64 = 0.03;
+/// Chroma below which a color counts as gray (in Oklab; the strongest screen colors have about 0.3).
+const MIN_CHROMA: f64 = 0.03;
 
-/// The cosine of the angle within which two hues are one: 30°.
-const SAME_HUE: f64 = 0.866;
+/// Cosine of the maximum angle between equal hues: 30°.
+const SAME_HUE_COSINE: f64 = 0.866;
 
-/// A colour as a point; distances between points are differences that are seen.
+/// A color in Oklab; distances are perceived differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     lightness: f64,
@@ -165,20 +166,20 @@ impl Point {
         .sqrt()
     }
 
-    /// How much colour it has, 0 for a grey.
+    /// The chroma, 0 for gray.
     fn chroma(self) -> f64 {
         self.green_red.hypot(self.blue_yellow)
     }
 
-    /// Whether one would call it by the same colour's name.
-    fn is_of_hue(self, other: Self) -> bool {
-        let along = self.green_red * other.green_red + self.blue_yellow * other.blue_yellow;
-        self.chroma() >= LEAST_CHROMA && along >= SAME_HUE * self.chroma() * other.chroma()
+    /// Returns true if both colors have the same hue.
+    fn has_hue_of(self, other: Self) -> bool {
+        let dot_product = self.green_red * other.green_red + self.blue_yellow * other.blue_yellow;
+        self.chroma() >= MIN_CHROMA && dot_product >= SAME_HUE_COSINE * self.chroma() * other.chroma()
     }
 }
 
 impl ThemeColor {
-    /// Reads a colour that stands for itself: `#rrggbb`, `#rgb`, or the name of one of the sixteen.
+    /// Parses a literal color: `#rrggbb`, `#rgb`, or the name of one of the sixteen.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(rgb) = Rgb::parse(text) {
             return Some(Self::Rgb(rgb));
@@ -191,29 +192,30 @@ impl ThemeColor {
         u8::try_from(at).ok().map(Self::Indexed)
     }
 
-    /// The one that is most like it among those of the 256 that nobody chooses.
+    /// The nearest of the fixed 256 colors.
     #[must_use]
     pub fn in_256(self) -> Self {
         let Self::Rgb(rgb) = self else { return self };
-        let at = nearest(rgb, FIXED.iter().copied());
+        let at = nearest(rgb, FIXED_POINTS.iter().copied());
         Self::Indexed(u8::try_from(at + 16).unwrap_or(u8::MAX))
     }
 
-    /// The same for a ground, which says by its hue what it stands for: one that has a hue doesn't become a grey, though of the dark
-    /// ones there are so few that a grey is often nearer.
-    pub(super) fn ground_in_256(self) -> Self {
+    /// The same for a background, whose hue has a meaning: a color with a hue doesn't become gray, although a
+    /// gray is often nearer than one of the few dark colors.
+    pub(super) fn background_in_256(self) -> Self {
         let Self::Rgb(rgb) = self else { return self };
-        let (plain, wanted) = (self.in_256(), rgb.point());
-        if wanted.chroma() < LEAST_CHROMA || plain.value().point().chroma() >= LEAST_CHROMA {
+        let (plain, target) = (self.in_256(), rgb.point());
+        if target.chroma() < MIN_CHROMA || plain.value().point().chroma() >= MIN_CHROMA {
             return plain;
         }
-        let distance = |(_, point): &(u8, &Point)| point.distance(wanted);
-        let hued = (16..=u8::MAX).zip(FIXED.iter()).filter(|(_, point)| point.is_of_hue(wanted));
-        let nearest = hued.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let distance = |(_, point): &(u8, &Point)| point.distance(target);
+        let candidates =
+            (16..=u8::MAX).zip(FIXED_POINTS.iter()).filter(|(_, point)| point.has_hue_of(target));
+        let nearest = candidates.min_by(|a, b| distance(a).total_cmp(&distance(b)));
         nearest.map_or(plain, |(index, _)| Self::Indexed(index))
     }
 
-    /// The one that is most like it among the sixteen, as xterm has them.
+    /// The nearest of the sixteen colors, with xterm's values.
     #[must_use]
     pub fn in_16(self) -> Self {
         if let Self::Indexed(0..=15) = self {
@@ -223,24 +225,24 @@ impl ThemeColor {
         Self::Indexed(u8::try_from(at).unwrap_or(7))
     }
 
-    /// Its 24 bits; of the first sixteen those that xterm gives them.
+    /// The 24-bit value; for the first sixteen colors, xterm's.
     #[must_use]
     pub fn value(self) -> Rgb {
         match self {
             Self::Rgb(rgb) => rgb,
             Self::Indexed(index @ 0..=15) => XTERM[usize::from(index)],
-            Self::Indexed(index) => fixed(index),
+            Self::Indexed(index) => fixed_color(index),
         }
     }
 }
 
-/// The colours of the 256 from the 16th on: a cube of six steps each of red, green and blue, then greys.
-fn fixed(index: u8) -> Rgb {
+/// The 256 colors from index 16 on: a cube of six steps each of red, green and blue, then grays.
+fn fixed_color(index: u8) -> Rgb {
     let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
     match index {
         232.. => {
-            let grey = 8 + 10 * (index - 232);
-            Rgb(grey, grey, grey)
+            let gray = 8 + 10 * (index - 232);
+            Rgb(gray, gray, gray)
         }
         _ => {
             let index = index.saturating_sub(16);
@@ -249,8 +251,8 @@ fn fixed(index: u8) -> Rgb {
     }
 }
 
-fn nearest(colour: Rgb, candidates: impl Iterator<Item = Point>) -> usize {
-    let point = colour.point();
+fn nearest(color: Rgb, candidates: impl Iterator<Item = Point>) -> usize {
+    let point = color.point();
     let distances = candidates.map(|candidate| point.distance(candidate)).enumerate();
     distances.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(at, _)| at)
 }
@@ -260,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hexadecimal_colours_are_read_and_nothing_like_them() {
+    fn rgb_parse_reads_hexadecimal_only() {
         assert_eq!(Rgb::parse("#88c0d0"), Some(Rgb(0x88, 0xc0, 0xd0)));
         assert_eq!(Rgb::parse("#f0A"), Some(Rgb(0xff, 0x00, 0xaa)));
         for wrong in ["88c0d0", "#88c0d", "#88c0dg", "#", "#+88c0d", "#é12"] {
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminals_own_words_for_a_colour_are_read_at_every_length() {
+    fn rgb_parse_x11_reads_every_length() {
         assert_eq!(Rgb::parse_x11("rgb:1e1e/1e1e/2e2e"), Some(Rgb(0x1e, 0x1e, 0x2e)));
         assert_eq!(Rgb::parse_x11("rgb:ff/ff/ff"), Some(Rgb::WHITE));
         assert_eq!(Rgb::parse_x11("rgb:f/0/f"), Some(Rgb(255, 0, 255)));
@@ -281,46 +283,47 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_the_guidelines() {
+    fn rgb_contrast_matches_wcag() {
         assert!((Rgb::BLACK.contrast(Rgb::WHITE) - 21.0).abs() < 1e-9);
-        // The example of many explanations: the darkest grey that still fails on white.
+        // A common example: the darkest gray that fails on white.
         assert!((Rgb(0x77, 0x77, 0x77).contrast(Rgb::WHITE) - 4.48).abs() < 0.01);
     }
 
     #[test]
-    fn a_colour_that_is_there_stays_what_it_is() {
+    fn in_256_fixed_color_is_unchanged() {
         for index in 16..=255 {
-            let again = ThemeColor::Rgb(fixed(index)).in_256();
-            // Some greys are in the cube as well.
-            assert_eq!(again.value(), fixed(index), "{index}");
+            let nearest = ThemeColor::Rgb(fixed_color(index)).in_256();
+            // Some grays are also in the cube.
+            assert_eq!(nearest.value(), fixed_color(index), "{index}");
         }
         assert_eq!(ThemeColor::Indexed(3).in_256(), ThemeColor::Indexed(3));
         assert_eq!(ThemeColor::Rgb(Rgb(0xd7, 0xaf, 0x5f)).in_256(), ThemeColor::Indexed(179));
     }
 
     #[test]
-    fn of_256_a_ground_keeps_its_hue_where_the_nearest_is_a_grey() {
+    fn background_in_256_keeps_hue() {
         let dark_green = ThemeColor::Rgb(Rgb(0x1f, 0x4a, 0x2b));
         assert_eq!(dark_green.in_256(), ThemeColor::Indexed(238));
-        assert_eq!(dark_green.ground_in_256(), ThemeColor::Indexed(22));
-        let kept = [Rgb(0x5c, 0x25, 0x29), Rgb(0x6e, 0x3a, 0x00), Rgb(0x50, 0x52, 0x55)].map(ThemeColor::Rgb);
+        assert_eq!(dark_green.background_in_256(), ThemeColor::Indexed(22));
+        let unchanged =
+            [Rgb(0x5c, 0x25, 0x29), Rgb(0x6e, 0x3a, 0x00), Rgb(0x50, 0x52, 0x55)].map(ThemeColor::Rgb);
         assert_eq!(
-            kept.map(ThemeColor::ground_in_256),
-            kept.map(ThemeColor::in_256),
+            unchanged.map(ThemeColor::background_in_256),
+            unchanged.map(ThemeColor::in_256),
             "hued already, or a grey itself"
         );
-        assert_eq!(ThemeColor::Indexed(238).ground_in_256(), ThemeColor::Indexed(238));
+        assert_eq!(ThemeColor::Indexed(238).background_in_256(), ThemeColor::Indexed(238));
     }
 
     #[test]
-    fn among_sixteen_the_most_alike_is_taken() {
+    fn in_16_takes_the_nearest() {
         assert_eq!(ThemeColor::Rgb(Rgb(0xf0, 0x10, 0x08)).in_16(), ThemeColor::Indexed(9));
         assert_eq!(ThemeColor::Indexed(231).in_16(), ThemeColor::Indexed(15));
         assert_eq!(ThemeColor::Indexed(12).in_16(), ThemeColor::Indexed(12));
     }
 
     #[test]
-    fn names_are_the_terminals_own_colours() {
+    fn theme_color_names_are_terminal_colors() {
         assert_eq!(ThemeColor::parse("bright-cyan"), Some(ThemeColor::Indexed(14)));
         assert_eq!(ThemeColor::parse("grey"), Some(ThemeColor::Indexed(8)));
         assert_eq!(ThemeColor::parse("#fff"), Some(ThemeColor::Rgb(Rgb::WHITE)));

@@ -1,4 +1,4 @@
-//! What can be wrong with a theme, where, and what to do about it.
+//! Errors of themes, with the path of the value and a hint.
 
 use std::io;
 
@@ -6,84 +6,84 @@ use tiller_core::suggest;
 
 use super::{ROLES, color, role_name};
 
-/// A theme that can't be used. The place is the path to the value in the file: `roles.accent.fg`.
+/// An error of a theme. The path of a value looks like `roles.accent.fg`.
 #[derive(Debug, thiserror::Error)]
 pub enum ThemeError {
     /// The file can't be read.
-    #[error("can't be read")]
+    #[error("can't read the file")]
     Io(#[from] io::Error),
-    /// It isn't JSON, or a value is of the wrong kind.
-    #[error("{}{what}", at(.place))]
+    /// The text isn't JSON, or a value has the wrong type.
+    #[error("{}{what}", at(.path))]
     Form {
-        /// Where; empty for the whole.
-        place: String,
-        /// What is wrong, in the words of the reader, with line and column.
+        /// The path; empty for the whole file.
+        path: String,
+        /// The parser's message with line and column.
         what: String,
     },
-    /// No role goes by that name.
-    #[error("{}there is no such role", at(.place))]
+    /// An unknown role.
+    #[error("{}unknown role", at(.path))]
     UnknownRole {
-        /// Where; the name is its last part.
-        place: String,
+        /// The path; its last part is the name.
+        path: String,
     },
-    /// No colour and no variable goes by that name.
-    #[error("{}`{value}` is no colour and no variable", at(.place))]
-    UnknownColour {
-        /// Where.
-        place: String,
-        /// What stands there.
+    /// An unknown color or variable.
+    #[error("{}`{value}` is neither a color nor a variable", at(.path))]
+    UnknownColor {
+        /// The path.
+        path: String,
+        /// The value.
         value: String,
-        /// The variable or colour that may have been meant.
+        /// A similar variable or color.
         nearest: Option<String>,
     },
-    /// A variable leads back to itself.
-    #[error("{}the variable `{variable}` leads back to itself", at(.place))]
-    Circle {
-        /// Where it was used.
-        place: String,
-        /// Its name.
+    /// A variable that refers to itself.
+    #[error("{}the variable `{variable}` refers to itself", at(.path))]
+    Cycle {
+        /// The path of its use.
+        path: String,
+        /// The variable's name.
         variable: String,
     },
-    /// On sixteen colours something else was named.
-    #[error("{}`{value}` is none of the sixteen colours", at(.place))]
+    /// A color that is not one of the sixteen, in the section `16`.
+    #[error("{}`{value}` is not one of the sixteen colors", at(.path))]
     NotOfSixteen {
-        /// Where.
-        place: String,
-        /// What stands there.
+        /// The path.
+        path: String,
+        /// The value.
         value: String,
     },
 }
 
-fn at(place: &str) -> String {
-    // Where a file ends too early there is no place in it.
-    if ["", ".", "?"].contains(&place) { String::new() } else { format!("at {place}: ") }
+fn at(path: &str) -> String {
+    // A truncated file has no path.
+    if ["", ".", "?"].contains(&path) { String::new() } else { format!("at {path}: ") }
 }
 
 impl ThemeError {
-    /// What to do about it, if that isn't plain.
+    /// The next step for the user, if it isn't obvious.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Io(_) | Self::Form { .. } => None,
-            Self::UnknownRole { place } => {
-                let name = place.rsplit('.').next().unwrap_or_default();
+            Self::UnknownRole { path } => {
+                let name = path.rsplit('.').next().unwrap_or_default();
                 let names = ROLES.iter().map(|role| role_name(*role));
                 Some(match suggest::nearest(name, names) {
                     Some(nearest) => format!("did you mean {nearest}?"),
                     None => "docs/themes.md lists the roles".to_owned(),
                 })
             }
-            Self::UnknownColour { nearest: Some(nearest), .. } => Some(format!("did you mean {nearest}?")),
-            Self::UnknownColour { nearest: None, .. } => Some(
-                "a colour is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`"
+            Self::UnknownColor { nearest: Some(nearest), .. } => Some(format!("did you mean {nearest}?")),
+            Self::UnknownColor { nearest: None, .. } => Some(
+                "a color is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`"
                     .to_owned(),
             ),
-            Self::Circle { .. } => Some("give it a colour".to_owned()),
+            Self::Cycle { .. } => Some("give it a color".to_owned()),
             Self::NotOfSixteen { .. } => Some(format!("they are 0 to 15, or {}", color::NAMES.join(", "))),
         }
     }
 
-    /// All of it in one line, with what to do about it.
+    /// The error with its cause and hint in one line.
     #[must_use]
     pub fn full(&self) -> String {
         let cause = std::error::Error::source(self).map(|cause| format!(": {cause}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tiller's own form of a theme: JSON by role. `themes/theme.schema.json` says the same to editors.
+//! Tiller's theme format: JSON by role. `themes/theme.schema.json` describes it for editors.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::color::{Rgb, ThemeColor};
 use super::error::ThemeError;
-use super::parse::{Variables, Written, WrittenLook};
+use super::parse::{Variables, WrittenColor, WrittenStyle};
 use super::role;
 use super::style::ThemeStyle;
 use super::{Theme, ThemeKind};
 
-/// The ground of a dark theme that names none, and of a light one.
-pub(super) const GROUNDS: [Rgb; 2] = [Rgb(0x16, 0x19, 0x1f), Rgb(0xff, 0xff, 0xff)];
+/// The default backgrounds of dark and light themes.
+pub(super) const BACKGROUNDS: [Rgb; 2] = [Rgb(0x16, 0x19, 0x1f), Rgb(0xff, 0xff, 0xff)];
 
-/// Whose form a file has.
+/// The format of a theme file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    Own,
+pub(super) enum ThemeFormat {
+    Tiller,
     Pi,
 }
 
@@ -30,110 +30,114 @@ struct Probe {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ThemeFile {
     #[serde(rename = "$schema")]
     _schema: Option<String>,
     name: String,
     kind: Option<ThemeKind>,
-    ground: Option<Written>,
+    ground: Option<WrittenColor>,
     #[serde(default)]
     vars: Variables,
-    roles: BTreeMap<String, WrittenLook>,
+    roles: BTreeMap<String, WrittenStyle>,
     #[serde(default, rename = "16")]
-    sixteen: BTreeMap<String, WrittenLook>,
-    ansi: Option<[Written; 16]>,
+    sixteen: BTreeMap<String, WrittenStyle>,
+    ansi: Option<[WrittenColor; 16]>,
 }
 
-/// Tells whose form a text has.
-pub(super) fn form(text: &str) -> Result<Form, ThemeError> {
+/// Detects the format.
+pub(super) fn detect_format(text: &str) -> Result<ThemeFormat, ThemeError> {
     let probe: Probe = read(text)?;
-    Ok(if probe.roles.is_none() && probe.colors.is_some() { Form::Pi } else { Form::Own })
+    Ok(if probe.roles.is_none() && probe.colors.is_some() { ThemeFormat::Pi } else { ThemeFormat::Tiller })
 }
 
-/// Reads JSON; an error says at which value.
+/// Parses JSON; an error names the path of the value.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ThemeError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut json);
     read.map_err(|error| ThemeError::Form {
-        place: error.path().to_string(),
+        path: error.path().to_string(),
         what: error.into_inner().to_string(),
     })
 }
 
 pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
-    let file: File = read(text)?;
-    let looks = looks(&file.vars, &file.roles, "roles")?;
-    let given = role::complete(|role| looks.get(role::name(role)).copied());
-    let kind = file.kind.unwrap_or_else(|| kind_of(&given));
+    let file: ThemeFile = read(text)?;
+    let parsed = parse_styles(&file.vars, &file.roles, "roles")?;
+    let styles = role::complete(|role| parsed.get(role::name(role)).copied());
+    let kind = file.kind.unwrap_or_else(|| guess_kind(&styles));
     let ground = match &file.ground {
-        Some(written) => solid(&file.vars, written, "ground")?,
-        None => GROUNDS[usize::from(kind == ThemeKind::Light)],
+        Some(written) => fixed_color(&file.vars, written, "ground")?,
+        None => BACKGROUNDS[usize::from(kind == ThemeKind::Light)],
     };
-    let sixteen = sixteen(&file)?;
-    let ansi = file.ansi.as_ref().map(|colours| ansi(&file.vars, colours)).transpose()?;
-    Ok(Theme { name: file.name, kind, ground, looks: given, sixteen, ansi })
+    let styles_16 = parse_styles_16(&file)?;
+    let ansi = file.ansi.as_ref().map(|colors| parse_ansi(&file.vars, colors)).transpose()?;
+    Ok(Theme { name: file.name, kind, ground, styles, styles_16, ansi })
 }
 
-fn looks(
+fn parse_styles(
     vars: &Variables,
-    written: &BTreeMap<String, WrittenLook>,
+    written: &BTreeMap<String, WrittenStyle>,
     section: &str,
 ) -> Result<BTreeMap<&'static str, ThemeStyle>, ThemeError> {
-    let mut looks = BTreeMap::new();
-    for (name, look) in written {
-        let place = format!("{section}.{name}");
-        match role::named(name) {
-            Some(role) => looks.insert(role::name(role), vars.look(look, &place)?),
-            None => return Err(ThemeError::UnknownRole { place }),
+    let mut parsed = BTreeMap::new();
+    for (name, style) in written {
+        let path = format!("{section}.{name}");
+        match role::by_name(name) {
+            Some(role) => parsed.insert(role::name(role), vars.style(style, &path)?),
+            None => return Err(ThemeError::UnknownRole { path }),
         };
     }
-    Ok(looks)
+    Ok(parsed)
 }
 
-/// The looks on sixteen colours: what the theme says for them, else what stands in for each role, never the nearest colours:
-/// those of a user's own sixteen may be any.
-fn sixteen(file: &File) -> Result<[ThemeStyle; role::ALL.len()], ThemeError> {
-    // Variables are of more colours, and may be called as one of the sixteen.
-    let looks = looks(&Variables::default(), &file.sixteen, "16")?;
-    for (name, look) in &looks {
-        for colour in [look.fg, look.bg].into_iter().flatten() {
-            if !matches!(colour, ThemeColor::Indexed(0..=15)) {
-                let value = colour.value().to_string();
-                return Err(ThemeError::NotOfSixteen { place: format!("16.{name}"), value });
+/// The styles for sixteen colors: the theme's own, otherwise the fallback of each role, never the nearest
+/// color, because the user's sixteen colors may be any.
+fn parse_styles_16(file: &ThemeFile) -> Result<[ThemeStyle; role::ALL.len()], ThemeError> {
+    // Variables aren't allowed here: they may have the names of the sixteen colors.
+    let parsed = parse_styles(&Variables::default(), &file.sixteen, "16")?;
+    for (name, style) in &parsed {
+        for color in [style.fg, style.bg].into_iter().flatten() {
+            if !matches!(color, ThemeColor::Indexed(0..=15)) {
+                let value = color.value().to_string();
+                return Err(ThemeError::NotOfSixteen { path: format!("16.{name}"), value });
             }
         }
     }
-    Ok(role::complete(|role| looks.get(role::name(role)).copied()))
+    Ok(role::complete(|role| parsed.get(role::name(role)).copied()))
 }
 
-fn ansi(vars: &Variables, written: &[Written; 16]) -> Result<[Rgb; 16], ThemeError> {
-    let mut colours = [Rgb::BLACK; 16];
-    for (at, (colour, written)) in colours.iter_mut().zip(written).enumerate() {
-        *colour = solid(vars, written, &format!("ansi[{at}]"))?;
+fn parse_ansi(vars: &Variables, written: &[WrittenColor; 16]) -> Result<[Rgb; 16], ThemeError> {
+    let mut colors = [Rgb::BLACK; 16];
+    for (at, (color, written)) in colors.iter_mut().zip(written).enumerate() {
+        *color = fixed_color(vars, written, &format!("ansi[{at}]"))?;
     }
-    Ok(colours)
+    Ok(colors)
 }
 
-/// A colour that is the same everywhere.
-fn solid(vars: &Variables, written: &Written, place: &str) -> Result<Rgb, ThemeError> {
-    match vars.colour(written, place)? {
-        Some(colour @ (ThemeColor::Rgb(_) | ThemeColor::Indexed(16..))) => Ok(colour.value()),
+/// A color with a fixed value.
+fn fixed_color(vars: &Variables, written: &WrittenColor, path: &str) -> Result<Rgb, ThemeError> {
+    match vars.color(written, path)? {
+        Some(color @ (ThemeColor::Rgb(_) | ThemeColor::Indexed(16..))) => Ok(color.value()),
         Some(ThemeColor::Indexed(_)) | None => Err(ThemeError::Form {
-            place: place.to_owned(),
-            what: "a colour is needed here that is the same everywhere, such as #1a1b26".to_owned(),
+            path: path.to_owned(),
+            what: "this needs a color with a fixed value, such as #1a1b26".to_owned(),
         }),
     }
 }
 
-/// What ground a theme is made for that doesn't say so: one that most of its colours are easier to read on.
-pub(super) fn kind_of(looks: &[ThemeStyle; role::ALL.len()]) -> ThemeKind {
-    // Text on a ground of its own says nothing.
-    let inks = looks.iter().filter(|look| look.bg.is_none()).filter_map(|look| look.fg);
+/// Guesses the kind of a theme: the background on which most of its colors have more contrast.
+pub(super) fn guess_kind(styles: &[ThemeStyle; role::ALL.len()]) -> ThemeKind {
+    // Text with its own background is no evidence.
+    let colors = styles.iter().filter(|style| style.bg.is_none()).filter_map(|style| style.fg);
     let (mut light, mut dark) = (0, 0);
-    for ink in inks.filter(|ink| !matches!(ink, ThemeColor::Indexed(0..=15))) {
-        let ink = ink.value();
-        let sum = if ink.contrast(GROUNDS[0]) >= ink.contrast(GROUNDS[1]) { &mut light } else { &mut dark };
-        *sum += 1;
+    for color in colors.filter(|color| !matches!(color, ThemeColor::Indexed(0..=15))) {
+        let color = color.value();
+        let count = if color.contrast(BACKGROUNDS[0]) >= color.contrast(BACKGROUNDS[1]) {
+            &mut light
+        } else {
+            &mut dark
+        };
+        *count += 1;
     }
     match (light, dark) {
         (0, 0) => ThemeKind::Both,

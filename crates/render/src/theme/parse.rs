@@ -1,4 +1,4 @@
-//! Values of theme files: a colour as it is written, a look as it is written, and the variables that colours may name.
+//! Values of theme files: colors, styles and variables.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,26 +13,26 @@ use super::error::ThemeError;
 use super::style::ThemeStyle;
 use crate::Emphasis;
 
-/// A colour as it is written: `"#88c0d0"`, `"blue"`, `"name-of-a-variable"`, `""`, `110`.
+/// A color in a file: `"#88c0d0"`, `"blue"`, `"name-of-a-variable"`, `""`, `110`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WrittenColor {
     Text(String),
     Index(u8),
 }
 
-/// A look as it is written: the colour of its text alone, or everything.
+/// A style in a file: the text's color alone, or all fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum WrittenLook {
-    Fg(Written),
-    Full(Full),
+pub(super) enum WrittenStyle {
+    Foreground(WrittenColor),
+    FullStyle(FullStyle),
 }
 
-/// A look written out.
+/// A style with all fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Full {
-    fg: Option<Written>,
-    bg: Option<Written>,
+pub(super) struct FullStyle {
+    fg: Option<WrittenColor>,
+    bg: Option<WrittenColor>,
     bold: bool,
     dim: bool,
     italic: bool,
@@ -41,66 +41,68 @@ pub(super) struct Full {
     reverse: bool,
 }
 
-/// Colours by the names that a theme gives them.
+/// Colors by variable name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Variables(BTreeMap<String, Written>);
+pub(super) struct Variables(BTreeMap<String, WrittenColor>);
 
-struct WrittenVisitor;
+struct ColorVisitor;
 
-impl Visitor<'_> for WrittenVisitor {
-    type Value = Written;
+impl Visitor<'_> for ColorVisitor {
+    type Value = WrittenColor;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a colour: \"#rrggbb\", a name, or a number of 0 to 255")
+        f.write_str("a color: \"#rrggbb\", a name, or a number from 0 to 255")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Written, E> {
-        Ok(Written::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<WrittenColor, E> {
+        Ok(WrittenColor::Text(text.to_owned()))
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Written, E> {
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<WrittenColor, E> {
         let index = u8::try_from(number)
-            .map_err(|_| E::custom(format!("{number} is not one of the 256 colours, 0 to 255")))?;
-        Ok(Written::Index(index))
+            .map_err(|_| E::custom(format!("{number} is not one of the 256 colors, 0 to 255")))?;
+        Ok(WrittenColor::Index(index))
     }
 }
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for WrittenColor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WrittenVisitor)
+        deserializer.deserialize_any(ColorVisitor)
     }
 }
 
-struct LookVisitor;
+struct StyleVisitor;
 
-impl<'de> Visitor<'de> for LookVisitor {
-    type Value = WrittenLook;
+impl<'de> Visitor<'de> for StyleVisitor {
+    type Value = WrittenStyle;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a colour, or an object with fg, bg, bold, dim, italic, underline, strike, reverse")
+        f.write_str("a color, or an object with fg, bg, bold, dim, italic, underline, strike, reverse")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<WrittenLook, E> {
-        Ok(WrittenLook::Fg(Written::Text(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<WrittenStyle, E> {
+        Ok(WrittenStyle::Foreground(WrittenColor::Text(text.to_owned())))
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<WrittenLook, E> {
-        WrittenVisitor.visit_u64(number).map(WrittenLook::Fg)
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<WrittenStyle, E> {
+        ColorVisitor.visit_u64(number).map(WrittenStyle::Foreground)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenLook, A::Error> {
-        Full::deserialize(MapAccessDeserializer::new(map)).map(WrittenLook::Full).map_err(A::Error::custom)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenStyle, A::Error> {
+        FullStyle::deserialize(MapAccessDeserializer::new(map))
+            .map(WrittenStyle::FullStyle)
+            .map_err(A::Error::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for WrittenLook {
+impl<'de> Deserialize<'de> for WrittenStyle {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LookVisitor)
+        deserializer.deserialize_any(StyleVisitor)
     }
 }
 
-impl Full {
+impl FullStyle {
     fn emphasis(&self) -> Emphasis {
         let all = [
             (self.bold, Emphasis::BOLD),
@@ -110,51 +112,57 @@ impl Full {
             (self.strike, Emphasis::STRIKE),
             (self.reverse, Emphasis::REVERSED),
         ];
-        let given = all.into_iter().filter(|(is_so, _)| *is_so);
-        given.fold(Emphasis::NONE, |sum, (_, emphasis)| sum.and(emphasis))
+        let set = all.into_iter().filter(|(is_set, _)| *is_set);
+        set.fold(Emphasis::NONE, |sum, (_, emphasis)| sum.and(emphasis))
     }
 }
 
 impl Variables {
-    /// The colour that is meant; `None` is the terminal's own. `place` is where it stands.
-    pub(super) fn colour(&self, written: &Written, place: &str) -> Result<Option<ThemeColor>, ThemeError> {
+    /// Resolves a color; `None` is the terminal's default. `path` is the value's path for errors.
+    pub(super) fn color(&self, written: &WrittenColor, path: &str) -> Result<Option<ThemeColor>, ThemeError> {
         let mut written = written;
-        // Each variable is passed at most once on a way that leads somewhere.
+        // Each variable occurs at most once in a valid chain.
         for _ in 0..=self.0.len() {
             let text = match written {
-                Written::Index(index) => return Ok(Some(ThemeColor::Indexed(*index))),
-                Written::Text(text) => text,
+                WrittenColor::Index(index) => return Ok(Some(ThemeColor::Indexed(*index))),
+                WrittenColor::Text(text) => text,
             };
             if text.is_empty() || text == "default" {
                 return Ok(None);
             }
             match self.0.get(text) {
                 Some(next) => written = next,
-                None => return ThemeColor::parse(text).map(Some).ok_or_else(|| self.unknown(text, place)),
+                None => {
+                    return ThemeColor::parse(text).map(Some).ok_or_else(|| self.unknown_color(text, path));
+                }
             }
         }
-        let Written::Text(variable) = written else { return Ok(None) };
-        Err(ThemeError::Circle { place: place.to_owned(), variable: variable.clone() })
+        let WrittenColor::Text(variable) = written else { return Ok(None) };
+        Err(ThemeError::Cycle { path: path.to_owned(), variable: variable.clone() })
     }
 
-    fn unknown(&self, value: &str, place: &str) -> ThemeError {
+    fn unknown_color(&self, value: &str, path: &str) -> ThemeError {
         let names = self.0.keys().map(String::as_str).chain(color::NAMES);
         let nearest = suggest::nearest(value, names).filter(|_| !value.starts_with('#')).map(str::to_owned);
-        ThemeError::UnknownColour { place: place.to_owned(), value: value.to_owned(), nearest }
+        ThemeError::UnknownColor { path: path.to_owned(), value: value.to_owned(), nearest }
     }
 
-    /// The look that is meant.
-    pub(super) fn look(&self, written: &WrittenLook, place: &str) -> Result<ThemeStyle, ThemeError> {
+    /// Resolves a style.
+    pub(super) fn style(&self, written: &WrittenStyle, path: &str) -> Result<ThemeStyle, ThemeError> {
         let full = match written {
-            WrittenLook::Fg(fg) => {
-                return Ok(ThemeStyle { fg: self.colour(fg, place)?, ..ThemeStyle::PLAIN });
+            WrittenStyle::Foreground(fg) => {
+                return Ok(ThemeStyle { fg: self.color(fg, path)?, ..ThemeStyle::PLAIN });
             }
-            WrittenLook::Full(full) => full,
+            WrittenStyle::FullStyle(full) => full,
         };
-        let part = |written: &Option<Written>, name: &str| match written {
-            Some(written) => self.colour(written, &format!("{place}.{name}")),
+        let field_color = |written: &Option<WrittenColor>, name: &str| match written {
+            Some(written) => self.color(written, &format!("{path}.{name}")),
             None => Ok(None),
         };
-        Ok(ThemeStyle { fg: part(&full.fg, "fg")?, bg: part(&full.bg, "bg")?, emphasis: full.emphasis() })
+        Ok(ThemeStyle {
+            fg: field_color(&full.fg, "fg")?,
+            bg: field_color(&full.bg, "bg")?,
+            emphasis: full.emphasis(),
+        })
     }
 }

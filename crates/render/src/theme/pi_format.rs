@@ -1,7 +1,8 @@
-//! Themes of pi (`packages/coding-agent/docs/themes.md` of its repository, read in November 2026): its tokens, mapped to roles.
+//! Themes of pi (`packages/coding-agent/docs/themes.md` of its repository, read in November 2026): maps its
+//! tokens to roles.
 //!
-//! Grounds of boxes and the colours of its status line have no counterpart here; tokens that are missing or unknown are
-//! passed over, because its versions differ in them.
+//! Backgrounds of boxes and colors of its status line have no counterpart here; missing and unknown tokens are
+//! ignored, because pi's versions differ in them.
 
 use std::collections::BTreeMap;
 
@@ -10,80 +11,80 @@ use serde::Deserialize;
 use super::Theme;
 use super::color::{Rgb, ThemeColor};
 use super::error::ThemeError;
-use super::file::{GROUNDS, kind_of, read};
-use super::parse::{Variables, Written};
+use super::file::{BACKGROUNDS, guess_kind, read};
+use super::parse::{Variables, WrittenColor};
 use super::role;
 use super::style::ThemeStyle;
 use super::{Background, ThemeKind};
 use crate::{Emphasis, Role};
 
 #[derive(Debug, Deserialize)]
-struct File {
+struct PiThemeFile {
     name: String,
     #[serde(default)]
     vars: Variables,
-    colors: BTreeMap<String, Written>,
+    colors: BTreeMap<String, WrittenColor>,
     #[serde(default)]
-    export: BTreeMap<String, Written>,
+    export: BTreeMap<String, WrittenColor>,
 }
 
-/// The token that says how a role looks, and what emphasis pi gives it.
+/// The token for a role, and the emphasis that pi gives it.
 const fn token(role: Role) -> (&'static str, Emphasis) {
-    let plain = Emphasis::NONE;
+    let none = Emphasis::NONE;
     match role {
-        Role::Text => ("text", plain),
-        Role::Muted => ("muted", plain),
-        Role::Accent => ("accent", plain),
-        Role::Heading => ("mdHeading", plain),
-        Role::Code => ("mdCode", plain),
-        Role::Link => ("mdLink", plain),
-        Role::Quote => ("mdQuoteBorder", plain),
-        Role::DiffAdded => ("toolDiffAdded", plain),
-        Role::DiffRemoved => ("toolDiffRemoved", plain),
+        Role::Text => ("text", none),
+        Role::Muted => ("muted", none),
+        Role::Accent => ("accent", none),
+        Role::Heading => ("mdHeading", none),
+        Role::Code => ("mdCode", none),
+        Role::Link => ("mdLink", none),
+        Role::Quote => ("mdQuoteBorder", none),
+        Role::DiffAdded => ("toolDiffAdded", none),
+        Role::DiffRemoved => ("toolDiffRemoved", none),
         Role::DiffAddedWord => ("toolDiffAdded", Emphasis::REVERSED),
         Role::DiffRemovedWord => ("toolDiffRemoved", Emphasis::REVERSED),
-        Role::Error => ("error", plain),
-        Role::Success => ("success", plain),
-        Role::Warning => ("warning", plain),
-        Role::User => ("userMessageText", plain),
+        Role::Error => ("error", none),
+        Role::Success => ("success", none),
+        Role::Warning => ("warning", none),
+        Role::User => ("userMessageText", none),
         Role::Thinking => ("thinkingText", Emphasis::ITALIC),
-        Role::Keyword => ("syntaxKeyword", plain),
-        Role::String => ("syntaxString", plain),
-        Role::Comment => ("syntaxComment", plain),
-        Role::Constant => ("syntaxNumber", plain),
-        Role::Function => ("syntaxFunction", plain),
-        Role::Type => ("syntaxType", plain),
-        Role::Operator => ("syntaxOperator", plain),
-        Role::Name => ("syntaxVariable", plain),
+        Role::Keyword => ("syntaxKeyword", none),
+        Role::String => ("syntaxString", none),
+        Role::Comment => ("syntaxComment", none),
+        Role::Constant => ("syntaxNumber", none),
+        Role::Function => ("syntaxFunction", none),
+        Role::Type => ("syntaxType", none),
+        Role::Operator => ("syntaxOperator", none),
+        Role::Name => ("syntaxVariable", none),
     }
 }
 
 pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
-    let file: File = read(text)?;
-    let mut given: [Option<ThemeStyle>; role::ALL.len()] = [None; role::ALL.len()];
-    for (look, role) in given.iter_mut().zip(role::ALL) {
+    let file: PiThemeFile = read(text)?;
+    let mut own_styles: [Option<ThemeStyle>; role::ALL.len()] = [None; role::ALL.len()];
+    for (style, role) in own_styles.iter_mut().zip(role::ALL) {
         let (token, emphasis) = token(role);
         if let Some(written) = file.colors.get(token) {
-            let fg = file.vars.colour(written, &format!("colors.{token}"))?;
-            *look = Some(ThemeStyle { fg, ..ThemeStyle::PLAIN }.with(emphasis));
+            let fg = file.vars.color(written, &format!("colors.{token}"))?;
+            *style = Some(ThemeStyle { fg, ..ThemeStyle::PLAIN }.with(emphasis));
         }
     }
-    let looks = role::complete(|role| given[role as usize]);
-    let page = page(&file)?;
-    let kind = match page.map(Background::of) {
+    let styles = role::complete(|role| own_styles[role as usize]);
+    let page_background = page_background(&file)?;
+    let kind = match page_background.map(Background::of) {
         Some(Background::Light) => ThemeKind::Light,
         Some(Background::Dark) => ThemeKind::Dark,
-        None => kind_of(&looks),
+        None => guess_kind(&styles),
     };
-    let ground = page.unwrap_or(GROUNDS[usize::from(kind == ThemeKind::Light)]);
-    Ok(Theme { name: file.name, kind, ground, looks, sixteen: role::complete(|_| None), ansi: None })
+    let ground = page_background.unwrap_or(BACKGROUNDS[usize::from(kind == ThemeKind::Light)]);
+    Ok(Theme { name: file.name, kind, ground, styles, styles_16: role::complete(|_| None), ansi: None })
 }
 
-/// The ground of the pages that pi exports: the only ground that its themes name which is about as a terminal's.
-fn page(file: &File) -> Result<Option<Rgb>, ThemeError> {
+/// The background of the pages that pi exports: the only one in its themes that resembles a terminal's.
+fn page_background(file: &PiThemeFile) -> Result<Option<Rgb>, ThemeError> {
     let Some(written) = file.export.get("pageBg") else { return Ok(None) };
-    let colour = file.vars.colour(written, "export.pageBg")?;
-    Ok(colour.filter(|colour| !matches!(colour, ThemeColor::Indexed(0..=15))).map(ThemeColor::value))
+    let color = file.vars.color(written, "export.pageBg")?;
+    Ok(color.filter(|color| !matches!(color, ThemeColor::Indexed(0..=15))).map(ThemeColor::value))
 }
 
 #[cfg(test)]
@@ -108,43 +109,43 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_roles_here() {
+    fn pi_theme_tokens_map_to_roles() {
         let theme = Theme::parse(SMALL).unwrap();
         assert_eq!(
             (theme.name.as_str(), theme.kind, theme.ground),
             ("small", ThemeKind::Dark, Rgb(0x18, 0x18, 0x1e))
         );
-        assert_eq!(look(&theme, Role::Accent), ThemeStyle::of(ThemeColor::Rgb(Rgb(0, 0xaa, 0xff))));
-        assert_eq!(look(&theme, Role::Muted), ThemeStyle::of(ThemeColor::Indexed(242)));
+        assert_eq!(look(&theme, Role::Accent), ThemeStyle::from_fg(ThemeColor::Rgb(Rgb(0, 0xaa, 0xff))));
+        assert_eq!(look(&theme, Role::Muted), ThemeStyle::from_fg(ThemeColor::Indexed(242)));
         assert_eq!(look(&theme, Role::Text), ThemeStyle::PLAIN);
         assert_eq!(
             look(&theme, Role::Thinking),
-            ThemeStyle::of(ThemeColor::Indexed(242)).with(Emphasis::ITALIC)
+            ThemeStyle::from_fg(ThemeColor::Indexed(242)).with(Emphasis::ITALIC)
         );
-        let added = ThemeStyle::of(ThemeColor::Rgb(Rgb(0, 0xff, 0)));
+        let added = ThemeStyle::from_fg(ThemeColor::Rgb(Rgb(0, 0xff, 0)));
         assert_eq!(look(&theme, Role::DiffAdded), added);
         assert_eq!(look(&theme, Role::DiffAddedWord), added.with(Emphasis::REVERSED));
-        assert_eq!(look(&theme, Role::Name), ThemeStyle::of(ThemeColor::Rgb(Rgb(0xff, 0xaa, 0))));
+        assert_eq!(look(&theme, Role::Name), ThemeStyle::from_fg(ThemeColor::Rgb(Rgb(0xff, 0xaa, 0))));
     }
 
     #[test]
-    fn what_it_does_not_say_is_as_the_role_it_is_like() {
+    fn pi_theme_missing_token_uses_fallback() {
         let theme = Theme::parse(SMALL).unwrap();
         assert_eq!(look(&theme, Role::Heading), look(&theme, Role::Accent));
-        assert_eq!(look(&theme, Role::Error), ThemeStyle::of(ThemeColor::Indexed(1)));
+        assert_eq!(look(&theme, Role::Error), ThemeStyle::from_fg(ThemeColor::Indexed(1)));
     }
 
     #[test]
-    fn a_wrong_colour_is_named_with_its_place() {
+    fn pi_theme_unknown_color_names_its_path() {
         let text = SMALL.replace("\"alias\", \"muted\"", "\"primry\", \"muted\"");
         let error = Theme::parse(&text).unwrap_err();
         assert_eq!(
             error.full(),
-            "at colors.accent: `primry` is no colour and no variable (did you mean primary?)"
+            "at colors.accent: `primry` is neither a color nor a variable (did you mean primary?)"
         );
-        let circle = SMALL.replace("\"alias\": \"primary\"", "\"alias\": \"alias\"");
+        let cycle = SMALL.replace("\"alias\": \"primary\"", "\"alias\": \"alias\"");
         assert!(
-            matches!(Theme::parse(&circle).unwrap_err(), ThemeError::Circle { variable, .. } if variable == "alias")
+            matches!(Theme::parse(&cycle).unwrap_err(), ThemeError::Cycle { variable, .. } if variable == "alias")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! All themes that are known: tiller's own, those in folders, and files that were named.
+//! The theme registry: built-in themes, themes in folders, and named files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,59 +12,59 @@ use super::built_in;
 use super::error::ThemeError;
 use super::{Background, ColorDepth, Theme};
 
-/// Most bytes of a theme's file: many times what all roles written out take.
-const MOST_BYTES: u64 = 256 * 1024;
+/// Maximum size of a theme file in bytes: many times the size of a complete theme.
+const MAX_BYTES: u64 = 256 * 1024;
 
-/// A theme with where it came from.
+/// A theme and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisteredTheme {
     /// The theme.
     pub theme: Arc<Theme>,
-    /// Whose it is.
+    /// The kind of its search path.
     pub origin: ResourceOrigin,
-    /// Its file; tiller's own have none.
+    /// Its file; `None` for built-in themes.
     pub path: Option<PathBuf>,
 }
 
-/// The themes that there are, and what is wrong with others.
+/// The available themes, and the problems of theme files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeRegistry {
-    /// In the order they are offered; of one name there is one.
+    /// In the order of lists; names are unique.
     known: Vec<RegisteredTheme>,
     problems: Vec<ResourceProblem>,
 }
 
-/// What the user wants to see.
+/// The user's choice of themes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeChoice {
-    /// A theme's name, the path of its file, or `auto`: one of the two others, as the ground is.
+    /// A theme's name, the path of its file, or `auto`: `dark` or `light`, depending on the background.
     pub theme: String,
-    /// The theme for dark grounds.
+    /// The theme for dark backgrounds.
     pub dark: String,
-    /// The theme for light grounds.
+    /// The theme for light backgrounds.
     pub light: String,
 }
 
-/// The word of a [`Wish`] for a theme that follows the ground.
+/// The value of [`ThemeChoice::theme`] that follows the background.
 const AUTO: &str = "auto";
 
-/// Whether a theme is named by its file. Names that settings take have neither.
+/// Returns true if a theme is given by its file.
 #[must_use]
-pub fn is_path(wanted: &str) -> bool {
-    wanted.contains('/') || wanted.ends_with(".json")
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".json")
 }
 
-/// A theme as it is known here, from how a setting or a flag names it: its name, or the whole path of its file.
+/// Normalizes the theme of a setting or flag: a name, or the absolute path of a file.
 #[must_use]
-pub fn placed(wanted: &str, cwd: &Path, home: Option<&Path>) -> String {
-    if !is_path(wanted) {
-        return wanted.to_owned();
+pub fn placed(name: &str, cwd: &Path, home: Option<&Path>) -> String {
+    if !is_path(name) {
+        return name.to_owned();
     }
-    let path = match (wanted.strip_prefix("~/"), home) {
+    let path = match (name.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
-        _ => cwd.join(wanted),
+        _ => cwd.join(name),
     };
-    // `.` is no part of it: whoever loads it has none either.
+    // `.` components are removed, as in the paths of loaded files.
     path.components().collect::<PathBuf>().display().to_string()
 }
 
@@ -75,13 +75,13 @@ impl Default for ThemeChoice {
 }
 
 impl ThemeChoice {
-    /// Whether the ground decides.
+    /// Returns true if the theme follows the background.
     #[must_use]
     pub fn is_auto(&self) -> bool {
         self.theme == AUTO
     }
 
-    /// The theme that is wanted on such a ground.
+    /// The chosen theme for a background.
     #[must_use]
     pub fn on(&self, background: Background) -> &str {
         match (self.is_auto(), background) {
@@ -91,7 +91,7 @@ impl ThemeChoice {
         }
     }
 
-    /// The same with another theme.
+    /// Replaces the theme.
     #[must_use]
     pub fn with(&self, theme: &str) -> Self {
         Self { theme: theme.to_owned(), ..self.clone() }
@@ -105,10 +105,10 @@ impl Default for ThemeRegistry {
 }
 
 impl ThemeRegistry {
-    /// Tiller's own themes.
+    /// The built-in themes.
     ///
     /// # Panics
-    /// When one of them can't be read, which a test rules out.
+    /// If one of them is invalid, which a test rules out.
     #[must_use]
     pub fn built_in() -> Self {
         let known = |text: &&str| {
@@ -118,98 +118,98 @@ impl ThemeRegistry {
         Self { known: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
 
-    /// Reads the themes of these files and folders, `*.json` directly in them. Of two with one name the one of the nearer
-    /// origin counts, and of one origin the first. What can't be read is a problem; a theme of that file which `before` knew
-    /// stays as it was.
+    /// Loads the themes of these files and folders (`*.json` directly in them). Of themes with the same name
+    /// the one with the nearer origin counts, and of one origin the first. An unreadable file is reported as a
+    /// problem, and its theme in `before` is kept.
     #[must_use]
-    pub fn load(places: &[SearchPath], before: &Self) -> Self {
-        let mut library = Self::built_in();
-        let mut places: Vec<&SearchPath> = places.iter().collect();
-        places.sort_by_key(|place| place.origin);
-        for place in places.into_iter().rev() {
-            for path in files(place).into_iter().rev() {
-                library.take(&path, place, before);
+    pub fn load(search_paths: &[SearchPath], before: &Self) -> Self {
+        let mut registry = Self::built_in();
+        let mut search_paths: Vec<&SearchPath> = search_paths.iter().collect();
+        search_paths.sort_by_key(|search_path| search_path.origin);
+        for search_path in search_paths.into_iter().rev() {
+            for path in files(search_path).into_iter().rev() {
+                registry.add_file(&path, search_path, before);
             }
         }
-        library.problems.reverse();
-        library
+        registry.problems.reverse();
+        registry
     }
 
-    fn take(&mut self, path: &Path, place: &SearchPath, before: &Self) {
-        let theme = match read(path, place) {
+    fn add_file(&mut self, path: &Path, search_path: &SearchPath, before: &Self) {
+        let theme = match read(path, search_path) {
             Ok(theme) => Arc::new(theme),
             Err(error) => {
                 self.problems.push(ResourceProblem::new(path, error.full()));
-                match before.of_file(path) {
+                match before.find_file(path) {
                     Some(known) => Arc::clone(&known.theme),
                     None => return,
                 }
             }
         };
-        let known = RegisteredTheme { theme, origin: place.origin, path: Some(path.to_owned()) };
+        let known = RegisteredTheme { theme, origin: search_path.origin, path: Some(path.to_owned()) };
         match self.known.iter_mut().find(|other| other.theme.name == known.theme.name) {
             Some(other) => *other = known,
             None => self.known.push(known),
         }
     }
 
-    /// Every theme, in the order they are offered.
+    /// All themes in the order of lists.
     pub fn known(&self) -> impl ExactSizeIterator<Item = &RegisteredTheme> {
         self.known.iter()
     }
 
-    /// What is wrong with files, in the order they were read.
+    /// The problems of files in reading order.
     #[must_use]
     pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems
     }
 
-    /// The theme of that name, or of that file.
+    /// Finds a theme by name or file.
     #[must_use]
-    pub fn find(&self, wanted: &str) -> Option<&RegisteredTheme> {
-        let named = self.known.iter().find(|known| known.theme.name == wanted);
-        named.or_else(|| self.of_file(Path::new(wanted)))
+    pub fn find(&self, name: &str) -> Option<&RegisteredTheme> {
+        let named = self.known.iter().find(|known| known.theme.name == name);
+        named.or_else(|| self.find_file(Path::new(name)))
     }
 
-    fn of_file(&self, path: &Path) -> Option<&RegisteredTheme> {
+    fn find_file(&self, path: &Path) -> Option<&RegisteredTheme> {
         self.known.iter().find(|known| known.path.as_deref() == Some(path))
     }
 
-    /// The name that may have been meant by one that there isn't.
+    /// A similar name for an unknown one.
     #[must_use]
-    pub fn nearest(&self, wanted: &str) -> Option<&str> {
-        suggest::nearest(wanted, self.known.iter().map(|known| known.theme.name.as_str()))
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        suggest::nearest(name, self.known.iter().map(|known| known.theme.name.as_str()))
     }
 
-    /// The theme that is wanted on such a ground; if there is none of that name, tiller's own for it.
+    /// The chosen theme for a background; the default for it if there is no theme of that name.
     ///
     /// # Panics
-    /// Never: tiller's own themes are always among those that are known.
+    /// Never: the built-in themes are always registered.
     #[must_use]
-    pub fn choose(&self, wish: &ThemeChoice, background: Background, depth: ColorDepth) -> &Arc<Theme> {
-        let usual = match background {
+    pub fn choose(&self, choice: &ThemeChoice, background: Background, depth: ColorDepth) -> &Arc<Theme> {
+        let default = match background {
             Background::Dark => built_in::DARK,
             Background::Light => built_in::LIGHT,
         };
-        let wanted = match depth {
-            ColorDepth::None => built_in::COLOURLESS,
+        let name = match depth {
+            ColorDepth::None => built_in::COLORLESS,
             ColorDepth::Sixteen | ColorDepth::TwoHundredFiftySix | ColorDepth::Millions => {
-                wish.on(background)
+                choice.on(background)
             }
         };
-        let found = self.find(wanted).or_else(|| self.find(usual)).expect("tiller's own themes are known");
+        let found = self.find(name).or_else(|| self.find(default)).expect("tiller's own themes are known");
         &found.theme
     }
 }
 
-/// The files of a place, by name.
-fn files(place: &SearchPath) -> Vec<PathBuf> {
-    if !place.path.is_dir() {
-        let is_wanted = place.origin == ResourceOrigin::Given || place.path.exists();
-        return if is_wanted { vec![place.path.clone()] } else { Vec::new() };
+/// The theme files of a search path, sorted by name.
+fn files(search_path: &SearchPath) -> Vec<PathBuf> {
+    if !search_path.path.is_dir() {
+        let is_used = search_path.origin == ResourceOrigin::Given || search_path.path.exists();
+        return if is_used { vec![search_path.path.clone()] } else { Vec::new() };
     }
-    let entries = fs::read_dir(&place.path).into_iter().flatten().flatten().map(|entry| entry.path());
-    // The schema may lie beside the themes it is for.
+    let entries = fs::read_dir(&search_path.path).into_iter().flatten().flatten().map(|entry| entry.path());
+    // The schema may be in the same folder.
     let is_theme = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with('.')
@@ -219,10 +219,10 @@ fn files(place: &SearchPath) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path, place: &SearchPath) -> Result<Theme, ThemeError> {
-    let text = match &place.bounds {
-        Some(bounds) => files::read_text_within(bounds, path, MOST_BYTES)?,
-        None => files::read_text(path, MOST_BYTES)?,
+fn read(path: &Path, search_path: &SearchPath) -> Result<Theme, ThemeError> {
+    let text = match &search_path.bounds {
+        Some(bounds) => files::read_text_within(bounds, path, MAX_BYTES)?,
+        None => files::read_text(path, MAX_BYTES)?,
     };
     Theme::parse(&text)
 }
@@ -237,90 +237,95 @@ mod tests {
         format!(r#"{{"name": "{name}", "kind": "dark", "roles": {{"accent": "{accent}"}}}}"#)
     }
 
-    fn place(path: &Path, origin: ResourceOrigin) -> SearchPath {
+    fn search_path(path: &Path, origin: ResourceOrigin) -> SearchPath {
         SearchPath { path: path.to_owned(), origin, bounds: None }
     }
 
     #[test]
-    fn the_nearer_of_two_themes_with_one_name_counts() {
+    fn registry_nearer_origin_wins() {
         let (user, project) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         fs::write(user.path().join("a.json"), theme("mine", "red")).unwrap();
         fs::write(user.path().join("dark.json"), theme("dark", "red")).unwrap();
         fs::write(project.path().join("b.json"), theme("mine", "blue")).unwrap();
         fs::write(project.path().join("notes.md"), "no theme").unwrap();
-        let places =
-            [place(user.path(), ResourceOrigin::User), place(project.path(), ResourceOrigin::Project)];
-        let library = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
-        assert_eq!(library.problems(), []);
-        let origin = |name| library.find(name).unwrap().origin;
+        let search_paths = [
+            search_path(user.path(), ResourceOrigin::User),
+            search_path(project.path(), ResourceOrigin::Project),
+        ];
+        let registry = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
+        assert_eq!(registry.problems(), []);
+        let origin = |name| registry.find(name).unwrap().origin;
         assert_eq!(
             (origin("mine"), origin("dark"), origin("light")),
             (ResourceOrigin::Project, ResourceOrigin::User, ResourceOrigin::BuiltIn)
         );
-        assert_eq!(library.known().len(), ThemeRegistry::built_in().known().len() + 1);
+        assert_eq!(registry.known().len(), ThemeRegistry::built_in().known().len() + 1);
     }
 
     #[test]
-    fn a_file_that_breaks_is_told_and_its_theme_stays_as_it_was() {
+    fn registry_broken_file_keeps_previous_theme() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("mine.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let places = [place(folder.path(), ResourceOrigin::User)];
-        let before = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
+        let search_paths = [search_path(folder.path(), ResourceOrigin::User)];
+        let before = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
         fs::write(&path, theme("mine", "#ff00zz")).unwrap();
-        let after = ThemeRegistry::load(&places, &before);
+        let after = ThemeRegistry::load(&search_paths, &before);
         assert_eq!(after.find("mine").unwrap().theme, before.find("mine").unwrap().theme);
-        let what = "at roles.accent: `#ff00zz` is no colour and no variable (a colour is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
+        let what = "at roles.accent: `#ff00zz` is neither a color nor a variable (a color is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
         assert_eq!(after.problems(), [ResourceProblem::new(&path, what)]);
-        assert!(ThemeRegistry::load(&places, &ThemeRegistry::built_in()).find("mine").is_none());
+        assert!(ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()).find("mine").is_none());
     }
 
     #[test]
-    fn a_file_that_was_named_is_missed_and_a_folder_that_is_not_there_is_not() {
+    fn registry_missing_named_file_is_a_problem() {
         let folder = TempDir::new().unwrap();
-        let (named, usual) = (folder.path().join("x.json"), folder.path().join("themes"));
-        let places = [place(&named, ResourceOrigin::Given), place(&usual, ResourceOrigin::User)];
-        let library = ThemeRegistry::load(&places, &ThemeRegistry::built_in());
-        assert_eq!(library.problems().len(), 1);
-        assert!(library.problems()[0].what.starts_with("can't be read: No such file"), "{library:?}");
+        let (named, default) = (folder.path().join("x.json"), folder.path().join("themes"));
+        let search_paths =
+            [search_path(&named, ResourceOrigin::Given), search_path(&default, ResourceOrigin::User)];
+        let registry = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
+        assert_eq!(registry.problems().len(), 1);
+        assert!(registry.problems()[0].what.starts_with("can't read the file: No such file"), "{registry:?}");
     }
 
     #[test]
-    fn a_projects_link_out_of_it_is_not_followed() {
-        let (project, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let real = elsewhere.path().join("x.json");
+    fn registry_project_link_to_outside_is_rejected() {
+        let (project, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let real = outside.path().join("x.json");
         fs::write(&real, theme("x", "red")).unwrap();
         std::os::unix::fs::symlink(&real, project.path().join("x.json")).unwrap();
         let bounds = Some(project.path().to_owned());
-        let place = SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };
-        let library = ThemeRegistry::load(&[place], &ThemeRegistry::built_in());
-        assert!(library.find("x").is_none());
-        assert_eq!(library.problems()[0].what, format!("can't be read: {}", files::OUTSIDE));
+        let search_path =
+            SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };
+        let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
+        assert!(registry.find("x").is_none());
+        assert_eq!(registry.problems()[0].what, format!("can't read the file: {}", files::OUTSIDE));
     }
 
     #[test]
-    fn the_ground_decides_where_the_user_does_not() {
-        let library = ThemeRegistry::built_in();
-        let wish = ThemeChoice { dark: "gruvbox".into(), ..ThemeChoice::default() };
+    fn theme_choice_auto_follows_background() {
+        let registry = ThemeRegistry::built_in();
+        let choice = ThemeChoice { dark: "gruvbox".into(), ..ThemeChoice::default() };
         let name =
-            |wish: &ThemeChoice, background, depth| library.choose(wish, background, depth).name.clone();
-        assert_eq!(name(&wish, Background::Dark, ColorDepth::Millions), "gruvbox");
-        assert_eq!(name(&wish, Background::Light, ColorDepth::Millions), "light");
+            |choice: &ThemeChoice, background, depth| registry.choose(choice, background, depth).name.clone();
+        assert_eq!(name(&choice, Background::Dark, ColorDepth::Millions), "gruvbox");
+        assert_eq!(name(&choice, Background::Light, ColorDepth::Millions), "light");
         assert_eq!(
-            name(&wish.with("high-contrast"), Background::Light, ColorDepth::Sixteen),
+            name(&choice.with("high-contrast"), Background::Light, ColorDepth::Sixteen),
             "high-contrast"
         );
-        assert_eq!(name(&wish.with("gone"), Background::Light, ColorDepth::Sixteen), "light");
-        assert_eq!(name(&wish.with("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
+        assert_eq!(name(&choice.with("gone"), Background::Light, ColorDepth::Sixteen), "light");
+        assert_eq!(name(&choice.with("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
     }
 
     #[test]
-    fn a_theme_is_found_by_its_file_and_a_mistyped_name_suggests_one() {
+    fn registry_finds_by_file_and_suggests_names() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("x.json");
         fs::write(&path, theme("mine", "red")).unwrap();
-        let library = ThemeRegistry::load(&[place(&path, ResourceOrigin::Given)], &ThemeRegistry::built_in());
-        assert_eq!(library.find(path.to_str().unwrap()).unwrap().theme.name, "mine");
-        assert_eq!(library.nearest("grubox"), Some("gruvbox"));
+        let registry =
+            ThemeRegistry::load(&[search_path(&path, ResourceOrigin::Given)], &ThemeRegistry::built_in());
+        assert_eq!(registry.find(path.to_str().unwrap()).unwrap().theme.name, "mine");
+        assert_eq!(registry.nearest("grubox"), Some("gruvbox"));
     }
 }

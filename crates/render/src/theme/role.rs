@@ -1,4 +1,4 @@
-//! The names of roles in theme files, and what a role looks like of which a theme says nothing.
+//! The names of roles in theme files, and the fallbacks for roles that a theme doesn't define.
 
 use super::color::ThemeColor;
 use super::style::ThemeStyle;
@@ -44,36 +44,36 @@ roles! {
     Name = "name",
 }
 
-/// What stands in for a role that a theme doesn't give.
+/// The fallback of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fallback {
-    /// As another role, with more emphasis.
+pub(super) enum RoleFallback {
+    /// The style of another role with more emphasis.
     Like(Role, Emphasis),
-    /// This, in the terminal's own colours.
-    Own(ThemeStyle),
+    /// This style, in the terminal's own colors.
+    Style(ThemeStyle),
 }
 
-pub(super) fn named(wanted: &str) -> Option<Role> {
-    ALL.into_iter().find(|role| name(*role) == wanted)
+pub(super) fn by_name(role_name: &str) -> Option<Role> {
+    ALL.into_iter().find(|role| name(*role) == role_name)
 }
 
-/// What stands in for a role. No chain of them leads in a circle: each ends at a look.
-pub(super) const fn fallback(role: Role) -> Fallback {
-    const fn own(index: u8) -> Fallback {
-        Fallback::Own(ThemeStyle::of(ThemeColor::Indexed(index)))
+/// The fallback of a role. The chains have no cycle: each ends at a style.
+pub(super) const fn fallback(role: Role) -> RoleFallback {
+    const fn indexed(index: u8) -> RoleFallback {
+        RoleFallback::Style(ThemeStyle::from_fg(ThemeColor::Indexed(index)))
     }
-    const fn like(role: Role) -> Fallback {
-        Fallback::Like(role, Emphasis::NONE)
+    const fn like(role: Role) -> RoleFallback {
+        RoleFallback::Like(role, Emphasis::NONE)
     }
     match role {
-        Role::Text => Fallback::Own(ThemeStyle::PLAIN),
-        Role::Muted => Fallback::Own(ThemeStyle::PLAIN.with(Emphasis::DIM)),
-        Role::Accent => own(6),
-        Role::Error => own(1),
-        Role::Success => own(2),
-        Role::Warning => own(3),
-        Role::Link => own(4),
-        Role::Keyword => own(5),
+        Role::Text => RoleFallback::Style(ThemeStyle::PLAIN),
+        Role::Muted => RoleFallback::Style(ThemeStyle::PLAIN.with(Emphasis::DIM)),
+        Role::Accent => indexed(6),
+        Role::Error => indexed(1),
+        Role::Success => indexed(2),
+        Role::Warning => indexed(3),
+        Role::Link => indexed(4),
+        Role::Keyword => indexed(5),
         Role::Heading | Role::Name => like(Role::Accent),
         Role::Code | Role::Constant | Role::Type => like(Role::Warning),
         Role::String => like(Role::Success),
@@ -82,24 +82,24 @@ pub(super) const fn fallback(role: Role) -> Fallback {
         Role::User | Role::Operator => like(Role::Text),
         Role::DiffAdded => like(Role::Success),
         Role::DiffRemoved => like(Role::Error),
-        Role::DiffAddedWord => Fallback::Like(Role::DiffAdded, Emphasis::REVERSED),
-        Role::DiffRemovedWord => Fallback::Like(Role::DiffRemoved, Emphasis::REVERSED),
-        Role::Thinking | Role::Comment => Fallback::Like(Role::Muted, Emphasis::ITALIC),
+        Role::DiffAddedWord => RoleFallback::Like(Role::DiffAdded, Emphasis::REVERSED),
+        Role::DiffRemovedWord => RoleFallback::Like(Role::DiffRemoved, Emphasis::REVERSED),
+        Role::Thinking | Role::Comment => RoleFallback::Like(Role::Muted, Emphasis::ITALIC),
     }
 }
 
-/// A look for every role: those that are given, and for the others what stands in for them.
-pub(super) fn complete(given: impl Fn(Role) -> Option<ThemeStyle>) -> [ThemeStyle; ALL.len()] {
-    ALL.map(|role| stand_in(role, &given))
+/// A style for every role: the given one, or its fallback.
+pub(super) fn complete(defined: impl Fn(Role) -> Option<ThemeStyle>) -> [ThemeStyle; ALL.len()] {
+    ALL.map(|role| resolve(role, &defined))
 }
 
-fn stand_in(role: Role, given: &impl Fn(Role) -> Option<ThemeStyle>) -> ThemeStyle {
-    if let Some(look) = given(role) {
-        return look;
+fn resolve(role: Role, defined: &impl Fn(Role) -> Option<ThemeStyle>) -> ThemeStyle {
+    if let Some(style) = defined(role) {
+        return style;
     }
     match fallback(role) {
-        Fallback::Like(other, emphasis) => stand_in(other, given).with(emphasis),
-        Fallback::Own(look) => look,
+        RoleFallback::Like(other, emphasis) => resolve(other, defined).with(emphasis),
+        RoleFallback::Style(style) => style,
     }
 }
 
@@ -108,21 +108,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_are_counted_in_their_order_and_have_names_of_their_own() {
+    fn role_order_and_names_are_unique() {
         for (at, role) in ALL.into_iter().enumerate() {
             assert_eq!(role as usize, at, "{role:?}");
-            assert_eq!(named(name(role)), Some(role));
+            assert_eq!(by_name(name(role)), Some(role));
         }
-        assert_eq!(named("Accent"), None);
+        assert_eq!(by_name("Accent"), None);
     }
 
     #[test]
-    fn a_role_that_is_not_given_follows_the_one_it_is_like() {
-        let look = ThemeStyle::of(ThemeColor::Indexed(100));
-        let looks = complete(|role| (role == Role::Success).then_some(look));
-        assert_eq!(looks[Role::DiffAddedWord as usize], look.with(Emphasis::REVERSED));
-        assert_eq!(looks[Role::String as usize], look);
-        assert_eq!(looks[Role::DiffRemoved as usize], ThemeStyle::of(ThemeColor::Indexed(1)));
-        assert_eq!(looks[Role::Text as usize], ThemeStyle::PLAIN);
+    fn complete_undefined_role_uses_fallback() {
+        let style = ThemeStyle::from_fg(ThemeColor::Indexed(100));
+        let styles = complete(|role| (role == Role::Success).then_some(style));
+        assert_eq!(styles[Role::DiffAddedWord as usize], style.with(Emphasis::REVERSED));
+        assert_eq!(styles[Role::String as usize], style);
+        assert_eq!(styles[Role::DiffRemoved as usize], ThemeStyle::from_fg(ThemeColor::Indexed(1)));
+        assert_eq!(styles[Role::Text as usize], ThemeStyle::PLAIN);
     }
 }

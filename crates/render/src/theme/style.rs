@@ -1,25 +1,24 @@
-//! How one role looks: colours and emphasis.
+//! The style of a role.
 
 use super::color::ThemeColor;
 use crate::Emphasis;
 
-/// How a role looks; a colour that is `None` is the terminal's own.
+/// A role's colors and emphasis; `None` is the terminal's default color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThemeStyle {
-    /// The colour of the text.
+    /// The text's color.
     pub fg: Option<ThemeColor>,
-    /// The ground.
+    /// The background color.
     pub bg: Option<ThemeColor>,
-    /// What makes it stand out beside colours.
+    /// Emphasis besides colors.
     pub emphasis: Emphasis,
 }
 
 impl ThemeStyle {
-    /// As the terminal shows text anyway.
+    /// The terminal's default.
     pub(super) const PLAIN: Self = Self { fg: None, bg: None, emphasis: Emphasis::NONE };
 
-    /// Text in a colour.
-    pub(super) const fn of(fg: ThemeColor) -> Self {
+    pub(super) const fn from_fg(fg: ThemeColor) -> Self {
         Self { fg: Some(fg), ..Self::PLAIN }
     }
 
@@ -28,10 +27,10 @@ impl ThemeStyle {
     }
 
     pub(super) fn in_256(self) -> Self {
-        Self { fg: self.fg.map(ThemeColor::in_256), bg: self.bg.map(ThemeColor::ground_in_256), ..self }
+        Self { fg: self.fg.map(ThemeColor::in_256), bg: self.bg.map(ThemeColor::background_in_256), ..self }
     }
 
-    pub(super) const fn without_colours(self) -> Self {
+    pub(super) const fn without_colors(self) -> Self {
         Self { fg: None, bg: None, ..self }
     }
 }

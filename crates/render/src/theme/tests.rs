@@ -1,4 +1,4 @@
-//! What holds for every theme that tiller brings.
+//! Properties of every built-in theme.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::*;
 use crate::Emphasis;
 
-/// Least contrast of what is read (WCAG 2.2, 1.4.3), and of it in the themes that are made for contrast (1.4.6).
-const LEGIBLE: f64 = 4.5;
-const ENHANCED: f64 = 7.0;
+/// Minimum contrast of text (WCAG 2.2, 1.4.3), and of text in high-contrast themes (1.4.6).
+const MIN_CONTRAST: f64 = 4.5;
+const MIN_HIGH_CONTRAST: f64 = 7.0;
 
-/// Least distance between two roles that mean opposite things, as somebody sees them who lacks one kind of cone: five times what
-/// is just told apart side by side (about 0.02 in Oklab), because the two are seldom side by side.
-const APART: f64 = 0.1;
+/// Minimum distance between roles with opposite meanings for color-blind people: five times the smallest
+/// visible difference of adjacent colors (about 0.02 in Oklab), because such roles are seldom adjacent.
+const MIN_DISTANCE: f64 = 0.1;
 
-/// What red and green are to somebody without long cones, and without middle ones (Machado, Oliveira, Fernandes 2009,
-/// severity 1.0), on light.
+/// Simulation of missing long or middle cones (Machado, Oliveira, Fernandes 2009, severity 1.0), on linear
+/// components.
 const PROTANOPIA: [[f64; 3]; 3] = [
     [0.152_286, 1.052_583, -0.204_868],
     [0.114_503, 0.786_281, 0.099_216],
@@ -35,46 +35,46 @@ fn find(name: &str) -> Arc<Theme> {
     Arc::clone(&ThemeRegistry::built_in().find(name).unwrap().theme)
 }
 
-/// The colours of a role's text and of what it stands on.
-fn colours(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
-    colours_of(theme, role, ColorDepth::Millions)
+/// The colors of a role's text and background.
+fn colors(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
+    colors_at(theme, role, ColorDepth::Millions)
 }
 
-fn colours_of(theme: &Theme, role: Role, depth: ColorDepth) -> (Option<Rgb>, Rgb) {
-    let look = theme.look(role, depth);
-    let (fg, bg) = (look.fg.map(ThemeColor::value), look.bg.map_or(theme.ground, ThemeColor::value));
-    if look.emphasis.has(Emphasis::REVERSED) { (Some(bg), fg.unwrap_or(bg)) } else { (fg, bg) }
+fn colors_at(theme: &Theme, role: Role, depth: ColorDepth) -> (Option<Rgb>, Rgb) {
+    let style = theme.look(role, depth);
+    let (fg, bg) = (style.fg.map(ThemeColor::value), style.bg.map_or(theme.ground, ThemeColor::value));
+    if style.emphasis.has(Emphasis::REVERSED) { (Some(bg), fg.unwrap_or(bg)) } else { (fg, bg) }
 }
 
 #[test]
-fn every_role_is_legible_on_its_ground_at_every_depth() {
+fn themes_roles_have_enough_contrast_at_every_depth() {
     for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
-        let least = if theme.name.starts_with("high-contrast") { ENHANCED } else { LEGIBLE };
+        let minimum = if theme.name.starts_with("high-contrast") { MIN_HIGH_CONTRAST } else { MIN_CONTRAST };
         for role in ROLES {
-            let (Some(ink), ground) = colours(theme, role) else { continue };
-            let contrast = ink.contrast(ground);
-            assert!(contrast >= least, "{}: {role:?} has a contrast of {contrast:.2}", theme.name);
-            // Of 256 colours the nearest may be a little worse, and must still do.
-            let (ink, ground) = colours_of(theme, role, ColorDepth::TwoHundredFiftySix);
-            let contrast = ink.unwrap().contrast(ground);
-            assert!(contrast >= 0.85 * least, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
+            let (Some(text_color), ground) = colors(theme, role) else { continue };
+            let contrast = text_color.contrast(ground);
+            assert!(contrast >= minimum, "{}: {role:?} has a contrast of {contrast:.2}", theme.name);
+            // The nearest of 256 colors may have a little less contrast.
+            let (text_color, ground) = colors_at(theme, role, ColorDepth::TwoHundredFiftySix);
+            let contrast = text_color.unwrap().contrast(ground);
+            assert!(contrast >= 0.85 * minimum, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
         }
     }
 }
 
 #[test]
-fn what_came_and_what_went_have_grounds_that_are_told_apart_at_every_depth() {
+fn themes_diff_backgrounds_differ_at_every_depth() {
     for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         for depth in [ColorDepth::Millions, ColorDepth::TwoHundredFiftySix] {
-            let ground = |role| colours_of(theme, role, depth).1.point();
+            let ground = |role| colors_at(theme, role, depth).1.point();
             let distance = ground(Role::DiffAddedWord).distance(ground(Role::DiffRemovedWord));
-            assert!(distance >= APART, "{} at {depth:?}: {distance:.3}", theme.name);
+            assert!(distance >= MIN_DISTANCE, "{} at {depth:?}: {distance:.3}", theme.name);
         }
     }
 }
 
 #[test]
-fn every_theme_says_how_each_role_looks_and_what_ground_it_is_for() {
+fn themes_define_every_role_and_the_background() {
     for text in built_in::TEXTS {
         let json: serde_json::Value = serde_json::from_str(text).unwrap();
         let given: BTreeSet<&str> = json["roles"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -85,17 +85,17 @@ fn every_theme_says_how_each_role_looks_and_what_ground_it_is_for() {
 }
 
 #[test]
-fn the_kind_of_a_theme_is_that_of_its_ground() {
+fn themes_kind_matches_background() {
     for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let dark = Background::of(theme.ground) == Background::Dark;
         assert_eq!(theme.kind == ThemeKind::Dark, dark, "{}", theme.name);
-        // And what a theme looks like tells it, for those that don't say.
-        assert_eq!(file::kind_of(&theme.looks), theme.kind, "{}", theme.name);
+        // The guess from a theme's colors gives the same.
+        assert_eq!(file::guess_kind(&theme.styles), theme.kind, "{}", theme.name);
     }
 }
 
 #[test]
-fn what_is_safe_for_colour_blind_people_stays_apart_in_their_eyes() {
+fn themes_color_blind_safe_roles_differ() {
     let opposites = [
         (Role::DiffAdded, Role::DiffRemoved),
         (Role::Success, Role::Error),
@@ -104,27 +104,37 @@ fn what_is_safe_for_colour_blind_people_stays_apart_in_their_eyes() {
     ];
     for theme in [find("colour-blind-safe"), find("colour-blind-safe-light")] {
         for (a, b) in opposites {
-            let ink = |role| colours(&theme, role).0.unwrap();
-            for (sight, matrix) in [("protanopia", PROTANOPIA), ("deuteranopia", DEUTERANOPIA)] {
-                let distance = seen(ink(a), matrix).point().distance(seen(ink(b), matrix).point());
-                assert!(distance >= APART, "{}: {a:?} and {b:?}, {sight}: {distance:.3}", theme.name);
+            let text_color = |role| colors(&theme, role).0.unwrap();
+            for (deficiency, matrix) in [("protanopia", PROTANOPIA), ("deuteranopia", DEUTERANOPIA)] {
+                let distance = simulated(text_color(a), matrix)
+                    .point()
+                    .distance(simulated(text_color(b), matrix).point());
+                assert!(
+                    distance >= MIN_DISTANCE,
+                    "{}: {a:?} and {b:?}, {deficiency}: {distance:.3}",
+                    theme.name
+                );
             }
         }
-        let ground = |role| colours(&theme, role).1;
+        let ground = |role| colors(&theme, role).1;
         for matrix in [PROTANOPIA, DEUTERANOPIA] {
             let (a, b) = (ground(Role::DiffAddedWord), ground(Role::DiffRemovedWord));
-            assert!(seen(a, matrix).point().distance(seen(b, matrix).point()) >= APART, "{}", theme.name);
+            assert!(
+                simulated(a, matrix).point().distance(simulated(b, matrix).point()) >= MIN_DISTANCE,
+                "{}",
+                theme.name
+            );
         }
     }
-    // The measure can tell: the usual red and green are not safe.
+    // The measure works: the usual red and green are not safe.
     let dark = find("dark");
-    let ink = |role| seen(colours(&dark, role).0.unwrap(), DEUTERANOPIA).point();
-    assert!(ink(Role::DiffAdded).distance(ink(Role::DiffRemoved)) < APART);
+    let text_color = |role| simulated(colors(&dark, role).0.unwrap(), DEUTERANOPIA).point();
+    assert!(text_color(Role::DiffAdded).distance(text_color(Role::DiffRemoved)) < MIN_DISTANCE);
 }
 
-/// A colour as somebody sees it.
-fn seen(colour: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
-    let light = colour.linear();
+/// A color as a color-blind person sees it.
+fn simulated(color: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
+    let light = color.linear();
     let part = |row: [f64; 3]| {
         let light: f64 = row.iter().zip(light).map(|(weight, light)| weight * light).sum();
         let light = light.clamp(0.0, 1.0);
@@ -137,13 +147,13 @@ fn seen(colour: Rgb, matrix: [[f64; 3]; 3]) -> Rgb {
 }
 
 #[test]
-fn without_colours_there_are_none_and_what_matters_stands_out_all_the_same() {
+fn themes_no_color_uses_emphasis_only() {
     let theme = find("no-colour");
     for depth in [ColorDepth::None, ColorDepth::Sixteen, ColorDepth::TwoHundredFiftySix, ColorDepth::Millions]
     {
         for role in ROLES {
-            let look = theme.look(role, depth);
-            assert_eq!((look.fg, look.bg), (None, None), "{role:?}");
+            let style = theme.look(role, depth);
+            assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
         }
         for role in [Role::Accent, Role::Error, Role::Warning, Role::DiffAddedWord, Role::Link] {
             assert_ne!(theme.look(role, depth).emphasis, Emphasis::NONE, "{role:?}");
@@ -152,12 +162,12 @@ fn without_colours_there_are_none_and_what_matters_stands_out_all_the_same() {
 }
 
 #[test]
-fn sixteen_colours_are_the_terminals_own() {
+fn themes_sixteen_colors_are_the_terminals_own() {
     for theme in all() {
         for role in ROLES {
-            let look = theme.look(role, ColorDepth::Sixteen);
-            for colour in [look.fg, look.bg].into_iter().flatten() {
-                assert!(matches!(colour, ThemeColor::Indexed(0..=15)), "{}: {role:?}", theme.name);
+            let style = theme.look(role, ColorDepth::Sixteen);
+            for color in [style.fg, style.bg].into_iter().flatten() {
+                assert!(matches!(color, ThemeColor::Indexed(0..=15)), "{}: {role:?}", theme.name);
             }
         }
         let opposites = [(Role::DiffAdded, Role::DiffRemoved), (Role::Success, Role::Error)];
@@ -173,7 +183,7 @@ fn sixteen_colours_are_the_terminals_own() {
 }
 
 #[test]
-fn colours_that_commands_paint_with_are_the_themes_where_it_names_them() {
+fn themes_ansi_colors_replace_terminal_colors() {
     let (gruvbox, dark) = (find("gruvbox"), find("dark"));
     assert_eq!(
         gruvbox.printed(AnsiColor::Basic(1), ColorDepth::Millions),
@@ -190,7 +200,7 @@ fn colours_that_commands_paint_with_are_the_themes_where_it_names_them() {
 }
 
 #[test]
-fn the_schema_takes_every_theme_and_knows_every_role() {
+fn themes_schema_accepts_every_theme_and_role() {
     let text = include_str!("../../../../themes/theme.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
     let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
@@ -211,37 +221,38 @@ fn the_schema_takes_every_theme_and_knows_every_role() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_place_and_what_to_do() {
+fn theme_parse_errors_name_path_and_hint() {
     let wrong = |rest: &str| Theme::parse(&format!(r##"{{"name": "x", {rest}}}"##)).unwrap_err().full();
     assert_eq!(
         wrong(r##""roles": {"acent": "#fff"}"##),
-        "at roles.acent: there is no such role (did you mean accent?)"
+        "at roles.acent: unknown role (did you mean accent?)"
     );
     assert_eq!(
         wrong(r##""roles": {"accent": {"fg": "bleu"}}"##),
-        "at roles.accent.fg: `bleu` is no colour and no variable (did you mean blue?)"
+        "at roles.accent.fg: `bleu` is neither a color nor a variable (did you mean blue?)"
     );
     assert_eq!(
         wrong(r##""roles": {"accent": 300}"##),
-        "at roles.accent: 300 is not one of the 256 colours, 0 to 255 at line 1 column 37"
+        "at roles.accent: 300 is not one of the 256 colors, 0 to 255 at line 1 column 37"
     );
     assert!(wrong(r##""roles": {"accent": {"bald": true}}"##).starts_with("at roles.accent"));
+    assert!(wrong(r##""roles": {}, "16": {"accent": "#123456"}"##).starts_with(
+        "at 16.accent: `#123456` is not one of the sixteen colors (they are 0 to 15, or black,"
+    ));
     assert!(
-        wrong(r##""roles": {}, "16": {"accent": "#123456"}"##).starts_with(
-            "at 16.accent: `#123456` is none of the sixteen colours (they are 0 to 15, or black,"
-        )
+        wrong(r##""roles": {}, "ground": "blue""##)
+            .starts_with("at ground: this needs a color with a fixed value")
     );
-    assert!(wrong(r##""roles": {}, "ground": "blue""##).starts_with("at ground: a colour is needed here"));
     assert!(
         wrong(r##""vars": {"a": "b", "b": "a"}, "roles": {"text": "a"}"##)
-            .contains("leads back to itself (give it a colour)")
+            .contains("refers to itself (give it a color)")
     );
     assert!(Theme::parse("{").unwrap_err().full().contains("EOF while parsing"));
     assert!(Theme::parse("{}").unwrap_err().full().contains("missing field `name`"));
 }
 
 #[test]
-fn variables_name_colours_and_other_variables() {
+fn theme_parse_resolves_variables() {
     let text =
         r##"{"name": "x", "vars": {"a": "b", "b": 110}, "roles": {"accent": "a", "text": "default"}}"##;
     let theme = Theme::parse(text).unwrap();
@@ -251,7 +262,7 @@ fn variables_name_colours_and_other_variables() {
 }
 
 #[test]
-fn grounds_are_told_by_their_light_and_by_the_variable() {
+fn background_from_color_and_variable() {
     assert_eq!(Background::of(Rgb(0xfd, 0xf6, 0xe3)), Background::Light);
     assert_eq!(Background::of(Rgb(0x28, 0x28, 0x28)), Background::Dark);
     assert_eq!(Background::of_variable("0;default;15"), Some(Background::Light));
