@@ -127,7 +127,7 @@ fn devices_and_pipes_are_no_sessions_prompts_or_exports() {
 
     let ran = sandbox.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("/dev/zero: can't be read: not a regular file but a device"), "{}", ran.err);
+    assert!(ran.err.contains("can't read /dev/zero: not a regular file but a device"), "{}", ran.err);
 
     assert_eq!(sandbox.run(&[&["-p"], &fixed[..], &["hello"]].concat()).code, Some(0));
     let pipe = sandbox.project().join("out.md");

@@ -17,7 +17,7 @@ fn a_script_must_not_pass_on_canned_answers() {
     let ran = Sandbox::new().run(&["-p", "hi"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
     assert!(
-        ran.err.contains("there is no model to ask") && ran.err.contains("ANTHROPIC_API_KEY"),
+        ran.err.contains("no model available") && ran.err.contains("ANTHROPIC_API_KEY"),
         "{}",
         ran.err
     );
@@ -28,11 +28,11 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 8] = [
         (&["--no-such-flag"], "--no-such-flag"),
-        (&["-p", "--provider", "nobody", "hi"], "there is no provider `nobody`"),
-        (&["-p", "--provider", "anthropic", "hi"], "there is no key for anthropic"),
-        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name the provider with --provider"),
-        (&["-p", "--provider", "demo"], "there is nothing to ask"),
-        (&["-p", "--provider", "demo", "-c", "hi"], "there is no session of"),
+        (&["-p", "--provider", "nobody", "hi"], "no provider named `nobody`"),
+        (&["-p", "--provider", "anthropic", "hi"], "no API key for anthropic"),
+        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name it with --provider"),
+        (&["-p", "--provider", "demo"], "no prompt"),
+        (&["-p", "--provider", "demo", "-c", "hi"], "has no session to continue"),
         (
             &["-p", "--provider", "demo", "--session", "zzzz", "hi"],
             "no session's id begins or ends with `zzzz`",
@@ -168,7 +168,7 @@ fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_tw
     let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     assert!(ran.err.contains("did you mean `tiller sessions list`?"), "{}", ran.err);
-    assert!(ran.err.contains("`tiller -- sesions list` sends it to the model"), "{}", ran.err);
+    assert!(ran.err.contains("`tiller -- sesions list` sends this as a prompt"), "{}", ran.err);
     let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
 }
@@ -409,7 +409,7 @@ fn base_url_that_is_wrong_stops_only_its_provider() {
         .with("ANTHROPIC_BASE_URL", &server.url)
         .with("OPENAI_API_KEY", "k")
         .with("OPENAI_BASE_URL", "htp:/nowhere");
-    let reason = "openai can't be used: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
+    let reason = "openai is misconfigured: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
     let ran = sandbox.run(&["-p", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Fine.\n", Some(0)), "{}", ran.err);
     assert!(ran.err.contains(reason), "{}", ran.err);

@@ -41,7 +41,7 @@ fn a_session_goes_to_a_page_named_after_it_and_never_over_another_file() {
     fs::write(&path, "mine").unwrap();
     let ran = sandbox.run(&["sessions", "export", &id]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("is there already") && ran.err.contains("--force"), "{}", ran.err);
+    assert!(ran.err.contains("already exists") && ran.err.contains("--force"), "{}", ran.err);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     assert_eq!(sandbox.run(&["sessions", "export", &id, "--force"]).code, Some(0));
     assert_eq!(fs::read_to_string(&path).unwrap(), page);
@@ -86,7 +86,7 @@ fn the_screen_exports_the_session_that_is_on_it() {
     };
     enter("what is it?", "Four.");
     enter("/export sum.md", "exported to");
-    enter("/export sum.md", "sum.md is there already");
+    enter("/export sum.md", "sum.md already exists");
     let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
     assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
     // What was refused is there to be mended.
@@ -142,5 +142,5 @@ fn a_folder_takes_the_file_under_its_own_name_and_a_missing_one_is_named() {
     assert_eq!(made["path"], format!("out/my-sum-{id}.md"));
     let ran = sandbox.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("there is no folder nowhere"), "{}", ran.err);
+    assert!(ran.err.contains("the folder nowhere doesn't exist"), "{}", ran.err);
 }

@@ -57,7 +57,7 @@ fn all_programs_are_found_where_they_keep_their_logs_and_their_sessions_go_on() 
     assert_eq!(statuses(&ran), pairs(&expected));
     let again = sandbox.run(&["sessions", "import", "--all"]);
     assert!(
-        again.err.contains("0 imported, 0 updated, 4 already here, 1 skipped, 0 failed"),
+        again.err.contains("0 imported, 0 updated, 4 already imported, 1 skipped, 0 failed"),
         "{}",
         again.err
     );
@@ -108,7 +108,7 @@ fn one_bad_file_is_named_and_the_others_go_on() {
     let ran = sandbox.run(&["sessions", "import", &folder]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", ran.err);
-    assert!(ran.err.contains("1 imported, 0 updated, 0 already here, 0 skipped, 1 failed"), "{}", ran.err);
+    assert!(ran.err.contains("1 imported, 0 updated, 0 already imported, 0 skipped, 1 failed"), "{}", ran.err);
     assert!(ran.out.contains("imported: 11 entries"), "{}", ran.out);
 }
 
@@ -148,8 +148,8 @@ fn a_reader_that_has_seen_enough_is_no_failure_and_the_import_goes_on() {
 fn importing_nothing_or_from_nowhere_is_wrong_usage() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 3] = [
-        (&["sessions", "import"], "take all that there are with --all"),
-        (&["sessions", "import", "no/such/place"], "there is no file or folder no/such/place"),
+        (&["sessions", "import"], "--all for the default locations"),
+        (&["sessions", "import", "no/such/place"], "no file or folder at no/such/place"),
         (&["sessions", "import", "--all", "here"], "cannot be used with"),
     ];
     for (arguments, said) in cases {

@@ -52,7 +52,7 @@ fn a_second_tiller_in_a_terminal_can_go_on_in_a_fork() {
     second.send("what?\r");
     second.wait_for("Please type f, r or q");
     second.send("f\r");
-    second.wait_for("this is a fork of");
+    second.wait_for("forked from");
     second.wait_for("Answer one.");
     second.send("second prompt\r");
     second.wait_for("Answer two.");

@@ -33,7 +33,7 @@ fn a_key_from_stdin_is_kept_and_asks_until_it_is_taken_away() {
     assert_eq!(fs::read_to_string(&auth).unwrap(), "{}\n");
     let again = sandbox.run(&["logout", "openai"]);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("there is no key of openai"), "{}", again.err);
+    assert!(again.err.contains("no key of openai is stored"), "{}", again.err);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_key_of_the_environment_names_its_variable_when_it_is_to_go() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("unset ANTHROPIC_API_KEY") && !ran.err.contains("hush"), "{}", ran.err);
     let kept = sandbox.run_with_stdin(&["login", "anthropic"], "sk-other\n");
-    assert!(kept.out.contains("ANTHROPIC_API_KEY has the last word"), "{}", kept.out);
+    assert!(kept.out.contains("ANTHROPIC_API_KEY takes precedence"), "{}", kept.out);
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn print_says_on_stderr_which_calls_were_denied() {
     let sandbox = Sandbox::new();
     let ran = denied(&sandbox, &[]);
     assert_eq!((ran.out.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.err);
-    assert_eq!(ran.err, "2 calls were denied (nobody to ask); --yes or --approval auto allows them\n");
+    assert_eq!(ran.err, "2 calls were denied (no approver); --yes or --approval auto allows them\n");
     let ran = denied(&sandbox, &["--approval", "read-only"]);
     assert_eq!(ran.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
     for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
@@ -192,7 +192,7 @@ fn trace_file_that_cannot_be_created_is_an_error() {
             let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
             let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
             assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{mode:?} {file}: {}", ran.err);
-            assert!(ran.err.starts_with(&format!("error: --trace {file}: can't be created")), "{}", ran.err);
+            assert!(ran.err.starts_with(&format!("error: --trace {file}: can't create the file")), "{}", ran.err);
         }
     }
     assert!(sandbox.logs().is_empty());

@@ -145,7 +145,7 @@ fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
     let log = log_of(&sandbox, &gone(&sandbox, &here(&sandbox)), "MOVED123", "from before", None);
     let ran = ask(&sandbox, &["-c", "still there?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Yes.\n", Some(0)), "{}", ran.err);
-    assert!(ran.err.contains("going on with session VED123") && ran.err.contains("gone"), "{}", ran.err);
+    assert!(ran.err.contains("continuing session VED123") && ran.err.contains("no longer exists"), "{}", ran.err);
     assert_eq!(sandbox.logs(), std::slice::from_ref(&log), "the log goes on where it is");
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
@@ -191,7 +191,7 @@ fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
     touch(&log_of(&sandbox, &cwd, "MOVED111", "the first question", None), 1_000_000_000);
     let newest = log_of(&sandbox, &cwd, "MOVED222", "the second question", None);
     let mut terminal = sandbox.play(&[r#"{"text": "Here I am."}"#], &["-c"]);
-    terminal.wait_for("Go on with which?");
+    terminal.wait_for("Continue which session?");
     let screen = terminal.screen();
     assert!(screen.contains("1  VED222") && screen.contains("2  VED111"), "{screen}");
     terminal.key(Key::Enter);
@@ -257,7 +257,7 @@ fn the_sessions_of_a_project_that_was_moved_follow_it_all_at_once() {
 
     let again = sandbox.run(&["sessions", "move", &old]);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("there is no session of"), "{}", again.err);
+    assert!(again.err.contains("has no sessions"), "{}", again.err);
     let there = sandbox.project().display().to_string();
-    assert!(sandbox.run(&["sessions", "move", &there]).err.contains("is still there"));
+    assert!(sandbox.run(&["sessions", "move", &there]).err.contains("still exists"));
 }

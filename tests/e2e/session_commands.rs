@@ -109,7 +109,7 @@ fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
             "* sw0001  First.",
             "* er0003  > right",
             "* sw0003  (p/large)  Right.",
-            "(a branch of 2 is hidden; --all draws it too)",
+            "(2 hidden in one branch; --all draws it too)",
         ]
     );
     let all = drawn(&sandbox, &["--all"]);
@@ -262,17 +262,17 @@ fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
 fn nothing_is_removed_that_nobody_agreed_to_or_that_is_no_session() {
     let (sandbox, file) = sandbox();
     let ran = refused(&sandbox, &["rm", "session-two"]);
-    assert!(ran.err.contains("--yes removes them without asking"), "{}", ran.err);
+    assert!(ran.err.contains("--yes removes the sessions without asking"), "{}", ran.err);
     let letter = sandbox.write("letter.txt", "Dear all,\n");
     let ran = refused(&sandbox, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
-    assert!(ran.err.contains("this file is left alone"), "{}", ran.err);
+    assert!(ran.err.contains("this file was not changed"), "{}", ran.err);
     assert!(letter.exists() && file.exists());
 
     let mut terminal = sandbox.open(&["sessions", "rm", "session-two"]);
     terminal.wait_for("one (6 entries)");
     terminal.wait_for("Move to the trash? [y/N]");
     terminal.send("n\r");
-    terminal.wait_for("nothing was removed");
+    terminal.wait_for("nothing removed");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(file.exists());
     let mut terminal = sandbox.open(&["sessions", "rm", "session-two"]);

@@ -81,7 +81,7 @@ fn trust_project_says_yes_for_good_until_a_file_changes() {
     let sandbox = sandbox();
     let ran = ask(&sandbox, &["--trust-project", "go"]);
     assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
-    assert!(ran.err.contains("`session_dir` is for the user alone to set, not a project"), "{}", ran.err);
+    assert!(ran.err.contains("`session_dir` can only be set by the user, not by a project"), "{}", ran.err);
     let denied = "toolResult: denied: not in this sandbox (extension guard)";
     assert_eq!(results(&sandbox), denied);
 
@@ -148,7 +148,7 @@ fn a_terminal_asks_once_and_remembers_a_yes() {
 
     let terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
     // The extensions are started once the screen is there.
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 2);
     quit(terminal);
 }
@@ -187,7 +187,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
     assert_eq!(marks(&sandbox), 0, "extensions wait for the next start");
     quit(terminal);
     let terminal = sandbox.play(&[], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 1);
     quit(terminal);
 }

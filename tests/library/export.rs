@@ -190,7 +190,7 @@ fn a_page_shows_what_was_typed_and_folds_what_was_made_of_it() {
     let page = page_of(&path);
     let first = between(&page, "id=\"u1\"", "</article>");
     let said = first.split_once("</header>\n").unwrap().1;
-    let beginning = "<p class=\"said\">/review &lt;all&gt;</p>\n<details class=\"made\"><summary>what the model was sent</summary>\n\
+    let beginning = "<p class=\"said\">/review &lt;all&gt;</p>\n<details class=\"made\"><summary>text sent to the model</summary>\n\
                      <div class=\"prose\"><h3 class=\"first\">Review</h3>\n<p>Look at &lt;b&gt;all&lt;/b&gt; of it.</p>";
     assert!(said.starts_with(beginning), "{said}");
     assert!(said.contains("</div></details>\n<img alt=\"image\""), "{said}");

@@ -14,17 +14,17 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        paths: &["crates/tui/src", "src/html", "src/plain", "src/print", "src/rpc"],
+        paths: &["crates/tui/src", "src/html", "src/repl", "src/print", "src/rpc"],
         names: &["SessionManager", "session::Writer", "Writer}", "Writer,"],
         reason: "front ends read sessions; `AgentSession` writes them",
     },
     Rule {
-        paths: &["src/html", "src/plain", "src/print", "src/rpc"],
+        paths: &["src/html", "src/repl", "src/print", "src/rpc"],
         names: &["crate::cli", "crate::config", "crate::tui", "tiller_tui"],
         reason: "front ends are wired by `cli` and don't know each other",
     },
     Rule {
-        paths: &["src/plain", "src/print", "src/rpc"],
+        paths: &["src/repl", "src/print", "src/rpc"],
         names: &["crate::html"],
         reason: "`cli` hands exporters in",
     },

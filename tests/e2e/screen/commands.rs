@@ -223,7 +223,7 @@ fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
     assert!(log.contains("question twob") && !log.contains("\"question two\""), "{log}");
 
     enter(&mut terminal, "/new");
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.wait_without("question one");
     enter(&mut terminal, "/resume");
     let parent_id = parent.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -270,7 +270,7 @@ fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
 fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("/stat");
     terminal.wait_for("/status = /session");
     terminal.key(Key::Enter);
@@ -284,7 +284,7 @@ fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
 fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "max_tokens": 100}"#).unwrap();
     enter(&mut terminal, "/reload");
@@ -316,7 +316,7 @@ fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone()
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "{").unwrap();
     let mut terminal = sandbox.play(&TWO, &[]);
-    terminal.wait_for("nothing in it counts, and approval is read-only");
+    terminal.wait_for("the whole file is ignored, and approval is read-only");
     fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("approval auto now");
@@ -339,7 +339,7 @@ fn a_theme_that_is_written_into_the_settings_is_worn_by_reload_or_is_said_not_to
     fs::create_dir_all(&themes).unwrap();
     fs::write(themes.join("mine.json"), r##"{"name": "mine", "roles": {"accent": "#010203"}}"##).unwrap();
     let mut terminal = sandbox.play(&TWO, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
     enter(&mut terminal, "/reload");
@@ -360,7 +360,7 @@ fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, r#"{"steering_mode": "one-at-a-time"}"#).unwrap();
     let mut terminal = sandbox.play(&TWO, &["--trust-project"]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     fs::write(&file, r#"{"steering_mode": "all"}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("everything stays as it was until /reload finds it right");

@@ -41,7 +41,7 @@ fn the_terminal_is_given_back_when_the_user_leaves() {
 fn interrupting_once_warns_and_twice_leaves() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.key(Key::Ctrl('c'));
     terminal.wait_for("ctrl+c again quits");
     terminal.key(Key::Ctrl('c'));
@@ -126,7 +126,7 @@ fn an_unsent_draft_is_there_again() {
     assert_eq!(terminal.wait().exit_code(), 0);
 
     let terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     assert!(!terminal.screen().contains("half a thought"));
 }
 
@@ -134,7 +134,7 @@ fn an_unsent_draft_is_there_again() {
 fn messages_sent_just_before_leaving_are_in_the_log() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[ENDLESS], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     let sent: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
     terminal.send(&format!("{}\r/quit\r", sent.join("\r")));
     assert_eq!(terminal.wait().exit_code(), 0);

@@ -29,7 +29,7 @@ fn a_template_is_completed_with_its_hint_and_sent_expanded() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/prompts/greet.md", "---\nargument-hint: <who>\n---\nGreet $1 warmly.");
     let mut terminal = sandbox.play(&ANSWERS, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("/gre");
     terminal.wait_for("▸ /greet <who>");
     terminal.wait_for("Greet $1 warmly.");
@@ -57,7 +57,7 @@ fn a_skill_is_shown_as_it_was_typed_and_unfolds() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
     let mut terminal = sandbox.play(&ANSWERS, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("/tid");
     terminal.wait_for("▸ /skill:tidy");
     terminal.key(Key::Tab);
@@ -78,7 +78,7 @@ fn an_edited_skill_changes_completion_and_a_broken_one_stays_as_it_was() {
     let sandbox = Sandbox::new();
     let path = write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
     let mut terminal = sandbox.play(&ANSWERS, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("/skill:t");
     terminal.wait_for("Tidies up.");
     fs::write(&path, skill("tidy", "Sweeps the floor.")).unwrap();

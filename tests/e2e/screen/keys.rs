@@ -30,7 +30,7 @@ const CTRL_J: &str = "\n";
 
 fn at_rest(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal
 }
 
@@ -44,7 +44,7 @@ fn at_work(sandbox: &Sandbox) -> Terminal {
 /// As above, with another model to go over to and a picture on the clipboard.
 fn furnished_at_rest(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.play_beside(NOWHERE, &[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal
 }
 
@@ -178,7 +178,7 @@ fn who_was_chosen_at_rest_answers_and_thinks_as_much_as_was_chosen() {
     let (sandbox, server) =
         (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
     let mut terminal = sandbox.play_beside(&server.url, &[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.key(Key::Ctrl('p'));
     terminal.wait_for("claude-sonnet-5-5  ");
     terminal.send(SHIFT_TAB);
@@ -211,7 +211,7 @@ fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
     for (lines, words) in [(&[HELLO, sees][..], &[][..]), (&[ENDLESS, sees], &["talk"])] {
         let sandbox = Sandbox::new();
         let mut terminal = sandbox.play_beside(NOWHERE, lines, words);
-        terminal.wait_for(if words.is_empty() { "Say what you want done" } else { "I could go on" });
+        terminal.wait_for(if words.is_empty() { "Type a request" } else { "I could go on" });
         terminal.key(Key::Ctrl('v'));
         terminal.wait_for(" ❯ [image #1: 1×1]");
         terminal.send(CTRL_ENTER);
@@ -355,7 +355,7 @@ fn the_pasted_path_of_a_picture_becomes_the_picture() {
     fs::write(sandbox.project().join("a shot.png"), PIXEL).unwrap();
     sandbox.write("words.png", "no picture");
     let mut terminal = sandbox.play(&[r#"{"expect": "[image #1: 1×1]", "text": "A dot."}"#], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     let path = sandbox.project().join("a\\ shot.png").display().to_string();
     terminal.send(&format!("what is\x1b[200~{path}\x1b[201~"));
     terminal.wait_for(" ❯ what is [image #1: 1×1]");
@@ -408,7 +408,7 @@ fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
     let mut terminal = sandbox.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     // With a space behind it nothing is offered any more: it is sent as it was typed.
     terminal.send("what is @shot.png and @lost.png ");
     terminal.key(Key::Enter);

@@ -135,12 +135,12 @@ fn an_export_that_cannot_be_says_why_and_its_name_can_be_mended() {
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/export talk.pdf");
-    terminal.wait_for("doesn't say what to write");
-    terminal.wait_for("end it in .html, .md or .jsonl");
+    terminal.wait_for("can't tell the format");
+    terminal.wait_for("use the extension .html, .md or .jsonl");
     terminal.wait_for("❯ /export talk.pdf");
     terminal.key(Key::Ctrl('u'));
     enter(&mut terminal, "/export nowhere/talk.md");
-    terminal.wait_for("there is no folder");
+    terminal.wait_for("doesn't exist");
     terminal.wait_for("❯ /export nowhere/talk.md");
     terminal.key(Key::Ctrl('u'));
     enter(&mut terminal, "/export ~/talk.md");
@@ -232,7 +232,7 @@ fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
 fn rows_are_clicked_on_in_the_bytes_that_terminals_send() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("/settings\r");
     terminal.wait_for("── settings");
     terminal.wait_for("▸ ");

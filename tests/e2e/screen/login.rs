@@ -47,7 +47,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     assert_eq!(server.requests()[0].headers["x-api-key"], "sk-hush-hush");
     fs::remove_file(sandbox.home().join("tiller/.env")).unwrap();
     enter(&mut terminal, "/logout anthropic");
-    terminal.wait_for("is no longer in");
+    terminal.wait_for("removed the key of");
     terminal.wait_for("demo/tour answers now");
     enter(&mut terminal, "and now?");
     terminal.wait_for("? bash needs approval:");
@@ -59,7 +59,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
-    terminal.wait_for("its key is kept in");
+    terminal.wait_for("stored the key of");
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(holding(sandbox.home(), "sk-hush"), ["auth.json"]);
@@ -102,7 +102,7 @@ fn a_session_of_another_program_is_found_imported_and_opened() {
     terminal.key(Key::Esc);
     terminal.wait_without("it was imported before");
     enter(&mut terminal, "/import nowhere.jsonl");
-    terminal.wait_for("there is no file or folder");
+    terminal.wait_for("no file or folder at");
     terminal.wait_for("❯ /import nowhere.jsonl");
     terminal.key(Key::Ctrl('c'));
     enter(&mut terminal, "/quit");

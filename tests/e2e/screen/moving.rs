@@ -126,7 +126,7 @@ fn a_block_is_chosen_and_folded_without_a_mouse() {
 fn a_prompt_that_was_cut_off_says_so_and_is_taken_back_by_enter() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("are you there?");
     terminal.key(Key::Enter);
     terminal.wait_for("▌ are you there?");

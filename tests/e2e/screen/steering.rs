@@ -18,7 +18,7 @@ fn gate() -> String {
 }
 
 fn ask(terminal: &mut Terminal, prompt: &str) {
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send(prompt);
     terminal.key(Key::Enter);
 }

@@ -56,7 +56,7 @@ fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
 fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
     let sandbox = sandbox();
     let mut terminal = sandbox.play(&[HELLO, SLOW], &["--name", "greeting"]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send(FOCUS_GAINED);
     terminal.send("one\r");
     terminal.wait_for("Hello yourself.");
@@ -206,7 +206,7 @@ fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
 fn where_nobody_could_have_it_go_on_it_does_not_stop() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.key(Key::Ctrl('z'));
     wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
     terminal.send("still here");
@@ -250,7 +250,7 @@ fn keys_are_the_editors_and_then_tillers_again_also_while_a_command_runs() {
     let sandbox =
         editor(Sandbox::new(), "echo editing; read said < /dev/tty; printf ' and %s\\n' \"$said\" >> $2");
     let mut terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("!sleep 300\r");
     terminal.wait_for("! sleep 300");
     terminal.send("draft");
@@ -274,7 +274,7 @@ fn an_editor_that_is_missing_or_fails_costs_no_text() {
         (editor(Sandbox::new(), "echo gone > $2; exit 3"), "ended with exit status: 3"),
     ] {
         let mut terminal = sandbox.play(&[HELLO], &[]);
-        terminal.wait_for("Say what you want done");
+        terminal.wait_for("Type a request");
         terminal.send("dear draft");
         terminal.wait_for("❯ dear draft");
         terminal.key(Key::Ctrl('g'));
@@ -287,7 +287,7 @@ fn an_editor_that_is_missing_or_fails_costs_no_text() {
 fn a_draft_outlives_a_kill() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal.send("half a thought");
     let drafts = || -> Vec<String> {
         let files = fs::read_dir(sandbox.home().join("tiller/state/drafts")).into_iter().flatten();

@@ -57,7 +57,7 @@ fn answers(sandbox: &Sandbox) -> Terminal {
     let lines: Vec<String> = (1..=4).map(answer).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let terminal = sandbox.play(&lines, &[]);
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type a request");
     terminal
 }
 
