@@ -284,15 +284,15 @@ mod tests {
         ] {
             let line = format!(r#"{{"type": "dance", "id": {id}}}"#);
             let mut out = Vec::new();
-            read(FramedLine::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
-            let answer = String::from_utf8(out).unwrap();
-            assert!(answer.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{response}");
+            parse_line(FramedLine::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
+            let response = String::from_utf8(out).unwrap();
+            assert!(response.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{response}");
         }
     }
 
     #[test]
-    fn a_line_that_is_no_command_is_answered_with_what_is_wrong() {
-        let (id, command, error) = refused(b"{\"type\": \"abort\"");
+    fn parse_line_invalid_line_is_an_error_response() {
+        let (id, command, error) = parse_failure(b"{\"type\": \"abort\"");
         assert_eq!((id, command.as_str()), (None, "parse"));
         assert!(error.starts_with("not JSON: EOF"), "{error}");
         assert_eq!(parse_failure(b"[1]").2, "a command is a JSON object");

@@ -30,7 +30,7 @@ fn make_pipe(path: &std::path::Path) {
 }
 
 #[test]
-fn own_folders_are_refused_to_tools_started_at_home() {
+fn attacks_own_folders_are_denied_to_tools_at_home() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.home().join("tiller/extensions")).unwrap();
     fs::write(sandbox.home().join("seen"), "needle").unwrap();
@@ -66,7 +66,7 @@ fn own_folders_are_refused_to_tools_started_at_home() {
 }
 
 #[test]
-fn commands_that_name_own_folders_ask_in_auto() {
+fn attacks_commands_naming_own_folders_ask_in_auto() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "bash", "arguments": {"command": "cat $HOME/tiller/auth.json; ls"}},
@@ -87,7 +87,7 @@ fn commands_that_name_own_folders_ask_in_auto() {
 }
 
 #[test]
-fn links_in_a_repository_neither_hang_nor_take_keys() {
+fn attacks_repository_links_neither_hang_nor_leak_keys() {
     for (name, target) in [(".gitignore", "/dev/tty"), (".ignore", "/dev/zero"), ("AGENTS.md", "/dev/tty")] {
         let sandbox = Sandbox::new();
         symlink(target, sandbox.project().join(name)).unwrap();
@@ -116,7 +116,7 @@ fn links_in_a_repository_neither_hang_nor_take_keys() {
 }
 
 #[test]
-fn devices_and_pipes_are_no_sessions_prompts_or_exports() {
+fn attacks_devices_and_pipes_are_rejected() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let fixed = ["--provider", "scripted", "--model", script.as_str()];
@@ -139,7 +139,7 @@ fn devices_and_pipes_are_no_sessions_prompts_or_exports() {
 }
 
 #[test]
-fn arguments_from_a_shells_pipe_are_read() {
+fn attacks_arguments_from_process_substitution_are_read() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let tiller = env!("CARGO_BIN_EXE_tiller");
@@ -155,7 +155,7 @@ fn arguments_from_a_shells_pipe_are_read() {
 }
 
 #[test]
-fn escapes_from_outside_never_reach_the_terminal() {
+fn attacks_escape_sequences_never_reach_the_terminal() {
     for escape in ESCAPES {
         let sandbox = Sandbox::new();
         fs::create_dir_all(sandbox.project().join(".tiller/extensions")).unwrap();

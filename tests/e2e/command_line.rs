@@ -13,18 +13,14 @@ fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox:
 }
 
 #[test]
-fn a_script_must_not_pass_on_canned_answers() {
+fn print_without_model_never_uses_the_demo() {
     let ran = Sandbox::new().run(&["-p", "hi"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
-    assert!(
-        ran.err.contains("no model available") && ran.err.contains("ANTHROPIC_API_KEY"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("no model available") && ran.err.contains("ANTHROPIC_API_KEY"), "{}", ran.err);
 }
 
 #[test]
-fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
+fn usage_error_exits_with_2_and_names_the_problem() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 8] = [
         (&["--no-such-flag"], "--no-such-flag"),
@@ -48,7 +44,7 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
 }
 
 #[test]
-fn command_that_does_not_exist_is_never_sent_as_a_prompt() {
+fn unknown_command_is_not_sent_as_a_prompt() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let fixed = ["--provider", "scripted", "--model", &script, "-p"];
@@ -94,7 +90,7 @@ fn man_prints_a_page_with_every_command() {
 }
 
 #[test]
-fn models_are_listed_with_limits_and_whether_there_is_a_key() {
+fn models_are_listed_with_limits_and_key_status() {
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k");
     let ran = sandbox.run(&["models", "--json"]);
     let rows: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
@@ -113,7 +109,7 @@ fn models_are_listed_with_limits_and_whether_there_is_a_key() {
 }
 
 #[test]
-fn models_of_a_server_of_ones_own_need_no_key() {
+fn models_of_custom_server_need_no_key() {
     let sandbox = Sandbox::new().with("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
     let ran = sandbox.run(&["--provider", "openai", "--model", "qwen3:8b", "models", "qwen"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -135,7 +131,7 @@ fn agent_mode_off_is_a_chat_without_tools() {
 }
 
 #[test]
-fn resume_query_without_a_match_says_how_to_find_sessions() {
+fn resume_query_without_match_has_a_hint() {
     let sandbox = Sandbox::new();
     for has_session in [false, true] {
         if has_session {
@@ -163,7 +159,7 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
-fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_two_dashes() {
+fn typo_of_a_command_is_refused_unless_after_two_dashes() {
     let sandbox = Sandbox::new();
     let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
@@ -174,7 +170,7 @@ fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_tw
 }
 
 #[test]
-fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_look_at_them() {
+fn settings_errors_stop_print_but_not_the_settings_command() {
     let sandbox = Sandbox::new();
     let file = sandbox.home().join("tiller/settings.json");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -198,7 +194,7 @@ fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_loo
 }
 
 #[test]
-fn flags_may_stand_before_a_command_or_after_it() {
+fn flags_are_accepted_before_and_after_a_command() {
     let sandbox = Sandbox::new();
     let project = sandbox.project().canonicalize().unwrap().display().to_string();
     scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--session-dir", "logs", "hello"]);
@@ -220,7 +216,7 @@ fn flags_may_stand_before_a_command_or_after_it() {
 }
 
 #[test]
-fn the_log_says_what_was_sent_where_and_holds_neither_words_nor_keys() {
+fn log_names_requests_without_text_or_keys() {
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
     // Nobody listens there.
     let sandbox =
@@ -237,7 +233,7 @@ fn the_log_says_what_was_sent_where_and_holds_neither_words_nor_keys() {
 }
 
 #[test]
-fn without_a_session_nothing_is_kept() {
+fn no_session_stores_nothing() {
     let sandbox = Sandbox::new();
     let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
@@ -245,7 +241,7 @@ fn without_a_session_nothing_is_kept() {
 }
 
 #[test]
-fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
+fn no_session_tui_stores_nothing() {
     let mut sandbox = Sandbox::new();
     let temporary = sandbox.project().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
@@ -309,7 +305,7 @@ fn a_session_is_listed_shown_and_drawn() {
 }
 
 #[test]
-fn a_fork_begins_with_the_path_of_its_parent() {
+fn fork_has_the_path_of_its_parent() {
     let sandbox = Sandbox::new();
     scripted(&sandbox, &[r#"{"text": "One."}"#], &["first"]);
     let parent = sandbox.logs()[0].clone();
@@ -328,7 +324,7 @@ fn a_fork_begins_with_the_path_of_its_parent() {
 }
 
 #[test]
-fn a_list_of_models_to_step_through_says_who_begins() {
+fn models_flag_selects_the_first_model() {
     let sandbox =
         Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
@@ -339,7 +335,7 @@ fn a_list_of_models_to_step_through_says_who_begins() {
 }
 
 #[test]
-fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
+fn thinking_flag_applies_to_resumed_session() {
     let sandbox =
         Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
@@ -356,7 +352,7 @@ fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
 }
 
 #[test]
-fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
+fn fork_of_path_with_at_sign() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.project().join("me@home")).unwrap();
     let answers = [r#"{"text": "One."}"#, r#"{"text": "Two."}"#];
@@ -375,7 +371,7 @@ fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
 }
 
 #[test]
-fn tools_reach_a_folder_that_is_added_and_no_other() {
+fn add_dir_allows_that_folder_only() {
     let (sandbox, other) = (Sandbox::new(), tempfile::tempdir().unwrap());
     std::fs::write(other.path().join("note"), "from elsewhere").unwrap();
     let path = other.path().canonicalize().unwrap().display().to_string();
@@ -402,7 +398,7 @@ fn tools_reach_a_folder_that_is_added_and_no_other() {
 }
 
 #[test]
-fn base_url_that_is_wrong_stops_only_its_provider() {
+fn base_url_error_disables_only_its_provider() {
     let server = MockServer::start([Reply::says([Say::text("Fine.")])]);
     let sandbox = Sandbox::new()
         .with("ANTHROPIC_API_KEY", "k")

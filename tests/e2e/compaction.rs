@@ -27,7 +27,7 @@ fn compactions(log: &[Value]) -> Vec<&Value> {
 }
 
 #[test]
-fn a_prompt_that_a_provider_finds_too_long_is_answered_after_a_summary() {
+fn compaction_overflow_is_retried_after_summary() {
     for (provider, too_long) in [
         ("anthropic", r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#),
         ("openai", r#"{"error":{"code":"context_length_exceeded","message":"too many tokens"}}"#),
@@ -64,7 +64,7 @@ fn a_prompt_that_a_provider_finds_too_long_is_answered_after_a_summary() {
 }
 
 #[test]
-fn a_full_window_is_made_roomier_in_print_mode_and_the_run_waits_for_it_in_the_end() {
+fn compaction_in_print_mode_finishes_before_exit() {
     let sandbox = sandbox();
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "list_files"}], "usage": {"totalTokens": 190000}}"#,
@@ -87,7 +87,7 @@ fn a_full_window_is_made_roomier_in_print_mode_and_the_run_waits_for_it_in_the_e
 }
 
 #[test]
-fn a_kill_while_a_summary_is_made_loses_nothing() {
+fn compaction_killed_during_summary_loses_nothing() {
     let sandbox = sandbox();
     let hanging = r#"{"when": "<conversation>", "text": "It is ab", "hang": true}"#;
     let script = sandbox.script(&[
@@ -116,7 +116,7 @@ fn a_kill_while_a_summary_is_made_loses_nothing() {
 }
 
 #[test]
-fn compact_in_the_terminal_draws_a_rule_and_takes_the_users_words() {
+fn compaction_command_takes_instructions_and_draws_a_rule() {
     let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "20");
     let told = r#"{"when": "mind the queen", "text": "All about the queen."}"#;
     let lines = [r#"{"text": "word by word ", "repeat": 500}"#, r#"{"text": "Answer two."}"#, told];
@@ -142,7 +142,7 @@ fn compact_in_the_terminal_draws_a_rule_and_takes_the_users_words() {
 }
 
 #[test]
-fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
+fn branch_summary_by_demo_does_not_restart_the_tour() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&["--yes", "--provider", "demo"]);
     terminal.wait_for("❯");
@@ -169,7 +169,7 @@ fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
 }
 
 #[test]
-fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
+fn branch_summary_takes_instructions() {
     let sandbox = Sandbox::new();
     let told = r#"{"when": "only the stings", "text": "It stings."}"#;
     let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, told], &[]);

@@ -41,7 +41,7 @@ fn system(server: &MockServer) -> String {
 }
 
 #[test]
-fn a_skill_reaches_the_model_with_its_body_and_is_listed_with_its_place() {
+fn skill_is_expanded_and_listed_with_its_path() {
     let server = fine();
     let sandbox = sandbox(&server);
     write(sandbox.project(), ".agents/skills/tidy/SKILL.md", &skill("tidy", "Tidy $1 up."));
@@ -62,7 +62,7 @@ fn a_skill_reaches_the_model_with_its_body_and_is_listed_with_its_place() {
 }
 
 #[test]
-fn a_built_in_skill_can_be_read_where_it_lies() {
+fn skill_built_in_can_be_read() {
     let sandbox = Sandbox::new();
     let location = sandbox.home().join("tiller/state/skills/debug/SKILL.md");
     let read = Say::call("c1", "read_file", json!({"path": location}));
@@ -76,7 +76,7 @@ fn a_built_in_skill_can_be_read_where_it_lies() {
 }
 
 #[test]
-fn without_a_session_the_built_in_skills_lie_in_a_folder_that_goes() {
+fn skill_built_in_without_session_is_temporary() {
     let server = fine();
     let sandbox = sandbox(&server);
     ask(&sandbox, &["--no-session", "hello"]);
@@ -92,7 +92,7 @@ fn without_a_session_the_built_in_skills_lie_in_a_folder_that_goes() {
 }
 
 #[test]
-fn a_template_takes_arguments_and_nearer_ones_come_first() {
+fn template_takes_arguments_and_nearer_one_wins() {
     let server = fine();
     let sandbox = sandbox(&server);
     fs::create_dir_all(sandbox.project().join(".git")).unwrap();
@@ -106,7 +106,7 @@ fn a_template_takes_arguments_and_nearer_ones_come_first() {
 }
 
 #[test]
-fn context_files_of_the_user_of_the_repository_and_of_the_folder_are_read_in_this_order() {
+fn context_files_are_read_in_order_of_distance() {
     let server = fine();
     let sandbox = sandbox(&server);
     fs::create_dir_all(sandbox.project().join(".git")).unwrap();
@@ -125,7 +125,7 @@ fn context_files_of_the_user_of_the_repository_and_of_the_folder_are_read_in_thi
 }
 
 #[test]
-fn flags_name_files_and_leave_out_everything_else() {
+fn expansion_flags_restrict_to_given_files() {
     let server = fine();
     let sandbox = sandbox(&server);
     write(sandbox.project(), ".tiller/skills/own.md", &skill("own", "Own."));
@@ -148,7 +148,7 @@ fn flags_name_files_and_leave_out_everything_else() {
 }
 
 #[test]
-fn a_given_file_can_be_read_by_itself_and_its_neighbours_cannot() {
+fn skill_flag_allows_reading_only_that_file() {
     let read = |id: &str, path: &str| Say::call(id, "read_file", json!({"path": path}));
     let elsewhere = tempfile::TempDir::new().unwrap();
     let folder = elsewhere.path().canonicalize().unwrap();
@@ -166,7 +166,7 @@ fn a_given_file_can_be_read_by_itself_and_its_neighbours_cannot() {
 }
 
 #[test]
-fn an_unknown_skill_is_wrong_usage_and_nothing_is_asked() {
+fn skill_unknown_is_a_usage_error() {
     let server = fine();
     let sandbox = sandbox(&server);
     let ran = ask(&sandbox, &["/skill:comit now"]);
@@ -176,7 +176,7 @@ fn an_unknown_skill_is_wrong_usage_and_nothing_is_asked() {
 }
 
 #[test]
-fn a_template_works_behind_piped_text_too() {
+fn template_after_piped_text_is_expanded() {
     let server = fine();
     let sandbox = sandbox(&server);
     write(sandbox.project(), ".tiller/prompts/greet.md", "Greet $1.");
@@ -190,7 +190,7 @@ fn a_template_works_behind_piped_text_too() {
 }
 
 #[test]
-fn without_a_tool_to_read_them_skills_are_not_listed() {
+fn skill_list_needs_a_reading_tool() {
     let server = fine();
     ask(&sandbox(&server), &["--tools", "bash", "hello"]);
     assert!(!system(&server).contains("available_skills"));

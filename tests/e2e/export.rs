@@ -29,7 +29,7 @@ fn sandbox() -> (Sandbox, String) {
 }
 
 #[test]
-fn a_session_goes_to_a_page_named_after_it_and_never_over_another_file() {
+fn export_file_is_named_after_session_and_never_overwrites() {
     let (sandbox, id) = sandbox();
     let ran = sandbox.run(&["sessions", "export", &id]);
     let path = sandbox.project().canonicalize().unwrap().join(format!("my-sum-{id}.html"));
@@ -48,7 +48,7 @@ fn a_session_goes_to_a_page_named_after_it_and_never_over_another_file() {
 }
 
 #[test]
-fn the_ending_of_the_file_or_the_format_says_what_is_written() {
+fn export_format_from_flag_or_extension() {
     let (sandbox, id) = sandbox();
     let export = |more: &[&str]| sandbox.run(&[&["sessions", "export", &id], more].concat());
     assert_eq!(export(&["-o", "sum.md"]).out, "sum.md\n");
@@ -73,7 +73,7 @@ fn the_ending_of_the_file_or_the_format_says_what_is_written() {
 }
 
 #[test]
-fn the_screen_exports_the_session_that_is_on_it() {
+fn export_in_tui_writes_the_open_session() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"text": "Four."}"#], &[]);
     let mut enter = |line: &str, answer: &str| {
@@ -98,7 +98,7 @@ fn the_screen_exports_the_session_that_is_on_it() {
 }
 
 #[test]
-fn every_branch_in_markdown_stands_there_once() {
+fn export_markdown_has_every_branch_once() {
     let sandbox = Sandbox::new();
     let line = |id: &str, parent: &str, text: &str| {
         format!(
@@ -133,7 +133,7 @@ fn every_branch_in_markdown_stands_there_once() {
 }
 
 #[test]
-fn a_folder_takes_the_file_under_its_own_name_and_a_missing_one_is_named() {
+fn export_to_folder_uses_default_name() {
     let (sandbox, id) = sandbox();
     fs::create_dir(sandbox.project().join("out")).unwrap();
     let ran = sandbox.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);

@@ -34,7 +34,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn all_programs_are_found_where_they_keep_their_logs_and_their_sessions_go_on() {
+fn import_all_finds_default_folders_and_sessions_continue() {
     let sandbox = Sandbox::new();
     put(&sandbox, "claude/orchard.jsonl", ".claude/projects/-orchard/5b0f8a52.jsonl");
     put(&sandbox, "claude/agent-side.jsonl", ".claude/projects/-orchard/5b0f8a52/subagents/agent-side.jsonl");
@@ -86,7 +86,7 @@ fn all_programs_are_found_where_they_keep_their_logs_and_their_sessions_go_on() 
 }
 
 #[test]
-fn one_programs_logs_can_be_asked_for_and_its_own_variable_is_honoured() {
+fn import_from_one_program_uses_its_variable() {
     let sandbox = Sandbox::new();
     let moved = sandbox.home().join("moved").display().to_string();
     let sandbox = sandbox.with("CODEX_HOME", &moved);
@@ -100,7 +100,7 @@ fn one_programs_logs_can_be_asked_for_and_its_own_variable_is_honoured() {
 }
 
 #[test]
-fn one_bad_file_is_named_and_the_others_go_on() {
+fn import_bad_file_is_named_and_others_imported() {
     let sandbox = Sandbox::new();
     put(&sandbox, "claude/bees.jsonl", "logs/bees.jsonl");
     fs::write(sandbox.home().join("logs/a.jsonl"), "{\"dear\": \"diary\"}\n").unwrap();
@@ -108,7 +108,11 @@ fn one_bad_file_is_named_and_the_others_go_on() {
     let ran = sandbox.run(&["sessions", "import", &folder]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", ran.err);
-    assert!(ran.err.contains("1 imported, 0 updated, 0 already imported, 0 skipped, 1 failed"), "{}", ran.err);
+    assert!(
+        ran.err.contains("1 imported, 0 updated, 0 already imported, 0 skipped, 1 failed"),
+        "{}",
+        ran.err
+    );
     assert!(ran.out.contains("imported: 11 entries"), "{}", ran.out);
 }
 
@@ -120,7 +124,7 @@ fn put_unlistable(logs: &Path) {
 }
 
 #[test]
-fn a_folder_that_cant_be_listed_costs_itself_alone_and_is_said() {
+fn import_unlistable_folder_is_reported() {
     let sandbox = Sandbox::new();
     put(&sandbox, "claude/bees.jsonl", ".claude/projects/-orchard/bees.jsonl");
     put_unlistable(&sandbox.home().join(".claude/projects"));
@@ -131,7 +135,7 @@ fn a_folder_that_cant_be_listed_costs_itself_alone_and_is_said() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure_and_the_import_goes_on() {
+fn import_closed_stdout_is_no_failure() {
     let sandbox = Sandbox::new();
     for name in ["claude/bees.jsonl", "claude/orchard.jsonl"] {
         put(&sandbox, name, &format!("logs/{name}"));
@@ -145,7 +149,7 @@ fn a_reader_that_has_seen_enough_is_no_failure_and_the_import_goes_on() {
 }
 
 #[test]
-fn importing_nothing_or_from_nowhere_is_wrong_usage() {
+fn import_without_logs_is_a_usage_error() {
     let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 3] = [
         (&["sessions", "import"], "--all for the default locations"),

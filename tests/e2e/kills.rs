@@ -399,7 +399,7 @@ impl Plan {
 }
 
 #[test]
-fn whenever_it_is_killed_what_was_told_is_in_the_log_and_the_session_goes_on() {
+fn kill_at_any_time_keeps_reported_events_in_the_log() {
     let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS));
     std::thread::scope(|scope| {
         for _ in 0..LANES {
@@ -444,7 +444,7 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
 }
 
 #[test]
-fn whenever_the_terminal_is_killed_what_was_seen_to_wait_is_in_the_log() {
+fn kill_of_tui_keeps_shown_queue_in_the_log() {
     let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS).div_ceil(PER_TERMINAL));
     let mut lane = Lane::new();
     let mut seen = 0;

@@ -28,7 +28,7 @@ fn holder(sandbox: &Sandbox) -> u64 {
 }
 
 #[test]
-fn a_second_tiller_in_print_mode_is_refused_at_once_and_told_who_has_the_session() {
+fn locked_session_is_refused_in_print_mode() {
     let sandbox = Sandbox::new();
     let _first = first(&sandbox);
     let (log, pid) = (sandbox.logs().remove(0), holder(&sandbox));
@@ -42,7 +42,7 @@ fn a_second_tiller_in_print_mode_is_refused_at_once_and_told_who_has_the_session
 }
 
 #[test]
-fn a_second_tiller_in_a_terminal_can_go_on_in_a_fork() {
+fn locked_session_can_be_forked() {
     let sandbox = Sandbox::new();
     let mut first = first(&sandbox);
     let log = sandbox.logs().remove(0);
@@ -67,7 +67,7 @@ fn a_second_tiller_in_a_terminal_can_go_on_in_a_fork() {
 }
 
 #[test]
-fn a_second_tiller_in_a_terminal_can_read_along_and_writes_nothing() {
+fn locked_session_can_be_followed_without_writing() {
     let sandbox = Sandbox::new();
     let mut first = first(&sandbox);
     let mut second = second(&sandbox);
@@ -87,7 +87,7 @@ fn a_second_tiller_in_a_terminal_can_read_along_and_writes_nothing() {
 }
 
 #[test]
-fn a_second_tiller_in_a_terminal_can_leave_it_at_that() {
+fn locked_session_can_be_quit() {
     let sandbox = Sandbox::new();
     let _first = first(&sandbox);
     let mut second = second(&sandbox);

@@ -10,7 +10,7 @@ use tiller_test_support::terminal::Key;
 const ASK: [&str; 5] = ["-p", "--provider", "openai", "--model", "gpt-5"];
 
 #[test]
-fn a_key_from_stdin_is_kept_and_asks_until_it_is_taken_away() {
+fn login_key_from_stdin_is_used_until_logout() {
     let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
     let sandbox = Sandbox::new();
     let auth = sandbox.home().join("tiller/auth.json");
@@ -37,7 +37,7 @@ fn a_key_from_stdin_is_kept_and_asks_until_it_is_taken_away() {
 }
 
 #[test]
-fn a_key_of_the_environment_names_its_variable_when_it_is_to_go() {
+fn logout_names_the_variable_of_the_key() {
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-hush");
     let ran = sandbox.run(&["logout", "anthropic"]);
     assert_eq!(ran.code, Some(2));
@@ -47,7 +47,7 @@ fn a_key_of_the_environment_names_its_variable_when_it_is_to_go() {
 }
 
 #[test]
-fn a_key_typed_at_a_terminal_is_not_shown_and_the_terminal_is_as_before() {
+fn login_typed_key_is_not_echoed() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&["login", "anthropic"]);
     terminal.wait_for("Key of anthropic");

@@ -25,7 +25,7 @@ fn conversation(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
 }
 
 #[test]
-fn prompts_from_a_pipe_are_answered_one_after_the_other() {
+fn plain_piped_prompts_run_in_order() {
     let sandbox = Sandbox::new();
     let answers = [
         r#"{"text": "First.", "delay_ms": 20}"#,
@@ -39,7 +39,7 @@ fn prompts_from_a_pipe_are_answered_one_after_the_other() {
 }
 
 #[test]
-fn what_commands_print_is_told_and_calls_side_by_side_are_told_apart() {
+fn plain_command_output_names_parallel_calls() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "a");
     sandbox.write("b.txt", "b");
@@ -57,7 +57,7 @@ fn what_commands_print_is_told_and_calls_side_by_side_are_told_apart() {
 }
 
 #[test]
-fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
+fn plain_failure_in_pipe_is_reported_and_rest_runs() {
     let sandbox = Sandbox::new();
     let wrong =
         r#"{"error": {"failure": "fatal", "message": "no such luck", "times": 1}, "text": "Once more."}"#;
@@ -72,7 +72,7 @@ fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
 }
 
 #[test]
-fn commands_from_a_pipe_wait_for_each_other() {
+fn plain_piped_commands_run_in_order() {
     let sandbox = Sandbox::new();
     let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/label\n/label it\n/label\n/session\n/tree\n/fork\n/thinking\n/queue\n";
     let ran = piped(&sandbox, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
@@ -98,7 +98,7 @@ fn commands_from_a_pipe_wait_for_each_other() {
 }
 
 #[test]
-fn plain_exit_alone_on_a_line_leaves() {
+fn plain_exit_on_a_line_quits() {
     for word in ["exit", "quit", ":q"] {
         let sandbox = Sandbox::new();
         let ran = piped(&sandbox, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
@@ -108,7 +108,7 @@ fn plain_exit_alone_on_a_line_leaves() {
 }
 
 #[test]
-fn a_pipe_needs_a_model_that_was_meant() {
+fn plain_pipe_never_uses_the_demo() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run_with_stdin(&["--plain"], "hello\n");
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
@@ -116,14 +116,14 @@ fn a_pipe_needs_a_model_that_was_meant() {
 }
 
 #[test]
-fn escape_sequences_of_a_model_stay_out() {
+fn plain_escape_sequences_are_not_printed() {
     let sandbox = Sandbox::new();
     let ran = piped(&sandbox, &[r#"{"text": "red \u001b[31mapple\u001b]0;title\u0007", "chunk": 1}"#], "x\n");
     assert!(!ran.out.contains('\u{1b}') && ran.out.contains("apple"), "{:?}", ran.out);
 }
 
 #[test]
-fn a_conversation_asks_before_a_command_and_takes_no_for_an_answer() {
+fn plain_approval_can_be_denied() {
     let sandbox = Sandbox::new();
     let run = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}"#;
     let mut terminal =
@@ -146,7 +146,7 @@ fn a_conversation_asks_before_a_command_and_takes_no_for_an_answer() {
 }
 
 #[test]
-fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
+fn plain_lines_during_run_steer_or_follow_up() {
     let sandbox = Sandbox::new();
     let wait = r#"{"text": "Waiting.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]}"#;
     let mut terminal = conversation(&sandbox, &[wait, r#"{"text": "Steered."}"#, r#"{"text": "Followed."}"#]);
@@ -169,7 +169,7 @@ fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
 }
 
 #[test]
-fn a_summary_that_failed_is_asked_about_in_words() {
+fn plain_failed_summary_asks() {
     let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
     let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
     let long = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
@@ -193,7 +193,7 @@ fn is_invited(screen: &str) -> bool {
 }
 
 #[test]
-fn ctrl_c_stops_the_run_and_twice_leaves() {
+fn plain_ctrl_c_stops_the_run_and_twice_quits() {
     let sandbox = Sandbox::new();
     let mut terminal = conversation(&sandbox, &[r#"{"text": "Going on", "hang": true}"#]);
     terminal.send("go\r");
@@ -209,7 +209,7 @@ fn ctrl_c_stops_the_run_and_twice_leaves() {
 }
 
 #[test]
-fn a_terminated_conversation_keeps_what_was_said() {
+fn plain_sigterm_keeps_the_messages() {
     let sandbox = Sandbox::new();
     let mut terminal = conversation(&sandbox, &[r#"{"text": "Going on", "hang": true}"#]);
     terminal.send("go\r");
@@ -226,7 +226,7 @@ fn a_terminated_conversation_keeps_what_was_said() {
 }
 
 #[test]
-fn a_conversation_whose_stdout_nobody_reads_ends_a_few_seconds_after_a_signal() {
+fn plain_blocked_stdout_ends_after_signal() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let sandbox = Sandbox::new();
         let long = r#"{"text": "on and on ", "repeat": 80000,
@@ -249,7 +249,7 @@ fn a_conversation_whose_stdout_nobody_reads_ends_a_few_seconds_after_a_signal() 
 }
 
 #[test]
-fn a_key_from_a_pipe_is_the_next_line_and_goes_again() {
+fn plain_login_reads_next_line_and_logout_removes_it() {
     let sandbox = Sandbox::new();
     let auth = sandbox.home().join("tiller/auth.json");
     let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
@@ -263,17 +263,13 @@ fn a_key_from_a_pipe_is_the_next_line_and_goes_again() {
         "{}",
         ran.err
     );
-    assert!(
-        ran.err.ends_with("no key entered; nothing was changed\n"),
-        "the lines were over: {}",
-        ran.err
-    );
+    assert!(ran.err.ends_with("no key entered; nothing was changed\n"), "the lines were over: {}", ran.err);
     assert!(!format!("{}{}", ran.out, ran.err).contains("hush"), "{} {}", ran.out, ran.err);
     assert_eq!(std::fs::read_to_string(auth).unwrap(), "{}\n");
 }
 
 #[test]
-fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is() {
+fn plain_login_does_not_echo_the_key() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&["--plain"]);
     terminal.wait_for("For a real model /login");
@@ -299,7 +295,7 @@ fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is()
 }
 
 #[test]
-fn a_dumb_terminal_gets_lines_and_is_told_how_to_come_back() {
+fn plain_is_used_on_dumb_terminal() {
     let sandbox = Sandbox::new().with("TERM", "dumb");
     let script = sandbox.script(&[r#"{"text": "Answer one."}"#]);
     let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script]);
@@ -313,7 +309,7 @@ fn a_dumb_terminal_gets_lines_and_is_told_how_to_come_back() {
 }
 
 #[test]
-fn whoever_reads_along_is_told_when_the_other_one_has_left() {
+fn locked_session_follower_reports_the_end() {
     let sandbox = Sandbox::new();
     let mut one = conversation(&sandbox, &[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#]);
     one.send("question one\r");

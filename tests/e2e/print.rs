@@ -33,7 +33,7 @@ fn tool_names(body: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn exactly_the_answer_is_printed_and_the_anthropic_request_is_whole() {
+fn print_answer_and_anthropic_request_are_exact() {
     let server =
         MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
     let sandbox = anthropic(&server);
@@ -67,7 +67,7 @@ fn exactly_the_answer_is_printed_and_the_anthropic_request_is_whole() {
 }
 
 #[test]
-fn exactly_the_answer_is_printed_and_the_openai_request_is_whole() {
+fn print_answer_and_openai_request_are_exact() {
     let server =
         MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
     let sandbox = openai(&server);
@@ -95,7 +95,7 @@ fn exactly_the_answer_is_printed_and_the_openai_request_is_whole() {
 }
 
 #[test]
-fn a_tool_runs_and_its_result_goes_back_to_the_model() {
+fn print_tool_result_is_sent_to_the_model() {
     let read = Say::call("c1", "read_file", json!({"path": "notes.txt"}));
     let server = MockServer::start([
         Reply::says([Say::text("Looking."), read]).cut(1),
@@ -113,7 +113,7 @@ fn a_tool_runs_and_its_result_goes_back_to_the_model() {
 }
 
 #[test]
-fn a_command_is_denied_with_a_reason_where_nobody_can_be_asked() {
+fn print_command_is_denied_without_approver() {
     let run = || Reply::says([Say::call("c1", "bash", json!({"command": "touch made"}))]);
     let server = MockServer::start([run(), Reply::says([Say::text("Denied.")])]);
     let sandbox = anthropic(&server);
@@ -142,7 +142,7 @@ fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
 }
 
 #[test]
-fn print_says_on_stderr_which_calls_were_denied() {
+fn print_denied_calls_are_listed_on_stderr() {
     let sandbox = Sandbox::new();
     let ran = denied(&sandbox, &[]);
     assert_eq!((ran.out.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.err);
@@ -155,7 +155,7 @@ fn print_says_on_stderr_which_calls_were_denied() {
 }
 
 #[test]
-fn json_events_say_which_calls_were_denied() {
+fn print_json_has_denied_calls() {
     let ran = denied(&Sandbox::new(), &["--mode", "json"]);
     let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let denials: Vec<Value> = events.filter(|event| event["type"] == "tool_call_denied").collect();
@@ -192,7 +192,11 @@ fn trace_file_that_cannot_be_created_is_an_error() {
             let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
             let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
             assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{mode:?} {file}: {}", ran.err);
-            assert!(ran.err.starts_with(&format!("error: --trace {file}: can't create the file")), "{}", ran.err);
+            assert!(
+                ran.err.starts_with(&format!("error: --trace {file}: can't create the file")),
+                "{}",
+                ran.err
+            );
         }
     }
     assert!(sandbox.logs().is_empty());
@@ -230,7 +234,7 @@ fn verbose_prints_the_log_on_stderr() {
 }
 
 #[test]
-fn a_failed_request_is_told_without_the_key_and_fails_the_run() {
+fn print_failed_request_is_reported_without_key() {
     let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-ant-secret"}}"#;
     let server = MockServer::start([Reply::status(401, body)]);
     let sandbox = anthropic(&server);
@@ -244,7 +248,7 @@ fn a_failed_request_is_told_without_the_key_and_fails_the_run() {
 }
 
 #[test]
-fn the_session_goes_on_where_it_was() {
+fn print_continue_resumes_the_session() {
     let server = MockServer::start([Reply::says([Say::text("One.")]), Reply::says([Say::text("Two.")])]);
     let sandbox = openai(&server);
     ask(&sandbox, "openai", &["first"]);
@@ -259,7 +263,7 @@ fn the_session_goes_on_where_it_was() {
 }
 
 #[test]
-fn piped_text_stands_before_the_prompt_and_files_are_put_in() {
+fn print_piped_text_precedes_prompt_and_files_are_attached() {
     let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
     let sandbox = openai(&server);
     sandbox.write("a.txt", "file text\n");
@@ -277,7 +281,7 @@ fn piped_text_stands_before_the_prompt_and_files_are_put_in() {
 }
 
 #[test]
-fn print_prompt_longer_than_the_window_is_sent_to_nobody() {
+fn print_prompt_longer_than_window_is_not_sent() {
     let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
     let sandbox = openai(&server).with("TILLER_WINDOW", "2000");
     let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
@@ -290,7 +294,7 @@ fn print_prompt_longer_than_the_window_is_sent_to_nobody() {
 }
 
 #[test]
-fn every_event_is_a_line_of_json_and_the_last_says_that_it_is_settled() {
+fn print_json_events_end_with_agent_settled() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hello there."}"#]);
     let ran = sandbox.run(&["--mode", "json", "--provider", "scripted", "--model", &script, "hi"]);
@@ -320,7 +324,7 @@ fn send(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn an_interrupted_run_is_printed_to_its_settled_end() {
+fn print_interrupted_run_is_printed_until_settled() {
     let sandbox = Sandbox::new();
     let (mut child, mut events) = start(&sandbox, &[r#"{"text": "I could go on", "hang": true}"#]);
     let mut line = String::new();
@@ -352,7 +356,7 @@ fn stalled(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
 }
 
 #[test]
-fn a_run_whose_stdout_nobody_reads_ends_a_few_seconds_after_an_interrupt() {
+fn print_blocked_stdout_ends_after_interrupt() {
     let sandbox = Sandbox::new();
     let (mut child, _unread) = stalled(&sandbox);
     send(&child, Signal::SIGINT);
@@ -361,7 +365,7 @@ fn a_run_whose_stdout_nobody_reads_ends_a_few_seconds_after_an_interrupt() {
 }
 
 #[test]
-fn a_second_interrupt_ends_the_run_wherever_it_is() {
+fn print_second_interrupt_exits_at_once() {
     let sandbox = Sandbox::new();
     let (mut child, _unread) = stalled(&sandbox);
     // Two at once may count as one, but two kinds never do.
@@ -385,7 +389,7 @@ fn ended(child: &mut Child, within: Duration) -> Option<i32> {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_fails_the_run_and_is_no_wrong_usage() {
+fn print_unwritable_log_fails_the_run() {
     let sandbox = Sandbox::new();
     sandbox.write("full", "a file, where a folder should be");
     let script = sandbox.script(&[r#"{"text": "Never."}"#]);
@@ -396,7 +400,7 @@ fn a_log_that_cannot_be_written_fails_the_run_and_is_no_wrong_usage() {
 }
 
 #[test]
-fn the_limit_of_turns_forces_a_final_answer_and_exit_code_1() {
+fn print_max_turns_forces_final_answer_and_exit_1() {
     let sandbox = Sandbox::new();
     let look = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
     let script = sandbox.script(&[look, r#"{"text": "Enough."}"#]);

@@ -61,7 +61,7 @@ fn list(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn the_newest_session_of_the_directory_is_gone_on_with() {
+fn continue_opens_the_newest_session() {
     let sandbox = Sandbox::new();
     ask(&sandbox, &["the older one"]);
     let older = sandbox.logs().remove(0);
@@ -76,7 +76,7 @@ fn the_newest_session_of_the_directory_is_gone_on_with() {
 }
 
 #[test]
-fn a_session_is_gone_on_with_by_its_id_its_name_or_what_was_said_in_it() {
+fn resume_by_id_name_or_text() {
     let sandbox = Sandbox::new();
     ask(&sandbox, &["--name", "lexer work", "please fix the tokenizer"]);
     ask(&sandbox, &["an unrelated question"]);
@@ -100,7 +100,7 @@ fn a_session_is_gone_on_with_by_its_id_its_name_or_what_was_said_in_it() {
 }
 
 #[test]
-fn what_was_said_is_searched_for_here_and_everywhere() {
+fn search_finds_text_here_and_everywhere() {
     let sandbox = Sandbox::new();
     ask(&sandbox, &["--name", "lexer work", "please fix the tokenizer now"]);
     log_of(&sandbox, "/somewhere/else", "FOREIGN1", "another tokenizer \\u001b[2J elsewhere", None);
@@ -125,7 +125,7 @@ fn what_was_said_is_searched_for_here_and_everywhere() {
 }
 
 #[test]
-fn a_long_list_comes_in_pages() {
+fn list_is_paged() {
     let sandbox = Sandbox::new();
     for (second, id) in (1_000_000_000..).zip(["AAAA1111", "BBBB2222", "CCCC3333"]) {
         touch(&log_of(&sandbox, "/somewhere", id, id, None), second);
@@ -140,12 +140,16 @@ fn a_long_list_comes_in_pages() {
 }
 
 #[test]
-fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
+fn resume_session_of_moved_project() {
     let sandbox = Sandbox::new();
     let log = log_of(&sandbox, &gone(&sandbox, &here(&sandbox)), "MOVED123", "from before", None);
     let ran = ask(&sandbox, &["-c", "still there?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Yes.\n", Some(0)), "{}", ran.err);
-    assert!(ran.err.contains("continuing session VED123") && ran.err.contains("no longer exists"), "{}", ran.err);
+    assert!(
+        ran.err.contains("continuing session VED123") && ran.err.contains("no longer exists"),
+        "{}",
+        ran.err
+    );
     assert_eq!(sandbox.logs(), std::slice::from_ref(&log), "the log goes on where it is");
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
@@ -160,7 +164,7 @@ fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
 }
 
 #[test]
-fn a_moved_project_is_known_by_its_remote_whose_credentials_are_in_no_log() {
+fn resume_moved_project_by_remote_without_credentials() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.project().join(".git")).unwrap();
     sandbox.write(".git/config", "[remote \"origin\"]\n\turl = https://me:t0ken@host.org/me/x.git\n");
@@ -174,7 +178,7 @@ fn a_moved_project_is_known_by_its_remote_whose_credentials_are_in_no_log() {
 }
 
 #[test]
-fn several_moved_sessions_are_not_guessed_at_without_somebody_to_ask() {
+fn resume_several_moved_sessions_is_an_error_in_print() {
     let sandbox = Sandbox::new();
     let cwd = gone(&sandbox, &here(&sandbox));
     log_of(&sandbox, &cwd, "MOVED111", "one", None);
@@ -185,7 +189,7 @@ fn several_moved_sessions_are_not_guessed_at_without_somebody_to_ask() {
 }
 
 #[test]
-fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
+fn resume_several_moved_sessions_asks_at_a_terminal() {
     let sandbox = Sandbox::new();
     let cwd = gone(&sandbox, &here(&sandbox));
     touch(&log_of(&sandbox, &cwd, "MOVED111", "the first question", None), 1_000_000_000);
@@ -204,7 +208,7 @@ fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
 }
 
 #[test]
-fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
+fn resume_picker_searches_text() {
     let sandbox = Sandbox::new();
     ask(&sandbox, &["--name", "lexer work", "please fix the tokenizer"]);
     ask(&sandbox, &["-c", "mind the flumox too"]);
@@ -225,7 +229,7 @@ fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
 }
 
 #[test]
-fn a_search_that_nobody_reads_to_its_end_is_no_failure() {
+fn search_closed_stdout_is_no_failure() {
     let sandbox = Sandbox::new();
     log_of(&sandbox, "/somewhere/else", "FOREIGN1", "a tokenizer", None);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -237,7 +241,7 @@ fn a_search_that_nobody_reads_to_its_end_is_no_failure() {
 }
 
 #[test]
-fn the_sessions_of_a_project_that_was_moved_follow_it_all_at_once() {
+fn move_reassigns_all_sessions() {
     let sandbox = Sandbox::new();
     let old = gone(&sandbox, "elsewhere");
     let paths = ["01AAAAAAAAAAAAAAAAAAAAAAAA", "01BBBBBBBBBBBBBBBBBBBBBBBB"]

@@ -45,7 +45,7 @@ fn hello() -> Reply {
 }
 
 #[test]
-fn whatever_breaks_on_the_way_is_tried_again_and_only_the_log_remembers() {
+fn retry_network_errors_only_the_log_keeps_them() {
     let overloaded = Reply::status(529, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#);
     let failures = [
         overloaded,
@@ -69,7 +69,7 @@ fn whatever_breaks_on_the_way_is_tried_again_and_only_the_log_remembers() {
 }
 
 #[test]
-fn an_answer_that_stalls_in_the_middle_is_tried_again() {
+fn retry_stalled_answer() {
     let server = MockServer::start([hello().ending(Ending::Stall(4)), hello()]);
     let sandbox = sandbox(&server.url);
     let ran = ask(&sandbox);
@@ -79,7 +79,7 @@ fn an_answer_that_stalls_in_the_middle_is_tried_again() {
 }
 
 #[test]
-fn a_wait_that_the_server_asks_for_is_waited_in_whatever_form_it_comes() {
+fn retry_after_header_is_honored_in_each_format() {
     let date = |seconds| {
         let then = SystemTime::now() + Duration::from_secs(seconds);
         let then = jiff::Timestamp::try_from(then).unwrap();
@@ -100,7 +100,7 @@ fn a_wait_that_the_server_asks_for_is_waited_in_whatever_form_it_comes() {
 }
 
 #[test]
-fn a_wait_of_more_than_five_minutes_is_told_and_not_slept() {
+fn retry_after_more_than_five_minutes_is_reported() {
     let server = MockServer::start([Reply::status(429, "slow down").header("retry-after", "301"), hello()]);
     let sandbox = sandbox(&server.url);
     let ran = ask(&sandbox);
@@ -109,7 +109,7 @@ fn a_wait_of_more_than_five_minutes_is_told_and_not_slept() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_tried_as_often_as_was_said() {
+fn retry_unreachable_server_up_to_the_setting() {
     let gone = MockServer::start([]).url.clone();
     let sandbox = sandbox(&gone).with("TILLER_RETRY_MAX", "2");
     let ran = ask(&sandbox);
@@ -119,7 +119,7 @@ fn a_server_that_is_not_there_is_tried_as_often_as_was_said() {
 }
 
 #[test]
-fn answer_with_a_damaged_call_is_retried_and_the_call_never_runs() {
+fn retry_damaged_call_never_runs() {
     let call =
         |path: &str| Reply::says([Say::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
     let frames = |reply: &Reply| {

@@ -19,7 +19,7 @@ fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {
 }
 
 #[test]
-fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
+fn rpc_malformed_input_gets_error_responses() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "hi"}"#], &[]);
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
@@ -53,7 +53,7 @@ fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
 }
 
 #[test]
-fn a_command_that_leaves_the_session_stops_the_run_first() {
+fn rpc_switching_session_stops_the_run() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "Going on", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "one"}));
@@ -70,7 +70,7 @@ fn a_command_that_leaves_the_session_stops_the_run_first() {
 }
 
 #[test]
-fn without_a_log_a_list_of_sessions_leaves_nothing_behind() {
+fn rpc_list_sessions_without_log_stores_nothing() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[], &["--no-session"]);
     client.send(&json!({"type": "list_sessions"}));
@@ -80,7 +80,7 @@ fn without_a_log_a_list_of_sessions_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_line_beyond_the_limit_costs_only_itself() {
+fn rpc_too_long_line_is_skipped() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[], &[]);
     client.send_bytes(&[br#"{"type": "prompt", "message": ""#.as_slice(), &vec![b'x'; 65 << 20]].concat());
@@ -92,7 +92,7 @@ fn a_line_beyond_the_limit_costs_only_itself() {
 }
 
 #[test]
-fn lines_end_in_a_line_feed_alone() {
+fn rpc_lines_end_at_line_feed_only() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "a\u2028b"}"#], &[]);
     client.send_bytes("{\"type\": \"prompt\", \"message\": \"one\u{2028}two\u{2029}\u{85}\"}\r".as_bytes());
@@ -102,7 +102,7 @@ fn lines_end_in_a_line_feed_alone() {
 }
 
 #[test]
-fn the_images_of_a_prompt_reach_the_request() {
+fn rpc_prompt_images_are_sent() {
     let server = MockServer::start([Reply::says([Say::text("A dot.")])]);
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant").with("ANTHROPIC_BASE_URL", &server.url);
     let mut client = Client::start(&sandbox, &["--provider", "anthropic", "--model", "claude-sonnet-9-9"]);
@@ -119,7 +119,7 @@ fn the_images_of_a_prompt_reach_the_request() {
 }
 
 #[test]
-fn closing_stdin_in_the_middle_of_a_run_ends_it_in_order() {
+fn rpc_closed_stdin_ends_the_run() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "think"}));
@@ -148,7 +148,7 @@ fn log_is_locked(sandbox: &Sandbox) -> bool {
 }
 
 #[test]
-fn commands_before_the_end_of_stdin_have_their_answers() {
+fn rpc_commands_before_end_of_stdin_get_responses() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "hi"}"#]);
     let input = "{\"type\": \"get_tree\"}\n{\"type\": \"list_sessions\"}\n{\"type\": \"get_session_stats\"}";
@@ -164,7 +164,7 @@ fn commands_before_the_end_of_stdin_have_their_answers() {
 }
 
 #[test]
-fn a_signal_stops_the_run_and_ends_the_process() {
+fn rpc_signal_stops_run_and_exits() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "think"}));
@@ -175,7 +175,7 @@ fn a_signal_stops_the_run_and_ends_the_process() {
 }
 
 #[test]
-fn a_client_that_does_not_read_stalls_nothing_and_learns_what_it_missed() {
+fn rpc_slow_reader_gets_missed_events_report() {
     let sandbox = Sandbox::new();
     // More events than wait for a reader, and then a message.
     let flood = r#"{"text": "x", "repeat": 60000, "calls": [{"name": "write_file", "arguments": {"path": "made", "content": "done"}}]}"#;
@@ -194,7 +194,7 @@ fn a_client_that_does_not_read_stalls_nothing_and_learns_what_it_missed() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_process() {
+fn rpc_closed_stdout_exits() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "x", "repeat": 100000, "delay_ms": 1}"#]);
     let mut command = sandbox.command(&["--mode", "rpc", "--provider", "scripted", "--model", &script]);
@@ -208,7 +208,7 @@ fn a_reader_that_leaves_ends_the_process() {
 }
 
 #[test]
-fn a_slow_command_holds_up_no_other() {
+fn rpc_slow_command_does_not_block_others() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[], &[]);
     client.send(&json!({"id": "slow", "type": "bash", "command": "sleep 60"}));
@@ -228,7 +228,7 @@ fn a_slow_command_holds_up_no_other() {
 }
 
 #[test]
-fn a_client_that_opted_in_is_asked_and_one_that_opts_out_denies() {
+fn rpc_approvals_follow_opt_in() {
     let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[run, r#"{"text": "Asked."}"#, run, r#"{"text": "Denied."}"#], &[]);
@@ -254,7 +254,7 @@ fn a_client_that_opted_in_is_asked_and_one_that_opts_out_denies() {
 }
 
 #[test]
-fn templates_and_skills_are_listed_reloaded_and_expanded() {
+fn rpc_templates_and_skills_are_listed_and_expanded() {
     let sandbox = Sandbox::new();
     let mut client = talk(&sandbox, &[r#"{"text": "Good day."}"#], &[]);
     let prompts = sandbox.home().join("tiller/prompts");
@@ -281,7 +281,7 @@ fn templates_and_skills_are_listed_reloaded_and_expanded() {
 }
 
 #[test]
-fn settings_are_told_with_their_sources() {
+fn rpc_settings_have_sources() {
     let sandbox = Sandbox::new().with("TILLER_RETRY_MAX", "2");
     let mut client = talk(&sandbox, &[], &["--thinking", "off"]);
     client.send(&json!({"type": "get_settings"}));
@@ -294,7 +294,7 @@ fn settings_are_told_with_their_sources() {
 }
 
 #[test]
-fn a_client_that_opted_in_decides_on_a_summary_that_failed() {
+fn rpc_failed_summary_is_decided_by_client() {
     let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink"}}"#;
     let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
     let mut client = talk(&sandbox, &[wrong, r#"{"text": "Long ago."}"#], &["--approvals"]);
@@ -313,7 +313,7 @@ fn a_client_that_opted_in_decides_on_a_summary_that_failed() {
 }
 
 #[test]
-fn a_message_on_the_command_line_is_wrong_usage() {
+fn rpc_message_argument_is_a_usage_error() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["--mode", "rpc", "--provider", "demo", "hello"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);

@@ -77,7 +77,7 @@ fn last_line(file: &Path) -> Value {
 }
 
 #[test]
-fn the_tree_shows_the_path_in_use_labels_and_who_answers_from_where_on() {
+fn tree_shows_path_labels_and_models() {
     let (sandbox, _) = sandbox();
     done(&sandbox, &["label", "session-two", "user0002", "a try"]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn the_tree_shows_the_path_in_use_labels_and_who_answers_from_where_on() {
 }
 
 #[test]
-fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
+fn tree_hidden_branch_is_counted_and_restored() {
     let (sandbox, file) = sandbox();
     let whole = drawn(&sandbox, &[]);
     let said = as_json(&sandbox, &["hide", "session-two", "user0002"]);
@@ -123,7 +123,7 @@ fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
 }
 
 #[test]
-fn raw_entries_are_printed_as_they_stand_in_the_file() {
+fn show_json_prints_entries_unchanged() {
     let (sandbox, file) = sandbox();
     let lines: Vec<Value> = fs::read_to_string(&file)
         .unwrap()
@@ -148,7 +148,7 @@ fn raw_entries_are_printed_as_they_stand_in_the_file() {
 }
 
 #[test]
-fn a_session_goes_on_where_it_was_moved_to() {
+fn branch_continues_from_the_entry() {
     let (sandbox, file) = sandbox();
     done(&sandbox, &["branch", "session-two", "answ0002"]);
     let moved = last_line(&file);
@@ -173,7 +173,7 @@ fn a_session_goes_on_where_it_was_moved_to() {
 }
 
 #[test]
-fn a_session_is_renamed_and_loses_its_name_again() {
+fn rename_sets_and_removes_the_name() {
     let (sandbox, file) = sandbox();
     assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is called two ways now\n");
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
@@ -183,7 +183,7 @@ fn a_session_is_renamed_and_loses_its_name_again() {
 }
 
 #[test]
-fn a_session_that_is_open_elsewhere_is_neither_changed_nor_removed() {
+fn edit_of_locked_session_is_refused() {
     let (sandbox, file) = sandbox();
     let held = tiller::session::Writer::open(&file).unwrap();
     let before = fs::read(&file).unwrap();
@@ -204,7 +204,7 @@ fn a_session_that_is_open_elsewhere_is_neither_changed_nor_removed() {
 }
 
 #[test]
-fn verify_names_lines_and_bytes_and_fails_only_for_errors() {
+fn verify_reports_positions_and_fails_on_errors_only() {
     let (sandbox, file) = sandbox();
     assert_eq!(done(&sandbox, &["verify", "session-two"]), "1 file with 6 entries: no errors, no notes\n");
     let torn = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
@@ -235,7 +235,7 @@ fn verify_names_lines_and_bytes_and_fails_only_for_errors() {
 }
 
 #[test]
-fn a_removed_session_is_in_the_trash() {
+fn rm_moves_to_the_trash() {
     let (sandbox, file) = sandbox();
     fs::write(file.with_file_name("two.jsonl.lock"), "{}").unwrap();
     let text = fs::read(&file).unwrap();
@@ -246,7 +246,7 @@ fn a_removed_session_is_in_the_trash() {
 }
 
 #[test]
-fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
+fn rm_without_trash_needs_permanently() {
     let (sandbox, file) = sandbox();
     let sandbox = sandbox.with("XDG_DATA_HOME", "/dev/null/nowhere");
     let text = fs::read(&file).unwrap();
@@ -259,7 +259,7 @@ fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
 }
 
 #[test]
-fn nothing_is_removed_that_nobody_agreed_to_or_that_is_no_session() {
+fn rm_needs_confirmation_and_a_session() {
     let (sandbox, file) = sandbox();
     let ran = refused(&sandbox, &["rm", "session-two"]);
     assert!(ran.err.contains("--yes removes the sessions without asking"), "{}", ran.err);
@@ -284,7 +284,7 @@ fn nothing_is_removed_that_nobody_agreed_to_or_that_is_no_session() {
 }
 
 #[test]
-fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
+fn fork_ends_at_the_given_entry() {
     let (sandbox, file) = sandbox();
     let script = sandbox.script(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#, r#"{"text": "Three."}"#]);
     let fork = |from: &str| {
@@ -314,7 +314,7 @@ fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
 }
 
 #[test]
-fn naming_a_session_does_not_make_it_the_one_written_to_last() {
+fn rename_keeps_modification_time() {
     let (sandbox, file) = sandbox();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     done(&sandbox, &["rename", "session-two", "new name"]);
@@ -324,7 +324,7 @@ fn naming_a_session_does_not_make_it_the_one_written_to_last() {
 }
 
 #[test]
-fn what_a_log_says_does_not_reach_the_terminal_as_a_command() {
+fn show_sanitizes_text_of_the_log() {
     let (sandbox, _) = sandbox();
     let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}a\nb";
     done(&sandbox, &["label", "session-two", "user0002", evil]);
@@ -342,7 +342,7 @@ fn what_a_log_says_does_not_reach_the_terminal_as_a_command() {
 
 #[test]
 #[cfg(unix)]
-fn of_a_link_among_the_sessions_it_is_the_link_that_goes() {
+fn rm_removes_a_link_not_its_target() {
     let (sandbox, file) = sandbox();
     let elsewhere = sandbox.project().join("kept.jsonl");
     fs::rename(&file, &elsewhere).unwrap();

@@ -19,7 +19,7 @@ fn run(sandbox: &Sandbox, command: &str) -> (Ran, String) {
 const SHOW: &str = "echo \"[$OPENAI_API_KEY$GEMINI_API_KEY] [$MY_API_KEY] $greeting\"";
 
 #[test]
-fn commands_get_no_keys_of_providers_unless_a_setting_says_so() {
+fn shell_commands_get_no_api_keys_by_default() {
     let sandbox = Sandbox::new()
         .with("OPENAI_API_KEY", "sk-hush")
         .with("GEMINI_API_KEY", "-g")
@@ -30,7 +30,7 @@ fn commands_get_no_keys_of_providers_unless_a_setting_says_so() {
 }
 
 #[test]
-fn a_prefix_stands_before_every_command_and_another_shell_can_be_named() {
+fn shell_prefix_and_shell_settings() {
     let sandbox = Sandbox::new().with("TILLER_BASH_PREFIX", "greeting=hello").with("TILLER_BASH_SHELL", "sh");
     assert_eq!(run(&sandbox, SHOW).1, "[] [] hello\n");
     let sandbox = Sandbox::new().with("TILLER_BASH_SHELL", "no-such-shell-anywhere");

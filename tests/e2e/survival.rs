@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::sandbox::{Ran, Sandbox};
 
 #[test]
-fn a_prompt_is_kept_when_tiller_is_killed_while_the_first_answer_streams() {
+fn kill_during_first_answer_keeps_the_prompt() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "This answer never", "hang": true}"#]);
     let arguments = ["--mode", "json", "--provider", "scripted", "--model", &script, "remember this"];
@@ -30,7 +30,7 @@ fn a_prompt_is_kept_when_tiller_is_killed_while_the_first_answer_streams() {
 }
 
 #[test]
-fn a_call_cut_off_by_a_kill_has_a_result_when_the_session_goes_on() {
+fn kill_during_call_adds_a_result_on_resume() {
     let sandbox = Sandbox::new();
     let wait = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 60"}}]}"#;
     let script = sandbox.script(&[wait, r#"{"text": "Back."}"#]);
@@ -52,7 +52,7 @@ fn a_call_cut_off_by_a_kill_has_a_result_when_the_session_goes_on() {
 }
 
 #[test]
-fn a_log_that_may_not_grow_any_more_fails_the_run_with_a_reason_and_goes_on_when_it_may() {
+fn file_size_limit_fails_the_run_and_session_resumes() {
     let sandbox = Sandbox::new();
     // Far over the limit, whether the shell counts in 512 or in 1,024 bytes.
     let script = sandbox.script(&[r#"{"text": "long ", "repeat": 20000}"#]);

@@ -60,7 +60,7 @@ fn results(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn without_anybody_to_ask_a_projects_files_are_ignored_with_one_notice() {
+fn trust_without_terminal_ignores_files() {
     let sandbox = sandbox();
     let ran = ask(&sandbox, &["go"]);
     assert_eq!((ran.code, ran.out.as_str(), marks(&sandbox)), (Some(0), "Done.\n", 0), "{}", ran.err);
@@ -77,7 +77,7 @@ fn without_anybody_to_ask_a_projects_files_are_ignored_with_one_notice() {
 }
 
 #[test]
-fn trust_project_says_yes_for_good_until_a_file_changes() {
+fn trust_project_flag_lasts_until_a_file_changes() {
     let sandbox = sandbox();
     let ran = ask(&sandbox, &["--trust-project", "go"]);
     assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
@@ -105,7 +105,7 @@ fn trust_project_says_yes_for_good_until_a_file_changes() {
 }
 
 #[test]
-fn a_broken_settings_file_of_a_project_is_an_error_only_once_it_is_trusted() {
+fn trust_broken_project_settings_matter_only_if_trusted() {
     let sandbox = sandbox();
     sandbox.write(".tiller/settings.json", "{");
     assert_eq!(ask(&sandbox, &["go"]).code, Some(0));
@@ -115,7 +115,7 @@ fn a_broken_settings_file_of_a_project_is_an_error_only_once_it_is_trusted() {
 }
 
 #[test]
-fn without_a_session_no_trust_is_kept() {
+fn trust_is_not_stored_without_session() {
     let sandbox = sandbox();
     let ran = ask(&sandbox, &["--trust-project", "--no-session", "go"]);
     assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
@@ -130,7 +130,7 @@ fn quit(mut terminal: Terminal) {
 }
 
 #[test]
-fn a_terminal_asks_once_and_remembers_a_yes() {
+fn trust_question_remembers_yes() {
     let sandbox = sandbox();
     let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
     terminal.wait_for("Trust them?");
@@ -154,7 +154,7 @@ fn a_terminal_asks_once_and_remembers_a_yes() {
 }
 
 #[test]
-fn a_no_is_remembered_too_and_the_screen_says_what_is_ignored() {
+fn trust_question_remembers_no_and_lists_ignored() {
     let sandbox = sandbox();
     let mut terminal = sandbox.play(&[], &[]);
     terminal.wait_for("Trust them?");
@@ -193,7 +193,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
 }
 
 #[test]
-fn the_users_own_extensions_need_no_trust_and_die_with_tiller() {
+fn extensions_of_user_need_no_trust_and_exit_with_tiller() {
     let sandbox = Sandbox::new();
     let extension = "#!/bin/bash\necho $$ > pid\nread -r hello\necho '{\"type\": \"ready\", \"protocol\": 1}'\ntrap '' TERM\nsleep 1000\n";
     write_executable(&sandbox.home().join("tiller/extensions/own"), extension);

@@ -100,7 +100,7 @@ fn conversation() -> Vec<Value> {
 }
 
 #[test]
-fn a_branch_is_exported_line_for_line_under_a_header_of_its_own() {
+fn export_branch_has_own_header_and_unchanged_lines() {
     let lines = [
         r#"{ "id":"a", "type":"message",  "parentId":null, "later":{"x":[1E5, 0.10]}, "message":{"role":"user","content":"one","mood":"good"}}"#,
         r#"{"type":"hologram","id":"b","parentId":"a","beams":3}"#,
@@ -127,7 +127,7 @@ fn a_branch_is_exported_line_for_line_under_a_header_of_its_own() {
 }
 
 #[test]
-fn a_whole_log_is_exported_byte_for_byte_whatever_is_in_it() {
+fn export_whole_log_is_unchanged() {
     let (_folder, path) = log(&[r#"{"type":"message","id":"a","parentId":null}"#]);
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend(b"\xff\xfe not JSON\r\n\n{\"type\":\"torn");
@@ -146,7 +146,7 @@ fn a_whole_log_is_exported_byte_for_byte_whatever_is_in_it() {
 }
 
 #[test]
-fn a_hidden_branch_is_not_on_the_page() {
+fn export_page_omits_hidden_branch() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures/hidden-branch.jsonl");
     let page = page_of(&path);
     assert!(!page.contains("Left.") && !page.contains("Off."), "{page}");
@@ -154,7 +154,7 @@ fn a_hidden_branch_is_not_on_the_page() {
 }
 
 #[test]
-fn a_transcript_keeps_words_as_they_are_and_fences_what_tools_say() {
+fn export_transcript_fences_tool_output() {
     let (_folder, path) = log(&conversation());
     insta::assert_snapshot!(transcript_of(&path));
 }
@@ -171,7 +171,7 @@ fn expanded() -> Vec<Value> {
 }
 
 #[test]
-fn a_transcript_shows_what_was_typed_and_folds_what_was_made_of_it() {
+fn export_transcript_folds_expanded_text() {
     let (_folder, path) = log(&expanded());
     let text = transcript_of(&path);
     let said = text.split_once(" UTC\n\n").unwrap().1;
@@ -185,7 +185,7 @@ fn a_transcript_shows_what_was_typed_and_folds_what_was_made_of_it() {
 }
 
 #[test]
-fn a_page_shows_what_was_typed_and_folds_what_was_made_of_it() {
+fn export_page_folds_expanded_text() {
     let (_folder, path) = log(&expanded());
     let page = page_of(&path);
     let first = between(&page, "id=\"u1\"", "</article>");
@@ -203,7 +203,7 @@ fn a_page_shows_what_was_typed_and_folds_what_was_made_of_it() {
 }
 
 #[test]
-fn a_page_shows_a_session() {
+fn export_page_shows_a_session() {
     let (_folder, path) = log(&conversation());
     let page = page_of(&path);
     insta::assert_snapshot!(between(&page, "<body>\n", "<script>"));
@@ -211,7 +211,7 @@ fn a_page_shows_a_session() {
 }
 
 #[test]
-fn the_policy_lets_run_what_the_page_brings_and_nothing_else() {
+fn export_page_policy_allows_only_its_own_scripts() {
     let (_folder, path) = log(&conversation());
     let page = page_of(&path);
     let hash = |text: &str| format!("&#39;sha256-{}&#39;", BASE64_STANDARD.encode(Sha256::digest(text)));
@@ -229,7 +229,7 @@ fn the_policy_lets_run_what_the_page_brings_and_nothing_else() {
 }
 
 #[test]
-fn nothing_from_a_log_becomes_a_tag_or_runs() {
+fn export_page_escapes_text_of_the_log() {
     let evil = "\"'><script>alert(1)</script><!-- --></pre></template></style>\u{2028}<img src=x onerror=y> [a](javascript:b) [c](<data:text/html,d>)";
     let call = json!({"type": "toolCall", "id": evil, "name": evil, "arguments": {"path": evil, "command": evil, evil: [evil], "n": format!("{evil}\n{evil}")}});
     let image = |mime: &str, data: &str| json!({"type": "image", "mimeType": mime, "data": data});
@@ -274,7 +274,7 @@ fn nothing_from_a_log_becomes_a_tag_or_runs() {
 }
 
 #[test]
-fn only_the_open_branch_is_on_the_page_and_the_others_wait_in_a_template() {
+fn export_page_other_branches_are_in_a_template() {
     let (_folder, path) = log(&conversation());
     let reader = Reader::open(&path).unwrap();
     let ids = |html: &str| -> Vec<String> {
@@ -299,7 +299,7 @@ fn only_the_open_branch_is_on_the_page_and_the_others_wait_in_a_template() {
 }
 
 #[test]
-fn every_log_that_can_be_read_makes_a_page_and_a_transcript() {
+fn export_every_readable_log() {
     let mut made = 0;
     for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions-fixtures")).unwrap() {
         let path = file.unwrap().path();

@@ -21,7 +21,7 @@ fn read(path: impl Into<PathBuf>) -> String {
 }
 
 #[test]
-fn the_page_shows_the_files_as_they_are() {
+fn extending_docs_show_the_example_files() {
     let page = read("docs/extending.md");
     for (language, path) in [
         ("rust", "examples/extending/provider.rs"),
@@ -35,7 +35,7 @@ fn the_page_shows_the_files_as_they_are() {
 }
 
 #[test]
-fn the_page_names_every_hook_and_message_of_the_protocol() {
+fn extending_docs_name_every_hook_and_message() {
     let page = read("docs/extending.md");
     let hooks = ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
     let messages = ["hello", "ready", "request", "answer", "progress", "cancel", "event", "close"];
@@ -45,7 +45,7 @@ fn the_page_names_every_hook_and_message_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn the_example_repeats_counts_shouts_and_keeps_its_secret() {
+async fn extending_example_runs() {
     let agent = session::start(root()).unwrap();
     let said = async |prompt| session::say(&agent, prompt).await.unwrap();
     assert_eq!(said("hello").await, ["you: hello", "parrot: hello"]);

@@ -32,7 +32,7 @@ const PASSING: [&str; 10] = [
 const ULID: usize = 26;
 
 #[test]
-fn recorded_conversations_replay() {
+fn rpc_recorded_conversations_replay() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

@@ -36,7 +36,7 @@ fn decisions(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn a_no_carries_a_word_to_the_model() {
+fn approval_denial_text_reaches_the_model() {
     let sandbox = Sandbox::new();
     let after =
         r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
@@ -55,7 +55,7 @@ fn a_no_carries_a_word_to_the_model() {
 }
 
 #[test]
-fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
+fn approval_of_edit_shows_its_diff() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "one\ntwo\nthree\n");
     let guard = sandbox.home().join("tiller/extensions/guard.sh");
@@ -76,7 +76,7 @@ fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
 }
 
 #[test]
-fn the_arrows_choose_and_enter_alone_allows_nothing() {
+fn approval_enter_alone_allows_nothing() {
     let sandbox = Sandbox::new();
     let mut terminal = ask(&sandbox, &[CALL, r#"{"text": "Made."}"#]);
     terminal.key(Key::Enter);
@@ -90,7 +90,7 @@ fn the_arrows_choose_and_enter_alone_allows_nothing() {
 }
 
 #[test]
-fn several_calls_are_answered_one_after_the_other_as_soon_as_each_is_on_the_screen() {
+fn approval_several_calls_in_order() {
     let sandbox = Sandbox::new();
     let calls = r#"{"calls": [
         {"name": "bash", "arguments": {"command": "touch one"}},
@@ -111,7 +111,7 @@ fn several_calls_are_answered_one_after_the_other_as_soon_as_each_is_on_the_scre
 }
 
 #[test]
-fn what_is_typed_while_a_question_appears_is_a_message() {
+fn approval_text_typed_before_is_a_message() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[CALL, r#"{"expect": "yes, but slowly", "text": "Slowly."}"#]);
     let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);

@@ -14,7 +14,7 @@ fn newest(sandbox: &Sandbox) -> (String, String) {
 }
 
 #[test]
-fn file_that_a_message_names_goes_along() {
+fn attach_mentioned_file_is_sent() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.project().join("src")).unwrap();
     sandbox.write("src/lexer.rs", "fn lex() {}\nfn more() {}\n");
@@ -36,7 +36,7 @@ fn file_that_a_message_names_goes_along() {
 }
 
 #[test]
-fn long_message_goes_as_a_file_that_the_model_can_read() {
+fn attach_long_message_becomes_a_file() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"text": "Seen."}"#], &[]);
     terminal.wait_for("❯");

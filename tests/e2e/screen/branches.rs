@@ -10,7 +10,7 @@ const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer tw
 const RULE: &str = "── branch point · 1 other branch · /tree ──";
 
 #[test]
-fn where_one_went_back_a_rule_stays_between_what_was_there_and_what_is_said_now() {
+fn branch_rule_separates_old_and_new_messages() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&ANSWERS, &[]);
     say(&mut terminal, "question one", "Answer one.");

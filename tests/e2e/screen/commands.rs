@@ -18,7 +18,7 @@ fn only(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
+fn bash_double_mark_is_hidden_from_the_model() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
     enter(&mut terminal, "!echo hi there");
@@ -45,7 +45,7 @@ fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
 const COLOURED: &str = r"printf 'a\rb\n\033[31mred\033[0m plain\nab\bc\n'";
 
 #[test]
-fn what_a_command_prints_looks_as_on_a_terminal_and_the_model_reads_its_text() {
+fn bash_output_is_colored_and_plain_for_the_model() {
     let sandbox = Sandbox::new();
     let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": COLOURED}}]});
     let lines = [
@@ -105,7 +105,7 @@ fn reds(screen: &vt100::Screen) -> Vec<String> {
 }
 
 #[test]
-fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
+fn tree_command_starts_a_second_branch() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -141,7 +141,7 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
 }
 
 #[test]
-fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
+fn tree_labels_and_hides() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -198,7 +198,7 @@ fn without_ids(sandbox: &Sandbox, text: String) -> String {
 }
 
 #[test]
-fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
+fn fork_command_keeps_the_old_session() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &["--name", "trunk"]);
     say(&mut terminal, "question one", "Answer one.");
@@ -237,7 +237,7 @@ fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
 }
 
 #[test]
-fn lists_and_pages_open_over_the_transcript_and_close_again() {
+fn overlays_open_and_close() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     enter(&mut terminal, "/model");
@@ -257,7 +257,7 @@ fn lists_and_pages_open_over_the_transcript_and_close_again() {
 }
 
 #[test]
-fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
+fn slash_unknown_command_gets_a_suggestion() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     enter(&mut terminal, "/modle");
@@ -267,7 +267,7 @@ fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
 }
 
 #[test]
-fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
+fn slash_aliases_are_completed() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     terminal.wait_for("Type a request");
@@ -281,7 +281,7 @@ fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
 }
 
 #[test]
-fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start() {
+fn reload_applies_settings_or_asks_for_restart() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     terminal.wait_for("Type a request");
@@ -310,7 +310,7 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
 }
 
 #[test]
-fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone() {
+fn reload_invalid_value_affects_only_itself() {
     let sandbox = Sandbox::new();
     let file = sandbox.home().join("tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -333,7 +333,7 @@ fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone()
 }
 
 #[test]
-fn a_theme_that_is_written_into_the_settings_is_worn_by_reload_or_is_said_not_to_be() {
+fn reload_applies_the_theme_setting() {
     let sandbox = Sandbox::new();
     let themes = sandbox.home().join("tiller/themes");
     fs::create_dir_all(&themes).unwrap();
@@ -354,7 +354,7 @@ fn a_theme_that_is_written_into_the_settings_is_worn_by_reload_or_is_said_not_to
 }
 
 #[test]
-fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
+fn reload_ignores_changed_trusted_project() {
     let sandbox = Sandbox::new();
     let file = sandbox.project().join(".tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -368,7 +368,7 @@ fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
 }
 
 #[test]
-fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
+fn copy_command_uses_the_terminal_clipboard() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");

@@ -24,7 +24,7 @@ fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_the_user_leaves() {
+fn exit_restores_the_terminal() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
@@ -38,7 +38,7 @@ fn the_terminal_is_given_back_when_the_user_leaves() {
 }
 
 #[test]
-fn interrupting_once_warns_and_twice_leaves() {
+fn exit_on_second_interrupt() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");
@@ -51,7 +51,7 @@ fn interrupting_once_warns_and_twice_leaves() {
 }
 
 #[test]
-fn the_terminal_is_given_back_after_a_signal() {
+fn exit_on_signal_restores_the_terminal() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let sandbox = Sandbox::new();
         let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
@@ -64,7 +64,7 @@ fn the_terminal_is_given_back_after_a_signal() {
 }
 
 #[test]
-fn tiller_ends_when_its_terminal_goes_away_and_the_log_is_whole() {
+fn exit_on_closed_terminal_keeps_the_log() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
     terminal.wait_for("I could go on");
@@ -75,7 +75,7 @@ fn tiller_ends_when_its_terminal_goes_away_and_the_log_is_whole() {
 }
 
 #[test]
-fn no_command_outlives_a_tiller_that_is_killed() {
+fn kill_ends_running_commands() {
     let sandbox = Sandbox::new();
     let run =
         r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 1000 & echo $$ $! > ids; wait"}}]}"#;
@@ -109,7 +109,7 @@ fn is_alive(id: Pid) -> bool {
 }
 
 #[test]
-fn an_unsent_draft_is_there_again() {
+fn draft_is_restored() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
@@ -131,7 +131,7 @@ fn an_unsent_draft_is_there_again() {
 }
 
 #[test]
-fn messages_sent_just_before_leaving_are_in_the_log() {
+fn exit_keeps_messages_sent_before() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[ENDLESS], &[]);
     terminal.wait_for("Type a request");

@@ -25,7 +25,7 @@ fn clear(terminal: &mut Terminal) {
 }
 
 #[test]
-fn a_template_is_completed_with_its_hint_and_sent_expanded() {
+fn template_is_completed_and_expanded() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/prompts/greet.md", "---\nargument-hint: <who>\n---\nGreet $1 warmly.");
     let mut terminal = sandbox.play(&ANSWERS, &[]);
@@ -53,7 +53,7 @@ fn a_template_is_completed_with_its_hint_and_sent_expanded() {
 }
 
 #[test]
-fn a_skill_is_shown_as_it_was_typed_and_unfolds() {
+fn skill_is_shown_as_typed_and_unfolds() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
     let mut terminal = sandbox.play(&ANSWERS, &[]);
@@ -74,7 +74,7 @@ fn a_skill_is_shown_as_it_was_typed_and_unfolds() {
 }
 
 #[test]
-fn an_edited_skill_changes_completion_and_a_broken_one_stays_as_it_was() {
+fn skill_edits_are_noticed() {
     let sandbox = Sandbox::new();
     let path = write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
     let mut terminal = sandbox.play(&ANSWERS, &[]);
@@ -95,7 +95,7 @@ fn an_edited_skill_changes_completion_and_a_broken_one_stays_as_it_was() {
 }
 
 #[test]
-fn reloading_says_what_there_is_and_a_commands_name_cant_be_taken() {
+fn reload_reports_resources_and_name_conflicts() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/prompts/new.md", "Mine.");
     write(&sandbox, "AGENTS.md", "Use tabs.");

@@ -16,7 +16,7 @@ const REPORTS: &str = "REPORTS";
 /// The whole front end, around a session whose opening panics.
 #[test]
 #[ignore = "a program for the test beside it"]
-fn the_program_that_falls_over() {
+fn panicking_child() {
     let files = TuiFiles { reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
     let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -28,11 +28,11 @@ fn the_program_that_falls_over() {
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
+fn panic_restores_terminal_and_writes_report() {
     let folder = tempfile::tempdir().unwrap();
     let reports = folder.path().join("reports");
     let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
-    let name = "screen::faults::the_program_that_falls_over";
+    let name = "screen::faults::panicking_child";
     let mut terminal = Terminal::start(&Start {
         program: std::env::current_exe().unwrap(),
         arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
@@ -56,7 +56,7 @@ fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
 }
 
 #[test]
-fn what_another_program_appends_to_the_log_is_on_the_screen_before_what_follows_it() {
+fn external_append_is_shown_in_order() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
     terminal.wait_for("One.");
@@ -78,7 +78,7 @@ fn what_another_program_appends_to_the_log_is_on_the_screen_before_what_follows_
 }
 
 #[test]
-fn the_log_of_tillers_own_is_a_page_with_the_newest_line_first() {
+fn log_page_shows_newest_line_first() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
     terminal.wait_for("One.");
@@ -99,7 +99,7 @@ fn the_log_of_tillers_own_is_a_page_with_the_newest_line_first() {
 }
 
 #[test]
-fn what_is_wrong_in_the_users_files_is_logged_once_each() {
+fn problems_of_user_files_are_logged_once() {
     let sandbox = Sandbox::new();
     let config = sandbox.home().join("tiller");
     fs::create_dir_all(config.join("themes")).unwrap();

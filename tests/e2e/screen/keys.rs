@@ -101,7 +101,7 @@ const ALSO: [(&str, &str, &str); 5] = [
 ];
 
 #[test]
-fn keys_do_the_same_at_rest_and_at_work() {
+fn keys_do_the_same_idle_and_running() {
     for (name, bytes, shown) in ALSO {
         for start in [at_rest, at_work] {
             let sandbox = Sandbox::new();
@@ -113,7 +113,7 @@ fn keys_do_the_same_at_rest_and_at_work() {
 }
 
 #[test]
-fn keys_without_the_protocol_and_with_it_are_the_same_keys() {
+fn keys_are_equal_with_and_without_protocol() {
     for bytes in [CTRL_J, SHIFT_ENTER] {
         let sandbox = Sandbox::new();
         let mut terminal = at_rest(&sandbox);
@@ -128,7 +128,7 @@ fn keys_without_the_protocol_and_with_it_are_the_same_keys() {
 }
 
 #[test]
-fn a_key_that_is_let_go_does_nothing_and_one_held_down_repeats() {
+fn keys_release_is_ignored_and_repeat_works() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.send("\x1b[97;1:1u\x1b[97;1:2u\x1b[97;1:3u|");
@@ -136,7 +136,7 @@ fn a_key_that_is_let_go_does_nothing_and_one_held_down_repeats() {
 }
 
 #[test]
-fn ctrl_q_queues_like_alt_enter() {
+fn keys_ctrl_q_queues_like_alt_enter() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
     terminal.send("afterwards");
@@ -148,7 +148,7 @@ fn ctrl_q_queues_like_alt_enter() {
 }
 
 #[test]
-fn ctrl_enter_stops_what_is_in_flight_and_so_does_enter_again() {
+fn keys_ctrl_enter_steers_now() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
     terminal.send("now");
@@ -174,7 +174,7 @@ fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
 }
 
 #[test]
-fn who_was_chosen_at_rest_answers_and_thinks_as_much_as_was_chosen() {
+fn model_chosen_while_idle_is_used() {
     let (sandbox, server) =
         (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
     let mut terminal = sandbox.play_beside(&server.url, &[HELLO], &[]);
@@ -189,7 +189,7 @@ fn who_was_chosen_at_rest_answers_and_thinks_as_much_as_was_chosen() {
 }
 
 #[test]
-fn who_was_chosen_at_work_answers_from_the_next_turn_on() {
+fn model_chosen_while_running_is_used_next_turn() {
     let (sandbox, server) =
         (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
@@ -206,7 +206,7 @@ fn who_was_chosen_at_work_answers_from_the_next_turn_on() {
 }
 
 #[test]
-fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
+fn clipboard_image_is_sent_or_steers() {
     let sees = r#"{"when": "[image #1: 1×1]", "text": "A dot."}"#;
     for (lines, words) in [(&[HELLO, sees][..], &[][..]), (&[ENDLESS, sees], &["talk"])] {
         let sandbox = Sandbox::new();
@@ -223,7 +223,7 @@ fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
 }
 
 #[test]
-fn shift_tab_says_what_becomes_of_thinking() {
+fn keys_shift_tab_cycles_thinking() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.send(SHIFT_TAB);
@@ -231,7 +231,7 @@ fn shift_tab_says_what_becomes_of_thinking() {
 }
 
 #[test]
-fn esc_acts_at_once_and_twice_opens_the_tree() {
+fn keys_esc_twice_opens_the_tree() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
@@ -246,7 +246,7 @@ fn esc_acts_at_once_and_twice_opens_the_tree() {
 }
 
 #[test]
-fn ctrl_c_stops_the_agent_when_the_editor_is_empty() {
+fn keys_ctrl_c_stops_run_if_editor_is_empty() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
     terminal.key(Key::Ctrl('c'));
@@ -255,7 +255,7 @@ fn ctrl_c_stops_the_agent_when_the_editor_is_empty() {
 }
 
 #[test]
-fn output_and_thinking_fold_and_unfold() {
+fn keys_fold_output_and_thinking() {
     let sandbox = Sandbox::new();
     let run = r#"{"think": "first thought\nsecond thought\nthird thought\nlast thought", "calls": [{"name": "bash", "arguments": {"command": "seq 1 40"}}]}"#;
     let mut terminal = sandbox.play(&[run, HELLO], &["count"]);
@@ -273,7 +273,7 @@ fn output_and_thinking_fold_and_unfold() {
 }
 
 #[test]
-fn pages_turn_and_end_follows_again() {
+fn keys_page_and_end_scroll() {
     let sandbox = Sandbox::new();
     let long = r#"{"text": "line\n\n", "repeat": 80}"#;
     for (text, hang) in [("The end.", false), ("The end.", true)] {
@@ -298,7 +298,7 @@ fn pages_turn_and_end_follows_again() {
 }
 
 #[test]
-fn the_text_is_edited_and_taken_back() {
+fn keys_edit_and_undo() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.send("one two three");
@@ -317,7 +317,7 @@ fn the_text_is_edited_and_taken_back() {
 }
 
 #[test]
-fn a_pasted_megabyte_is_a_token_and_arrives_whole() {
+fn paste_of_a_megabyte_is_a_placeholder() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     let pasted = "0123456789abcde\r".repeat(65_536);
@@ -333,7 +333,7 @@ fn a_pasted_megabyte_is_a_token_and_arrives_whole() {
 }
 
 #[test]
-fn an_unmarked_paste_of_twenty_thousand_characters_is_there_in_a_moment() {
+fn paste_without_brackets_is_fast() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     let pasted = "0123456789".repeat(2_000);
@@ -350,7 +350,7 @@ fn an_unmarked_paste_of_twenty_thousand_characters_is_there_in_a_moment() {
 const PIXEL: &[u8] = include_bytes!("pixel.png");
 
 #[test]
-fn the_pasted_path_of_a_picture_becomes_the_picture() {
+fn paste_of_image_path_attaches_it() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("a shot.png"), PIXEL).unwrap();
     sandbox.write("words.png", "no picture");
@@ -371,7 +371,7 @@ fn the_pasted_path_of_a_picture_becomes_the_picture() {
 }
 
 #[test]
-fn ctrl_v_without_a_clipboard_says_so() {
+fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.key(Key::Ctrl('v'));
@@ -379,7 +379,7 @@ fn ctrl_v_without_a_clipboard_says_so() {
 }
 
 #[test]
-fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
+fn keybindings_are_applied_and_conflicts_reported() {
     let sandbox = Sandbox::new();
     let config = sandbox.home().join("tiller");
     fs::create_dir_all(&config).unwrap();
@@ -404,7 +404,7 @@ fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
 }
 
 #[test]
-fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
+fn attach_mentioned_image_is_sent() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
     let mut terminal = sandbox.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
@@ -423,7 +423,7 @@ fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
 }
 
 #[test]
-fn the_demo_takes_no_pictures_and_says_so_before_it_is_sent_one() {
+fn demo_model_warns_about_images() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
     let mut terminal = sandbox.open(&["--provider", "demo"]);

@@ -11,7 +11,7 @@ use tiller_test_support::terminal::{Key, Terminal};
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
 #[test]
-fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_was_there_stays() {
+fn settings_list_writes_only_its_setting() {
     let sandbox = Sandbox::new();
     let file = sandbox.home().join("tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -48,7 +48,7 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
 }
 
 #[test]
-fn a_file_is_put_in_by_its_name_and_a_path_by_tab() {
+fn completion_of_files_and_paths() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.project().join("src")).unwrap();
     sandbox.write("src/my notes.md", "");
@@ -71,7 +71,7 @@ fn a_file_is_put_in_by_its_name_and_a_path_by_tab() {
 }
 
 #[test]
-fn a_session_is_named_trashed_and_brought_back_in_its_list_and_then_gone_on_with() {
+fn session_list_renames_trashes_and_restores() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -112,7 +112,7 @@ fn a_session_is_named_trashed_and_brought_back_in_its_list_and_then_gone_on_with
 }
 
 #[test]
-fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
+fn session_list_locked_session_can_be_forked() {
     let sandbox = Sandbox::new();
     let mut other = sandbox.play(&TWO, &[]);
     say(&mut other, "question one", "Answer one.");
@@ -130,7 +130,7 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
 }
 
 #[test]
-fn an_export_that_cannot_be_says_why_and_its_name_can_be_mended() {
+fn export_command_error_keeps_the_name() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -150,7 +150,7 @@ fn an_export_that_cannot_be_says_why_and_its_name_can_be_mended() {
 }
 
 #[test]
-fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
+fn session_list_open_session_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -182,7 +182,7 @@ fn with_session_of_another_model() -> Sandbox {
 }
 
 #[test]
-fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
+fn model_unavailable_is_shown_in_session() {
     let sandbox = with_session_of_another_model();
     let mut terminal = sandbox.play(&TWO, &[]);
     enter(&mut terminal, "/resume");
@@ -194,7 +194,7 @@ fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
 }
 
 #[test]
-fn the_demo_answers_in_no_session_of_another_model_until_it_is_chosen() {
+fn demo_model_needs_choice_in_other_sessions() {
     let sandbox = with_session_of_another_model();
     let mut terminal = sandbox.open(&["-c"]);
     terminal.wait_for("Answer one.");
@@ -208,7 +208,7 @@ fn the_demo_answers_in_no_session_of_another_model_until_it_is_chosen() {
 }
 
 #[test]
-fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
+fn footer_shows_approval_and_thinking() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
     enter(&mut terminal, "/approval");
@@ -229,7 +229,7 @@ fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
 }
 
 #[test]
-fn rows_are_clicked_on_in_the_bytes_that_terminals_send() {
+fn mouse_click_chooses_a_row() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[], &[]);
     terminal.wait_for("Type a request");

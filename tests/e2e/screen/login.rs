@@ -23,7 +23,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
+fn login_in_tui_stores_and_removes_key() {
     let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
     let sandbox = Sandbox::new().with("TILLER_LOG_LEVEL", "trace");
     fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
@@ -67,7 +67,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
 }
 
 #[test]
-fn where_logs_of_other_programs_were_looked_for_in_vain_is_said() {
+fn import_in_tui_lists_searched_folders() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&[]);
     terminal.wait_for("demo");
@@ -80,7 +80,7 @@ fn where_logs_of_other_programs_were_looked_for_in_vain_is_said() {
 }
 
 #[test]
-fn a_session_of_another_program_is_found_imported_and_opened() {
+fn import_in_tui_opens_the_session() {
     let sandbox = Sandbox::new();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/claude/orchard.jsonl");
     let project = sandbox.project().canonicalize().unwrap().display().to_string();

@@ -42,7 +42,7 @@ pub(super) fn log(sandbox: &Sandbox, count: usize) -> String {
 }
 
 #[test]
-fn the_mouse_scrolls_and_what_it_marks_is_copied() {
+fn mouse_scrolls_and_selects() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[LONG], &["hello"]);
     terminal.wait_for("• two");
@@ -61,7 +61,7 @@ fn the_mouse_scrolls_and_what_it_marks_is_copied() {
 }
 
 #[test]
-fn the_mouse_is_left_to_the_terminal_when_it_is_set_so() {
+fn mouse_setting_off_leaves_it_to_terminal() {
     let sandbox = Sandbox::new().with("TILLER_MOUSE", "off");
     let terminal = sandbox.play(&[LONG], &["hello"]);
     terminal.wait_for("• two");
@@ -69,7 +69,7 @@ fn the_mouse_is_left_to_the_terminal_when_it_is_set_so() {
 }
 
 #[test]
-fn words_are_found_far_above_and_esc_leads_back() {
+fn search_in_transcript_and_esc_returns() {
     let sandbox = Sandbox::new();
     let log = log(&sandbox, 3_000);
     let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
@@ -87,7 +87,7 @@ fn words_are_found_far_above_and_esc_leads_back() {
 }
 
 #[test]
-fn the_beginning_of_a_long_session_is_one_key_away_and_so_is_its_end() {
+fn keys_jump_to_start_and_end() {
     let sandbox = Sandbox::new();
     let log = log(&sandbox, 3_000);
     let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
@@ -104,7 +104,7 @@ fn the_beginning_of_a_long_session_is_one_key_away_and_so_is_its_end() {
 }
 
 #[test]
-fn a_block_is_chosen_and_folded_without_a_mouse() {
+fn keys_choose_and_fold_a_block() {
     let sandbox = Sandbox::new();
     let seq = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
     let mut terminal = sandbox.play(&[seq, r#"{"text": "Counted."}"#], &["count"]);
@@ -123,7 +123,7 @@ fn a_block_is_chosen_and_folded_without_a_mouse() {
 }
 
 #[test]
-fn a_prompt_that_was_cut_off_says_so_and_is_taken_back_by_enter() {
+fn prompt_cut_off_is_marked_and_restored() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
     terminal.wait_for("Type a request");

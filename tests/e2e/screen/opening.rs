@@ -34,7 +34,7 @@ fn gated() -> Sandbox {
 }
 
 #[test]
-fn what_is_sent_while_the_session_opens_is_said_when_it_is_open() {
+fn opening_prompts_are_sent_after_opening() {
     let sandbox = gated();
     let mut terminal = sandbox.play(&[r#"{"expect": "hello there", "text": "Hello yourself."}"#], &[]);
     terminal.wait_for("opening the session");
@@ -54,7 +54,7 @@ fn what_is_sent_while_the_session_opens_is_said_when_it_is_open() {
 }
 
 #[test]
-fn an_editor_that_is_at_work_when_the_session_is_open_keeps_the_terminal_until_it_ends() {
+fn opening_external_editor_keeps_the_terminal() {
     let script = "echo editing; while [ ! -e edited ]; do sleep 0.02; done; printf ' and more' >> $2";
     let sandbox = editor(gated(), script);
     let mut terminal = sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["hello"]);
@@ -76,7 +76,7 @@ fn an_editor_that_is_at_work_when_the_session_is_open_keeps_the_terminal_until_i
 }
 
 #[test]
-fn leaving_while_the_session_opens_waits_for_nothing_and_keeps_what_was_sent() {
+fn opening_quit_keeps_sent_prompts() {
     let sandbox = gated();
     let mut terminal = sandbox.play(&[], &[]);
     terminal.wait_for("opening the session");
@@ -93,7 +93,7 @@ fn leaving_while_the_session_opens_waits_for_nothing_and_keeps_what_was_sent() {
 }
 
 #[test]
-fn a_session_that_cannot_be_opened_is_an_error_on_the_normal_screen() {
+fn opening_error_is_on_the_normal_screen() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[], &["--session", "no-such-session"]);
     assert_eq!(terminal.wait().exit_code(), 2);
@@ -102,7 +102,7 @@ fn a_session_that_cannot_be_opened_is_an_error_on_the_normal_screen() {
 }
 
 #[test]
-fn piped_text_stands_before_the_message_of_the_command() {
+fn opening_piped_text_precedes_message() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"expect": "a line of the log\n\nwhy?", "text": "Because."}"#]);
     let fixed = ["--provider", "scripted", "--model", &script];
@@ -119,7 +119,7 @@ fn piped_text_stands_before_the_message_of_the_command() {
 }
 
 #[test]
-fn piped_text_without_a_message_stands_in_the_editor() {
+fn opening_piped_text_is_in_the_editor() {
     let sandbox = Sandbox::new();
     let log: String = (0..40).map(|number| format!("line {number}\n")).collect();
     let script = sandbox.script(&[r#"{"expect": "line 39", "text": "Read."}"#]);
@@ -138,7 +138,7 @@ fn piped_text_without_a_message_stands_in_the_editor() {
 }
 
 #[test]
-fn piped_text_that_is_not_utf8_is_an_error() {
+fn opening_piped_text_not_utf8_is_an_error() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let line = "printf '\\377' | \"$0\" --provider scripted --model \"$1\" why";
@@ -149,7 +149,7 @@ fn piped_text_that_is_not_utf8_is_an_error() {
 }
 
 #[test]
-fn trace_file_is_written_while_the_screen_is_there() {
+fn trace_file_is_written_in_tui() {
     let sandbox = Sandbox::new();
     let mut terminal =
         sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
@@ -166,7 +166,7 @@ fn trace_file_is_written_while_the_screen_is_there() {
 }
 
 #[test]
-fn piped_text_that_never_ends_does_not_keep_the_user() {
+fn opening_endless_pipe_can_be_quit() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let pipe = sandbox.home().join("pipe");
@@ -185,7 +185,7 @@ fn piped_text_that_never_ends_does_not_keep_the_user() {
 }
 
 #[test]
-fn piped_text_waits_in_the_editor_while_a_session_is_picked() {
+fn opening_piped_text_waits_for_the_picker() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#, r#"{"expect": "a piped line", "text": "Read."}"#]);
     let fixed = ["--provider", "scripted", "--model", &script];

@@ -52,7 +52,7 @@ fn receipts(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn a_message_that_is_edited_while_the_run_ends_goes_in_with_enter_and_says_what_was_typed() {
+fn queue_edit_survives_the_end_of_the_run() {
     let sandbox = Sandbox::new();
     let mut terminal =
         begin(&sandbox, &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#]);
@@ -89,7 +89,7 @@ const CHANGES: [&str; 9] = [
 ];
 
 #[test]
-fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_tells_it() {
+fn queue_edits_are_logged() {
     let sandbox = Sandbox::new();
     let answers = [
         r#"{"expect": "third, better", "text": "Steered."}"#,
@@ -145,7 +145,7 @@ fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_te
 }
 
 #[test]
-fn a_message_that_is_edited_steers_nothing_and_stays_as_it_was_when_that_is_given_up() {
+fn queue_edit_holds_message_and_cancel_restores() {
     let sandbox = Sandbox::new();
     let mut terminal = begin(&sandbox, &[r#"{"text": "Both done."}"#]);
     terminal.send("look there");
@@ -168,7 +168,7 @@ fn a_message_that_is_edited_steers_nothing_and_stays_as_it_was_when_that_is_give
 }
 
 #[test]
-fn steering_at_once_says_what_it_cut_off_on_the_screen_in_the_log_and_in_the_transcript() {
+fn steering_now_records_what_it_cut_off() {
     let sandbox = Sandbox::new();
     let endless = r#"{"text": "I could go on", "hang": true}"#;
     let mut terminal = sandbox.play(&[endless, r#"{"expect": "stop that", "text": "Stopped."}"#], &["talk"]);

@@ -24,7 +24,7 @@ fn ask(terminal: &mut Terminal, prompt: &str) {
 }
 
 #[test]
-fn a_steering_message_skips_what_has_not_begun() {
+fn steering_skips_calls_not_begun() {
     let sandbox = Sandbox::new();
     let answer = r#"{"expect": "look at the fixture", "text": "Looking there."}"#;
     let mut terminal = sandbox.play(&[&gate(), answer], &[]);
@@ -67,7 +67,7 @@ fn a_steering_message_skips_what_has_not_begun() {
 }
 
 #[test]
-fn a_follow_up_waits_until_the_agent_has_finished() {
+fn follow_up_is_sent_after_the_run() {
     let sandbox = Sandbox::new();
     let answers = [r#"{"text": "All three done."}"#, r#"{"expect": "run the suite", "text": "Suite ran."}"#];
     let mut terminal = sandbox.play(&[&gate(), answers[0], answers[1]], &[]);
@@ -87,7 +87,7 @@ fn a_follow_up_waits_until_the_agent_has_finished() {
 }
 
 #[test]
-fn stopping_keeps_what_was_said_and_hands_the_queue_back() {
+fn stop_keeps_text_and_returns_the_queue() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[ENDLESS], &[]);
     ask(&mut terminal, "talk");
@@ -121,7 +121,7 @@ fn stopping_keeps_what_was_said_and_hands_the_queue_back() {
 }
 
 #[test]
-fn what_a_stopped_command_printed_stays_on_the_screen_and_in_the_log() {
+fn stop_keeps_command_output() {
     let printing = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 300; echo the end so far; sleep 600"}}]}"#;
     let steered = r#"{"expect": "do less", "text": "Less then."}"#;
     for (word, why) in [(None, "the user stopped it"), (Some("do less"), "the user steered")] {
@@ -155,7 +155,7 @@ fn what_a_stopped_command_printed_stays_on_the_screen_and_in_the_log() {
 }
 
 #[test]
-fn a_message_waiting_when_tiller_is_killed_comes_back_held() {
+fn queue_is_held_after_a_kill() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[ENDLESS], &[]);
     ask(&mut terminal, "talk");

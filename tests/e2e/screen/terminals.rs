@@ -34,7 +34,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
+fn title_and_progress_are_set_and_restored() {
     let sandbox = sandbox();
     let mut terminal = sandbox.play(&[SLOW], &["hello", "--name", "greeting"]);
     terminal.wait_for("Hello yourself.");
@@ -53,7 +53,7 @@ fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
 }
 
 #[test]
-fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
+fn notification_only_without_focus() {
     let sandbox = sandbox();
     let mut terminal = sandbox.play(&[HELLO, SLOW], &["--name", "greeting"]);
     terminal.wait_for("Type a request");
@@ -68,7 +68,7 @@ fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
 }
 
 #[test]
-fn a_terminal_that_says_nothing_of_focus_gets_a_bell() {
+fn notification_is_bell_without_focus_events() {
     let sandbox = Sandbox::new().with("TILLER_NOTIFY_AFTER_S", "0");
     let mut terminal = sandbox.play(&[SLOW], &["hello"]);
     terminal.wait_for("Hello yourself.");
@@ -120,7 +120,7 @@ fn is_back(terminal: &mut Terminal) {
 }
 
 #[test]
-fn suspended_it_gives_the_terminal_back_and_comes_back_unharmed() {
+fn suspend_restores_the_terminal() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     terminal.key(Key::Ctrl('z'));
@@ -144,7 +144,7 @@ fn pid(sandbox: &Sandbox) -> Pid {
 }
 
 #[test]
-fn stopped_from_outside_it_comes_back_unharmed() {
+fn suspend_by_sigstop_resumes() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
@@ -163,7 +163,7 @@ fn stopped_from_outside_it_comes_back_unharmed() {
 }
 
 #[test]
-fn who_is_told_again_that_it_goes_on_takes_nothing_twice() {
+fn suspend_second_sigcont_is_harmless() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     let [left, titles] = ["\x1b[?1049l", "\x1b[22;2t"];
@@ -188,7 +188,7 @@ fn who_is_told_again_that_it_goes_on_takes_nothing_twice() {
 }
 
 #[test]
-fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
+fn suspend_in_external_editor_resumes_both() {
     let sandbox = Sandbox::new();
     sandbox.write("editor.sh", "echo editing; kill -TSTP 0; printf ' and more' >> \"$1\"\n");
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
@@ -203,7 +203,7 @@ fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
 }
 
 #[test]
-fn where_nobody_could_have_it_go_on_it_does_not_stop() {
+fn suspend_without_job_control_is_refused() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");
@@ -223,7 +223,7 @@ pub(super) fn editor(sandbox: Sandbox, script: &str) -> Sandbox {
 }
 
 #[test]
-fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
+fn external_editor_runs_beside_the_agent() {
     let sandbox = editor(
         Sandbox::new(),
         "echo editing $1; while [ ! -e gate ]; do sleep 0.02; done; printf ' and more\\n' >> $2",
@@ -246,7 +246,7 @@ fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
 }
 
 #[test]
-fn keys_are_the_editors_and_then_tillers_again_also_while_a_command_runs() {
+fn external_editor_gets_the_keys() {
     let sandbox =
         editor(Sandbox::new(), "echo editing; read said < /dev/tty; printf ' and %s\\n' \"$said\" >> $2");
     let mut terminal = sandbox.play(&[HELLO], &[]);
@@ -268,7 +268,7 @@ fn keys_are_the_editors_and_then_tillers_again_also_while_a_command_runs() {
 }
 
 #[test]
-fn an_editor_that_is_missing_or_fails_costs_no_text() {
+fn external_editor_failure_keeps_text() {
     for (sandbox, what) in [
         (Sandbox::new().with("VISUAL", "no-such-editor"), "there is no program `no-such-editor`"),
         (editor(Sandbox::new(), "echo gone > $2; exit 3"), "ended with exit status: 3"),
@@ -284,7 +284,7 @@ fn an_editor_that_is_missing_or_fails_costs_no_text() {
 }
 
 #[test]
-fn a_draft_outlives_a_kill() {
+fn draft_survives_a_kill() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");

@@ -35,7 +35,7 @@ fn wait_for_accent(terminal: &Terminal, wanted: Color) {
 }
 
 #[test]
-fn the_terminal_is_asked_for_its_ground_after_the_first_frame_and_its_answer_is_no_key() {
+fn theme_query_reply_is_no_key() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
@@ -51,7 +51,7 @@ fn the_terminal_is_asked_for_its_ground_after_the_first_frame_and_its_answer_is_
 }
 
 #[test]
-fn an_answer_in_the_midst_of_typing_leaves_what_is_typed_whole() {
+fn theme_query_reply_while_typing() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
@@ -64,7 +64,7 @@ fn an_answer_in_the_midst_of_typing_leaves_what_is_typed_whole() {
 }
 
 #[test]
-fn a_terminal_that_never_answers_gets_its_keys_all_the_same() {
+fn theme_query_without_reply() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
@@ -79,7 +79,7 @@ fn a_terminal_that_never_answers_gets_its_keys_all_the_same() {
 }
 
 #[test]
-fn what_the_environment_says_of_the_ground_and_of_colours_is_heard_before_the_first_frame() {
+fn theme_from_environment_in_first_frame() {
     let sandbox = painted().with("COLORFGBG", "0;15");
     let terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
@@ -97,7 +97,7 @@ fn what_the_environment_says_of_the_ground_and_of_colours_is_heard_before_the_fi
 }
 
 #[test]
-fn a_theme_is_tried_on_left_chosen_and_there_the_next_time() {
+fn theme_picker_previews_and_stores() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
@@ -121,7 +121,7 @@ fn a_theme_is_tried_on_left_chosen_and_there_the_next_time() {
 }
 
 #[test]
-fn a_file_shows_when_it_is_saved_and_a_broken_one_leaves_the_screen_as_it_was() {
+fn theme_file_changes_are_applied() {
     let sandbox = painted();
     let folder = sandbox.home().join("tiller/themes");
     fs::create_dir_all(&folder).unwrap();
@@ -141,7 +141,7 @@ fn a_file_shows_when_it_is_saved_and_a_broken_one_leaves_the_screen_as_it_was() 
 }
 
 #[test]
-fn files_of_flags_and_of_trusted_projects_make_themes_known() {
+fn theme_files_of_flags_and_trusted_projects() {
     let sandbox = painted();
     let write = |path: PathBuf, name: &str, accent: &str| {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -20,7 +20,7 @@ fn without_duration(line: &str) -> String {
 }
 
 #[test]
-fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
+fn tour_of_a_new_user() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_in(Size(100, 90), &[]);
     terminal.wait_for("This is the demo model");

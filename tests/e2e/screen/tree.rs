@@ -21,7 +21,7 @@ fn tree(sandbox: &Sandbox) -> Terminal {
 }
 
 #[test]
-fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
+fn tree_shows_entry_and_cycles_filter() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
     terminal.wait_for("enter: you are here");
@@ -39,7 +39,7 @@ fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
 }
 
 #[test]
-fn a_search_narrows_the_tree_and_escape_goes_back_level_by_level() {
+fn tree_search_and_esc() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
     terminal.send("ONE");
@@ -52,7 +52,7 @@ fn a_search_narrows_the_tree_and_escape_goes_back_level_by_level() {
 }
 
 #[test]
-fn a_label_is_typed_into_its_row_and_what_follows_is_folded() {
+fn tree_label_and_fold() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
     terminal.key(Key::Ctrl('l'));
@@ -91,7 +91,7 @@ fn busy(sandbox: &Sandbox) -> Terminal {
 }
 
 #[test]
-fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old_branch() {
+fn tree_choice_during_run_asks_and_stops() {
     let sandbox = Sandbox::new();
     let mut terminal = busy(&sandbox);
     terminal.key(Key::Down);
@@ -123,7 +123,7 @@ fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old
 }
 
 #[test]
-fn a_fork_beside_a_run_leaves_it_at_work_and_keeps_what_was_typed() {
+fn fork_during_run_keeps_the_run() {
     let sandbox = Sandbox::new();
     let mut terminal = busy(&sandbox);
     terminal.key(Key::End);

@@ -4,7 +4,7 @@ use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Size};
 
 #[test]
-fn what_is_typed_shows_while_an_answer_streams_at_full_speed() {
+fn typing_is_shown_during_fast_stream() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "word and **more**\n\n", "repeat": 500000, "hang": true}"#;
     let mut terminal = sandbox.play(&[answer], &["go"]);
@@ -17,7 +17,7 @@ fn what_is_typed_shows_while_an_answer_streams_at_full_speed() {
 }
 
 #[test]
-fn the_screen_is_whole_at_every_size_while_an_answer_streams() {
+fn typing_every_size_during_stream() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "One **word** and `another`, then a line.\n", "repeat": 5000, "delay_ms": 1, "hang": true}"#;
     let mut terminal = sandbox.play(&[answer], &["go"]);
@@ -46,7 +46,7 @@ fn the_screen_is_whole_at_every_size_while_an_answer_streams() {
 }
 
 #[test]
-fn resizing_as_fast_as_a_mouse_can_drag_breaks_nothing() {
+fn typing_fast_resizing() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "One **word** and `another`, then a line.\n", "repeat": 5000, "delay_ms": 1, "hang": true}"#;
     let mut terminal = sandbox.play(&[answer], &["go"]);

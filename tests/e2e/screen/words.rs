@@ -38,7 +38,7 @@ fn teller(terminal: &Terminal) -> Option<u32> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn code_is_coloured_by_another_process_that_may_be_killed_and_ends_with_tiller() {
+fn highlight_worker_survives_kill_and_exits_with_tiller() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
 
@@ -76,7 +76,7 @@ fn own_memory(terminal: &Terminal) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_page_with_code_that_is_exported_leaves_no_grammar_in_memory() {
+fn page_worker_keeps_memory_of_grammars_out() {
     let sandbox = Sandbox::new();
     let code = ["rust", "python", "typescript", "cpp"].map(|name| format!("```{name}\\nlet x = 1;\\n```\\n"));
     let answer = format!(r#"{{"text": "{}\nThat is all."}}"#, code.concat());
@@ -96,7 +96,7 @@ fn a_page_with_code_that_is_exported_leaves_no_grammar_in_memory() {
 }
 
 #[test]
-fn who_makes_pages_writes_one_or_says_why_there_is_none() {
+fn page_worker_writes_page_or_error() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Four."}"#]);
     sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "what is 2 + 2?"]);
@@ -109,7 +109,7 @@ fn who_makes_pages_writes_one_or_says_why_there_is_none() {
 }
 
 #[test]
-fn who_tells_words_answers_each_line_with_one_and_ends_with_its_input() {
+fn highlight_worker_answers_each_line() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["__words"]);
     let mut child = sandbox.start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));

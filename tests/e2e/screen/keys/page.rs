@@ -23,7 +23,7 @@ fn listed() -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn every_key_of_every_row_is_pressed_in_a_journey() {
+fn keys_every_binding_is_pressed() {
     let pressed = JOURNEYS.iter().flat_map(|journey| journey.pressed());
     let pressed: BTreeSet<(String, String)> =
         pressed.map(|(row, key)| (row.to_owned(), key.to_owned())).collect();
