@@ -1,7 +1,7 @@
-//! What the engine itself costs: a turn in short and long sessions, and a long answer on its way to a front end.
+//! The engine's own cost: a turn in short and long sessions, and a long answer on its way to a front end.
 //!
-//! The figures of docs/embedding.md are what this prints first: CPU time of the whole process, so that the provider and the tool,
-//! which do next to nothing, are in it.
+//! It first prints the figures of docs/embedding.md: CPU time of the whole process, including the provider and
+//! the tool, which do next to nothing.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use std::io;
@@ -28,10 +28,10 @@ use tiller::tool::{RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tiller::unit::{Tokens, UnixMs};
 use tokio::runtime::Runtime;
 
-/// Pieces of the long answer.
+/// Deltas of the long answer.
 const DELTAS: usize = 100_000;
 
-/// Turns of one run: enough for the first, which takes in the history, to weigh little.
+/// Turns of one run: enough that the first one, which processes the history, weighs little.
 const TURNS: usize = 1_000;
 
 fn main() {
@@ -53,7 +53,7 @@ fn cpu() -> Duration {
     Duration::from(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap())
 }
 
-/// Asks for the tool again and again, then has done. It looks at the last message only.
+/// A provider that calls the tool a number of times, then ends. It reads the last message only.
 struct Busy {
     left: std::sync::atomic::AtomicUsize,
 }
@@ -69,7 +69,7 @@ impl Provider for Busy {
 
     fn stream(&self, _request: Request) -> ProviderStream {
         let left = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-        // No count of the provider's own, as some servers have it: the engine has to estimate the context.
+        // No usage, as with some servers: the engine has to estimate the context.
         let parts = if left == 0 {
             vec![StreamEvent::Text { block: 0, text: "done".into() }, StreamEvent::Finished(StopReason::Stop)]
         } else {
@@ -114,7 +114,7 @@ impl Tool for Nothing {
     }
 }
 
-/// A conversation of so many messages: prompts, calls and results in turn.
+/// A conversation of this many messages: prompts, calls and results in turn.
 fn history(length: usize) -> Vec<Message> {
     let words = "what was said then, at some length ".repeat(6);
     let message = |at: usize| match at % 3 {
@@ -147,7 +147,7 @@ fn busy(folder: &Path, length: usize) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     let left = std::sync::atomic::AtomicUsize::new(TURNS - 1);
     let mut facts = assumed("busy", "busy");
-    // Never full: what is measured is not compaction.
+    // Never full, because compaction is not measured here.
     facts.window = Tokens(100_000_000);
     providers.add(Arc::new(Busy { left }), vec![facts]);
     let setup =
@@ -155,7 +155,7 @@ fn busy(folder: &Path, length: usize) -> AgentSession {
     setup.tune(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
 }
 
-/// CPU time of one turn in a session that begins with so many messages.
+/// CPU time of one turn in a session that starts with this many messages.
 fn cost_of_a_turn(length: usize) -> Duration {
     let folder = TempDir::new().unwrap();
     runtime().block_on(async {
@@ -182,7 +182,7 @@ fn talkative(folder: &TempDir) -> AgentSession {
     setup.tune(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
 }
 
-/// CPU time of a long answer from the provider to the end of printing.
+/// CPU time of a long answer, from the provider to the end of printing.
 fn cost_of_printing(output: PrintOutput) -> Duration {
     let folder = TempDir::new().unwrap();
     runtime().block_on(async {
@@ -203,7 +203,7 @@ fn cost_of_printing(output: PrintOutput) -> Duration {
     })
 }
 
-/// Says something and counts the pieces of the answer that a front end gets to see or is told it has missed.
+/// Sends a prompt, and counts the deltas that a front end receives or is reported to have missed.
 async fn run(folder: &TempDir) -> u64 {
     let session = talkative(folder);
     let mut events = session.subscribe();

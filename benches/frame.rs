@@ -1,4 +1,4 @@
-//! What a frame costs: of sessions of every length, and while a long answer is still arriving.
+//! The cost of a frame: for sessions of any length, and during a long streaming answer.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 #[path = "support/off_screen.rs"]
@@ -21,7 +21,7 @@ use tiller::tui::OffScreen;
 
 use off_screen::NOW;
 
-/// Some of what models write, about 500 bytes.
+/// Typical Markdown of a model, about 500 bytes.
 const PIECE: &str = "## What happens\n\nThe **lexer** counts `\\r` as a line of its own, which is why line numbers drift apart in files with \
 mixed endings. Three places are concerned:\n\n- `Lexer::next`, which looks at one character only\n- `Lexer::line`, which trusts it\n- \
 the fixture, which nobody looked at\n\n```rust\nfn next(&mut self) -> Option<char> {\n    let c = self.chars.next()?;\n    self.line += \
@@ -31,7 +31,7 @@ fn main() {
     divan::main();
 }
 
-/// An entry of a session: a prompt, an answer with a call, its result, and again.
+/// An entry of a session: a prompt, an answer with a call, its result, and so on.
 fn entry(at: usize) -> EntryBody {
     let id = format!("c{}", at / 3);
     let message = match at % 3 {
@@ -74,7 +74,7 @@ fn press(screen: &mut OffScreen, code: KeyCode) {
     screen.key(KeyEvent::new(code, KeyModifiers::NONE), NOW);
 }
 
-/// A frame a tick later, of the end of a session.
+/// A frame at the end of a session, one tick later.
 #[divan::bench(args = [100, 10_000, 100_000])]
 fn at_the_end(bencher: Bencher<'_, '_>, entries: usize) {
     let (mut screen, mut now) = (screen(entries), NOW);
@@ -84,7 +84,7 @@ fn at_the_end(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// A page up and a frame, in a session of which everything has been read and shown once at its top.
+/// A page up and a frame, in a session that was shown completely once.
 #[divan::bench(args = [100, 10_000, 100_000])]
 fn a_page_up(bencher: Bencher<'_, '_>, entries: usize) {
     let mut screen = screen(entries);
@@ -98,7 +98,7 @@ fn a_page_up(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// Everything unfolded or folded again, and a frame.
+/// Unfolding or folding everything, and a frame.
 #[divan::bench(args = [100, 10_000, 100_000])]
 fn everything_unfolded(bencher: Bencher<'_, '_>, entries: usize) {
     let mut screen = screen(entries);
@@ -109,7 +109,7 @@ fn everything_unfolded(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// The beginning, the end, and a frame of each; what lies between is not read.
+/// Jumps to the beginning and the end, with a frame each; the part between is not read.
 #[divan::bench(args = [100, 10_000, 100_000])]
 fn from_end_to_end(bencher: Bencher<'_, '_>, entries: usize) {
     let mut screen = screen(entries);
@@ -122,7 +122,7 @@ fn from_end_to_end(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// The next place of a search that has found something in every answer, and a frame with all of them marked.
+/// The next match of a search with a match in every answer, and a frame with all of them marked.
 #[divan::bench(args = [100, 10_000])]
 fn a_place_of_a_search(bencher: Bencher<'_, '_>, entries: usize) {
     let mut screen = screen(entries);
@@ -135,7 +135,7 @@ fn a_place_of_a_search(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// A step of the mouse that selects, and a frame.
+/// A step of a mouse selection, and a frame.
 #[divan::bench(args = [100, 100_000])]
 fn a_selection(bencher: Bencher<'_, '_>, entries: usize) {
     let mut screen = screen(entries);
@@ -150,7 +150,7 @@ fn a_selection(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// One more piece of an answer that is already so many bytes long, and a frame.
+/// Another delta of an answer that already has this many bytes, and a frame.
 #[divan::bench(args = [1_000, 100_000, 1_000_000])]
 fn a_piece_of_an_answer(bencher: Bencher<'_, '_>, bytes: usize) {
     let mut screen = screen(100);
@@ -170,7 +170,7 @@ fn a_piece_of_an_answer(bencher: Bencher<'_, '_>, bytes: usize) {
     });
 }
 
-/// So many lines of code, told apart.
+/// Highlighting of this many lines of code.
 #[divan::bench(args = [10, 1_000])]
 fn code(bencher: Bencher<'_, '_>, lines: usize) {
     let code = "    let next = self.chars.next().filter(|c| *c != '\n')?; // not yet

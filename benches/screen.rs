@@ -1,5 +1,6 @@
-//! The program itself in a pseudo-terminal: how soon it is there, what it takes at rest, and what while a model is faster than any.
-//! It prints what it measures (`cargo bench --bench screen`); what it takes is known on Linux only.
+//! The program in a pseudo-terminal: time to the first frame, and CPU time and memory when idle and during a
+//! very fast stream. It prints its measurements (`cargo bench --bench screen`); CPU time and memory are known
+//! on Linux only.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use std::thread::sleep;
@@ -10,22 +11,22 @@ use tiller_test_support::long_log::{self, Length};
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 use tiller_test_support::terminal::{Size, Start, Terminal};
 
-/// Starts whose first frames are timed.
+/// Number of starts whose first frames are timed.
 const STARTS: usize = 15;
 
-/// How long the program is watched.
+/// Duration of a measurement.
 const WATCHED: Duration = Duration::from_secs(10);
 
-/// How long it is left alone before that.
+/// Idle time before it.
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// A session of half a gigabyte.
 const LONG: Length = Length { entries: 100_000, bytes: 500_000_000, compacted_every: 1_000 };
 
-/// How long whoever tells words of code apart is kept at most that has nothing to tell.
+/// Maximum time that an idle highlight worker is kept.
 const UNUSED: Duration = Duration::from_secs(32);
 
-/// Time between two pieces of the fast answer, of four characters each.
+/// Time between two deltas of the fast answer, of four characters each.
 const PIECE_EVERY: Duration = Duration::from_millis(1);
 
 /// Markdown of every kind.
@@ -44,7 +45,7 @@ const CODE: [(&str, &str); 5] = [
     ("html", "<p class=\"x\">words<script>let x = 1;</script></p><!-- the end of it -->"),
 ];
 
-/// A place of its own for the program.
+/// A temporary environment for the program.
 struct Place {
     root: TempDir,
     variables: Vec<(String, String)>,
@@ -77,12 +78,12 @@ impl Place {
     }
 }
 
-/// What the program and whoever it started took so far.
+/// CPU time and memory of the program and its children.
 struct Taken {
     at: Instant,
     /// Of the program itself.
     own: Duration,
-    /// Of those that it started and that are there still.
+    /// Of its children that still run.
     others: Duration,
     written: usize,
     frames: usize,
@@ -104,12 +105,12 @@ impl Taken {
         })
     }
 
-    /// What was taken since, a second.
+    /// CPU time since then, per second.
     fn until(&self, later: &Self) -> String {
         let seconds = (later.at - self.at).as_secs_f64();
         let percent = |taken: Duration| taken.as_secs_f64() / seconds * 100.0;
         let own = percent(later.own - self.own);
-        // Who ended meanwhile takes with it what it took.
+        // The time of children that have exited meanwhile is lost.
         let others = percent(later.others.saturating_sub(self.others));
         let frames = (later.frames - self.frames) as f64 / seconds;
         let bytes = (later.written - self.written) as f64 / seconds / 1_000.0;
@@ -118,24 +119,24 @@ impl Taken {
     }
 }
 
-/// What is known of a process on Linux.
+/// The data of a process on Linux.
 struct Process {
     parent: u32,
-    /// User's and system's time in hundredths of a second.
+    /// User and system time in hundredths of a second.
     ticks: u64,
 }
 
 impl Process {
     fn of(id: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // Behind the name, which may hold anything.
+        // After the name, which may contain anything.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
         Some(Self { parent: u32::try_from(number(1)?).ok()?, ticks: number(11)? + number(12)? })
     }
 }
 
-/// A process and those that it started itself.
+/// A process and its direct children.
 fn family(head: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -144,7 +145,7 @@ fn family(head: u32) -> Vec<u32> {
 }
 
 fn main() {
-    // `cargo test --benches` only wants to know that it builds and begins.
+    // `cargo test --benches` only checks that it builds and starts.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let place = Place::new();
     if is_test {
@@ -181,7 +182,7 @@ fn rest(what: &str, place: &Place, arguments: &[&str]) {
     println!("at rest {what}: {}, {}", watched(&terminal), memory(&terminal));
 }
 
-/// After code of several languages was on the screen.
+/// After code of several languages was shown.
 fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
     let server = MockServer::start([Reply::says([Say::text(&CODE.iter().map(code).collect::<String>())])]);
@@ -194,7 +195,7 @@ fn rest_after_code() {
     println!("the same at rest: {}, {}", watched(&terminal), memory(&terminal));
 }
 
-/// A thousand pieces a second over HTTP, and keys pressed meanwhile.
+/// A thousand deltas a second over HTTP, with keys pressed meanwhile.
 fn fast_answer() {
     let text = TEXTS.concat().repeat(6);
     let server = MockServer::start([Reply::says([Say::text(&text)]).every(PIECE_EVERY)]);
@@ -225,7 +226,7 @@ fn watched(terminal: &Terminal) -> String {
     }
 }
 
-/// What the program has in memory, and what each of those that it started.
+/// Memory of the program and of each child.
 fn memory(terminal: &Terminal) -> String {
     let family = terminal.process().map(family).unwrap_or_default();
     let told: Vec<String> = family
@@ -236,7 +237,7 @@ fn memory(terminal: &Terminal) -> String {
     told.join(" + ")
 }
 
-/// Kilobytes of a process that are in memory.
+/// Resident memory of a process in kilobytes.
 fn resident(id: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! The log: appending one entry, and going on with a long session.
+//! The log: appending one entry, and resuming a long session.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use tiller_test_support::long_log::{self, Length};
 /// Entries of the long session: a quarter each of prompts, calls, results and answers.
 const LONG: usize = 10_000;
 
-/// Bytes of a result in it.
+/// Bytes of a result.
 const OUTPUT: usize = 600;
 
-/// When everything happens.
+/// The timestamp of all entries.
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
 
 fn main() {
@@ -36,7 +36,7 @@ fn context_of(path: &Path) -> usize {
     reader.projection(&reader.leaf().unwrap()).unwrap().0.messages.len()
 }
 
-/// The cost of an append does not grow with the session.
+/// The cost of an append doesn't grow with the session.
 #[divan::bench(args = [1, 1_000, 100_000])]
 fn append_one_entry(bencher: Bencher, after: usize) {
     let folder = TempDir::new().unwrap();
@@ -59,7 +59,7 @@ fn open_and_context(bencher: Bencher, entries: usize) {
     bencher.bench_local(|| assert_eq!(context_of(black_box(&path)), entries));
 }
 
-/// The context is what a compaction left of it.
+/// The context after a compaction.
 #[divan::bench(args = [1_000, 10_000, 100_000])]
 fn open_and_context_of_a_compacted_session(bencher: Bencher, entries: usize) {
     let folder = TempDir::new().unwrap();

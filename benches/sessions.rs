@@ -10,16 +10,16 @@ use tiller::message::{Message, UserMessage};
 use tiller::session::{EntryBody, PageRequest, Placement, SessionManager, SessionScope};
 use tiller::unit::UnixMs;
 
-/// Sessions there are.
+/// Number of sessions.
 const MANY: usize = 500;
 
 /// Prompts in each.
 const PROMPTS: usize = 20;
 
-/// When everything happens.
+/// The timestamp of all entries.
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
 
-/// What a screen shows.
+/// Sessions shown on a screen.
 const PAGE: PageRequest = PageRequest { offset: 0, limit: Some(50) };
 
 fn main() {

@@ -1,4 +1,4 @@
-//! What a key costs in the tree of a long session: 100,000 entries, of which every twentieth begins a branch.
+//! The cost of a key in the tree of a long session: 100,000 entries, of which every twentieth starts a branch.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 #[path = "support/off_screen.rs"]
@@ -19,7 +19,7 @@ use off_screen::{NOW, screen};
 
 const ENTRIES: usize = 100_000;
 
-/// After so many entries the session goes on from an earlier one.
+/// Number of entries after which the session continues from an earlier one.
 const BRANCH: usize = 20;
 
 fn main() {
@@ -48,7 +48,7 @@ fn session(folder: &TempDir) -> Reader {
     while ids.len() < ENTRIES {
         let at = ids.len();
         if at > BRANCH && at.is_multiple_of(BRANCH) {
-            // Near by most often, sometimes far away.
+            // Mostly near, sometimes far away.
             let back = 1 + (at * 7_919) % if at.is_multiple_of(400) { at } else { 3 * BRANCH };
             writer.branch(Some(&ids[at.saturating_sub(back)]), NOW).unwrap();
             ids.push(writer.reader().leaf().unwrap());
@@ -70,7 +70,7 @@ fn open(screen: &mut OffScreen) {
     press(screen, KeyCode::Enter, KeyModifiers::NONE);
 }
 
-/// The tree is opened, with everything on its first screen, and left.
+/// Opens the tree with its first screen, and closes it.
 #[divan::bench]
 fn opening(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();
@@ -81,7 +81,7 @@ fn opening(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Two keys of one kind, and back again.
+/// Two keys of one kind, and back.
 fn keys(bencher: Bencher<'_, '_>, there: (KeyCode, KeyModifiers), back: (KeyCode, KeyModifiers)) {
     let folder = TempDir::new().unwrap();
     let mut screen = screen(session(&folder), InFlight::default());
@@ -114,7 +114,7 @@ fn folding_all_others(bencher: Bencher<'_, '_>) {
     keys(bencher, fold, fold);
 }
 
-/// A character more or less to look for, looked for to its end.
+/// Adds or removes a character of a search, and runs it to its end.
 #[divan::bench(sample_count = 10)]
 fn a_search(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();

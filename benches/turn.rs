@@ -1,5 +1,5 @@
-//! The cost of a turn over HTTP: a tool call beside the bare command, a fast answer, a one-shot prompt.
-//! It prints what it measures (`cargo bench --bench turn`).
+//! The cost of a turn over HTTP: a tool call compared to the bare command, a fast answer, a one-shot prompt. It
+//! prints its measurements (`cargo bench --bench turn`).
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,25 +16,25 @@ use tempfile::TempDir;
 /// Calls in one run.
 const CALLS: usize = 50;
 
-/// Pieces of the fast answer.
+/// Deltas of the fast answer.
 const PIECES: usize = 100_000;
 
 /// Runs whose CPU time is averaged.
 const ONE_SHOTS: u32 = 10;
 
-/// Time that the model takes for the arguments of a call: that of about two tokens.
+/// The model's time for the arguments of a call: that of about two tokens.
 const ARGUMENTS: Duration = Duration::from_millis(20);
 
 /// The model's behavior.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// Calls `true` in bash so many times, with this pause within each call, then ends.
+    /// Calls `true` in bash this many times, with this pause within each call, then ends.
     Calls(usize, Duration),
-    /// So many pieces of text, as fast as they go.
+    /// This many deltas of text, as fast as possible.
     Text(usize),
 }
 
-/// A model over HTTP that takes the time from the end of each answer to the next request.
+/// A model over HTTP that measures the time from the end of each answer to the next request.
 struct Model {
     url: String,
     gaps: Arc<Mutex<Vec<Duration>>>,
@@ -62,7 +62,7 @@ impl Model {
         Self { url, gaps }
     }
 
-    /// Runs a prompt to its end; answers with the time it took and its CPU time, that of its commands included.
+    /// Runs a prompt to its end; returns the elapsed time and the CPU time, including its commands'.
     fn run(&self) -> (Duration, Duration) {
         let (place, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (before, began) = (cpu_of_children(), Instant::now());
@@ -161,7 +161,7 @@ fn bare_bash() -> Duration {
 }
 
 fn main() {
-    // `cargo test --benches` only wants to know that it builds and begins.
+    // `cargo test --benches` only checks that it builds and starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         Model::start(Answer::Calls(1, NONE)).run();
         return;

@@ -1,12 +1,12 @@
-//! Writes a session of any length, to see how tiller bears it, and opens one with the time it took.
+//! Generates a session of any length, and measures the time and memory that opening one takes.
 //!
 //! ```sh
 //! cargo run --profile dist --example big_log -- write FOLDER 100000 500MB [ENTRIES BETWEEN COMPACTIONS, 0 FOR NONE]
 //! cargo run --profile dist --example big_log -- open FILE
 //! ```
 //!
-//! `open` does what going on with a session does before the first prompt: index, context, totals, waiting messages. It says how
-//! long that took and, on Linux, the most memory it held.
+//! `open` does what resuming a session does before the first prompt: index, context, totals, queue. It prints
+//! the time and, on Linux, the peak memory.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::error::Error;
@@ -17,7 +17,7 @@ use std::time::Instant;
 use tiller::session::Reader;
 use tiller_test_support::long_log::{self, Length};
 
-/// Entries between two compactions, unless another number is named.
+/// Default number of entries between two compactions.
 const COMPACTED_EVERY: usize = 2_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +62,7 @@ fn open(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// `500MB` in bytes.
+/// Parses `500MB` as bytes.
 fn bytes(size: &str) -> Option<usize> {
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &size[digits.len()..] {

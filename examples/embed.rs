@@ -1,7 +1,8 @@
-//! A program that embeds tiller: it runs a prompt, steers it, forks the session, compacts it and looks at what it cost.
+//! A program that embeds tiller: it runs a prompt, steers it, forks the session, compacts it and prints its
+//! cost.
 //!
-//! It asks a model that plays a script, so that it runs anywhere; a real one takes one line, see [`providers`]. Run it with
-//! `cargo run --example embed`; docs/embedding.md walks through it.
+//! It uses a scripted model, so that it runs anywhere; a real one takes one line, see [`providers`]. Run it
+//! with `cargo run --example embed`; docs/embedding.md explains it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +17,8 @@ use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 use tiller::unit::Tokens;
 
 fn main() -> ExitCode {
-    // Commands run below a helper that takes them along when this program dies. It is this program itself, called again.
+    // Commands run under a supervisor that ends them when this program dies. It is this program itself, started
+    // again.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == supervisor::NAME) {
         return supervisor::main(arguments);
@@ -41,7 +43,7 @@ async fn begin() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Who is asked. With a key: `Providers::with_keys([("anthropic", key.into())])`.
+/// The providers. With a key: `Providers::with_keys([("anthropic", key.into())])`.
 fn providers() -> ProviderRegistry {
     let script = [
         r#"{"calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,
@@ -60,7 +62,7 @@ fn providers() -> ProviderRegistry {
     providers
 }
 
-/// Goes through it all; answers with what there is to tell.
+/// Runs all steps; returns the lines to print.
 pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<String>, EmbedError> {
     let mut told = Vec::new();
 
@@ -69,13 +71,14 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
         run(RunRequest::new("what is here? in one word", SessionBuilder::new(providers())), work_dir).await?;
     told.push(format!("run: {}", result.text));
 
-    // The long way: a session with a log, the bash tool, nobody asked before a call runs, and little kept when it is compacted.
+    // The long way: a session with a log and the bash tool, without approvals, keeping little when it is
+    // compacted.
     let setup = SessionBuilder::new(providers()).logs_in(work_dir.join("logs")).commands(runner).yes();
     let setup = setup.tune(|options| options.compaction.keep = Some(Tokens(50)));
     let agent = setup.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));
 
-    // A prompt returns when it is accepted. What is said while the agent works steers it, at the next gap between two calls.
+    // A prompt returns when it is accepted. Messages sent while the agent works steer it, between two calls.
     agent.prompt("what is in notes.txt?", PromptOptions::default()).await?;
     agent.settled().await?;
     agent.prompt("and what else is here?", PromptOptions::default()).await?;
@@ -84,7 +87,7 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     told.push(format!("steered: {:?} after {} messages", settled.outcome, settled.messages.len()));
     told.push(format!("answer: {}", agent.last_answer_text().await?.unwrap_or_default()));
 
-    // A fork is a new session that begins with a part of this one's path: here all of it.
+    // A fork is a new session with a part of this one's path: here all of it.
     let original = agent.reader();
     let leaf = original.leaf().expect("something was said");
     agent.fork(leaf).await?;
@@ -93,7 +96,7 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     told.push(format!("fork: {}", agent.last_answer_text().await?.unwrap_or_default()));
     told.push(format!("two logs: {} and {} entries", original.entry_count(), agent.reader().entry_count()));
 
-    // A summary takes the place of what was said so far; the log keeps all of it.
+    // A summary replaces the messages so far in the context; the log keeps them all.
     let compacted = agent.compact(Some("keep the translations".to_owned())).await?;
     let context = agent.state().await?.state.context.used;
     told.push(format!("compacted: {} to {context} tokens", compacted.tokens_before));
@@ -101,20 +104,20 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     let stats = agent.stats().await?;
     told.push(format!("spent: {} tokens, {}", stats.branch.usage.total(), stats.branch.usage.cost.total));
 
-    // Closing stops what runs, brings the log to the disk and lets go of it.
+    // Closing stops the run, syncs the log and releases it.
     agent.close().await?;
     told.push(format!("watched: {} pieces of answers", watcher.await.unwrap_or_default()));
     Ok(told)
 }
 
-/// Follows the events of a session to its end; counts the pieces in which answers came.
+/// Follows the events of a session to its end; counts the deltas of answers.
 async fn watch(agent: AgentSession) -> usize {
     let mut events = agent.subscribe();
-    // The events end with the session, and that ends with its last handle.
+    // The events end with the session, and the session with its last handle.
     drop(agent);
     let mut pieces = 0;
     while let Some(event) = events.next().await {
-        // A lagging reader misses events, never entries: those are in the log.
+        // A slow reader misses events, never entries: those are in the log.
         let Ok(event) = event else { continue };
         match &event.kind {
             EventKind::MessageUpdate {

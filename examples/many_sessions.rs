@@ -1,4 +1,4 @@
-//! Fills a folder with sessions, to see how lists and searches fare with very many of them.
+//! Fills a folder with sessions, to measure lists and searches with very many of them.
 //!
 //! ```text
 //! cargo run --release --example many_sessions -- /tmp/many 10000 5GB
@@ -6,8 +6,8 @@
 //! TILLER_HOME=/tmp/many tiller sessions search --all parser
 //! ```
 //!
-//! The sessions belong to forty projects that don't exist, except those of the first: they belong to `DIR/project`, which is
-//! made. Most of their bytes are what tools printed, as in real ones.
+//! The sessions belong to forty projects that don't exist, except those of the first, which belong to
+//! `DIR/project`. Most of their bytes are tool output, as in real sessions.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -18,10 +18,10 @@ use anyhow::{Context, anyhow};
 use serde_json::{Value, json};
 use tiller::unit::UnixMs;
 
-/// Projects that share the sessions.
+/// Number of projects that share the sessions.
 const PROJECTS: usize = 40;
 
-/// When the oldest session began: 2026-01-01T00:00:00Z.
+/// Start of the oldest session: 2026-01-01T00:00:00Z.
 const FIRST: i64 = 1_767_225_600_000;
 
 /// Time between two sessions, in milliseconds.
@@ -47,7 +47,7 @@ fn main() -> anyhow::Result<()> {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let mut written = 0;
     for at in 0..count {
-        // Sizes differ as they do in life: half of all bytes are in a tenth of the sessions.
+        // Sizes vary as in practice: half of all bytes are in a tenth of the sessions.
         let share = total / count as u64;
         let size = if at.is_multiple_of(10) { share * 5 } else { share * 5 / 9 };
         written += session(&folder, at, size, &mut dice)?;
@@ -71,7 +71,7 @@ fn bytes(text: &str) -> Option<u64> {
     Some(digits.parse::<u64>().ok()? * unit)
 }
 
-/// Numbers that are the same every time (xorshift).
+/// Reproducible random numbers (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -88,7 +88,7 @@ impl Dice {
     }
 }
 
-/// Writes a session of about so many bytes.
+/// Writes a session of about this many bytes.
 fn session(root: &Path, at: usize, size: u64, dice: &mut Dice) -> anyhow::Result<u64> {
     let project = at % PROJECTS;
     let cwd =
@@ -117,7 +117,7 @@ fn session(root: &Path, at: usize, size: u64, dice: &mut Dice) -> anyhow::Result
     Ok(written)
 }
 
-/// A prompt, a call, what it printed, and an answer.
+/// A prompt, a call, its output, and an answer.
 fn turn(log: &mut Log<'_>, dice: &mut Dice) -> anyhow::Result<()> {
     let usage = json!({"input": 900, "output": 100, "totalTokens": 1000, "cost": {"total": 0.01}});
     let prompt = dice.words(12);

@@ -1,4 +1,4 @@
-//! A front end off screen over a session of the benchmark's, at a moment of its own.
+//! A TUI without a terminal over a benchmark's session, with a controlled clock.
 
 use tiller::agent::{ContextUse, InFlight, SessionState, Snapshot};
 use tiller::message::{ModelRef, ThinkingLevel, Usage};
@@ -7,13 +7,13 @@ use tiller::session::Reader;
 use tiller::tui::{OffScreen, TuiOptions};
 use tiller::unit::{Tokens, UnixMs};
 
-/// When everything happens.
+/// The time of all events.
 pub(crate) const NOW: UnixMs = UnixMs(1_795_269_720_000);
 
 /// Columns and rows.
 const SIZE: (u16, u16) = (120, 40);
 
-/// The session on the screen, with this going on in it.
+/// The session on the screen, with this activity.
 pub(crate) fn screen(reader: Reader, live: InFlight) -> OffScreen {
     let state = SessionState {
         session: reader.id().clone(),

@@ -1,8 +1,9 @@
-//! Renders the pictures of the documentation from the real screen: `cargo run --release --example screenshot`.
+//! Renders the pictures of the documentation from the real TUI: `cargo run --release --example screenshot`.
 //!
-//! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary folder, with answers from a script and a
-//! `cargo` of its own that prints what it is told to; everything else is real: the tools, the steering, the log. The SVGs go to
-//! `docs/screenshots`; with the beginning of a name behind `--` only those that begin so. What differs from run to run, clocks and durations, is masked.
+//! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary folder, with scripted
+//! answers and a fake `cargo`; everything else is real: the tools, the steering, the log. The SVGs are written
+//! to `docs/screenshots`; an argument after `--` selects pictures by prefix. Clocks and durations are masked,
+//! because they differ between runs.
 
 mod panels;
 mod project;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tiller::theme::ThemeRegistry;
 
-/// A picture's name, and how it is taken.
+/// A picture's name, and the function that takes it.
 type Scene = (&'static str, fn(&Path) -> anyhow::Result<String>);
 
 const SCENES: [Scene; 6] = [
@@ -50,7 +51,7 @@ fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The `tiller` of the same build: examples stand in a folder beside it.
+/// The `tiller` of the same build: examples are in a folder beside it.
 fn program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let folder =

@@ -1,4 +1,4 @@
-//! Pictures of what lies over the transcript or stands above the editor: lists, messages that wait, a question.
+//! Pictures of overlays and panels: lists, queued messages, an approval.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::scenes::{enter, leave, look, said, say, taken};
 use tiller_test_support::svg::Paper;
 use tiller_test_support::terminal::{Key, Size};
 
-/// An extension that wants to be asked about every edit.
+/// An extension that asks for approval of every edit.
 const GUARD: &str = r#"#!/bin/sh
 while read -r line; do
   case $line in
@@ -25,7 +25,7 @@ while read -r line; do
 done
 "#;
 
-/// Models to choose from, with what is known of the chosen one.
+/// The model list, with the facts of the selected model.
 pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.write("tiller/.env", "ANTHROPIC_API_KEY=not-a-key\n")?;
@@ -40,7 +40,7 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     taken(&terminal, Paper::DARK)
 }
 
-/// Sessions of a directory, one of them a fork, with the last exchange of the chosen one.
+/// The session list, including a fork, with the last exchange of the selected session.
 pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     let talks = [
@@ -90,7 +90,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     taken(&terminal, Paper::DARK)
 }
 
-/// Messages that wait, the lowest chosen, beneath one that was delivered.
+/// Queued messages, the lowest selected, below one that was delivered.
 pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     let work = json!({
@@ -120,7 +120,7 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     taken(&terminal, Paper::DARK)
 }
 
-/// An edit that an extension wants to be asked about.
+/// An edit that needs approval because of an extension.
 pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.add_program("tiller/extensions/guard", GUARD)?;

@@ -32,7 +32,7 @@ impl<'a> Lexer<'a> {
 }
 "#;
 
-/// Plays `cargo test`: fails in the first turn, then passes; runs until a file named after the turn is there.
+/// A fake `cargo test`: fails in the first turn, then passes; runs until a file named after the turn exists.
 const CARGO: &str = r#"#!/bin/sh
 turn=1
 [ -e "$HOME/gate-1" ] && turn=2
@@ -70,7 +70,7 @@ impl Project {
         Ok(project)
     }
 
-    /// Writes a file; its name begins at the home directory.
+    /// Writes a file; the path is relative to the home directory.
     pub(crate) fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.home.path().join(name);
         if let Some(folder) = path.parent() {
@@ -79,18 +79,18 @@ impl Project {
         Ok(fs::write(path, text)?)
     }
 
-    /// Writes a program.
+    /// Writes an executable file.
     pub(crate) fn add_program(&self, name: &str, text: &str) -> anyhow::Result<()> {
         self.write(name, text)?;
         make_executable(&self.home.path().join(name))
     }
 
-    /// Lets the `cargo` of a turn, 1 or 2, come to its end.
+    /// Lets the `cargo` of turn 1 or 2 finish.
     pub(crate) fn let_through(&self, turn: usize) -> anyhow::Result<()> {
         self.write(&format!("gate-{turn}"), "")
     }
 
-    /// Starts tiller with these answers. The script's name is what the screen shows as the model's.
+    /// Starts tiller with these answers. The script's name is shown as the model.
     pub(crate) fn open(
         &self,
         program: &Path,
@@ -111,7 +111,7 @@ impl Project {
             ("TILLER_HOME", home.join("tiller")),
             ("PATH", path.into()),
             ("TZ", "UTC".into()),
-            // What is written is what is painted.
+            // The output as written.
             ("COLORTERM", "truecolor".into()),
         ];
         let text = |(name, value): (&str, PathBuf)| (name.to_owned(), value.display().to_string());
@@ -130,7 +130,7 @@ fn make_executable(path: &Path) -> anyhow::Result<()> {
     Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
 }
 
-/// A call in an answer.
+/// A tool call in an answer.
 pub(crate) fn call(name: &str, arguments: Value) -> Value {
     json!({"name": name, "arguments": arguments})
 }

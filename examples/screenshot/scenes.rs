@@ -1,4 +1,4 @@
-//! What the pictures show, and how it comes about.
+//! The scenes of the pictures.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const PROMPT: &str = "the parser test fails on windows line endings, find out wh
 const STEERING: &str = "leave the fixture as it is, users send us files like that: fix the lexer";
 const FOLLOW_UP: &str = "then add a line to CHANGELOG.md";
 
-/// The agent at work: steered once, a command running, a message waiting.
+/// The agent at work: steered once, a command running, a message queued.
 pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     let mut terminal =
@@ -35,7 +35,7 @@ pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
     taken(&terminal, Paper::DARK)
 }
 
-/// The tree of a session that was taken up again and again: two points from which it went two ways.
+/// The tree of a session with two branch points.
 pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.let_through(1)?;
@@ -75,7 +75,7 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     taken(&terminal, Paper::DARK)
 }
 
-/// Something of everything in a theme: thinking, highlighted code, an edit, a call that failed, one that asks.
+/// All elements of a theme: thinking, highlighted code, an edit, a failed call, an approval.
 pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     let project = Project::new()?;
     let arguments = ["--theme", &theme.name, "--name", &theme.name, PROMPT];
@@ -95,7 +95,7 @@ pub(crate) fn said(text: &str) -> Value {
     json!({"text": text, "usage": {"input": 2_100, "output": 140, "cacheRead": 9_400}})
 }
 
-/// The answer that looks around and is steered in the middle of its calls.
+/// The answer that explores and is steered in the middle of its calls.
 pub(crate) fn look() -> Value {
     let edit = json!({"path": "tests/fixtures/mixed.conf", "old_text": "\r\r\n", "new_text": "\r\n"});
     json!({
@@ -111,7 +111,7 @@ pub(crate) fn look() -> Value {
     })
 }
 
-/// The answer to the steering: an edit, and a command that is still running in the picture.
+/// The answer to the steering: an edit, and a command that still runs in the picture.
 fn fix() -> Value {
     let old = "        self.take(1, Kind::Newline)\n";
     let new = "        self.take(if self.rest.starts_with(\"\\r\\n\") { 2 } else { 1 }, Kind::Newline)\n";
@@ -121,13 +121,13 @@ fn fix() -> Value {
             call("edit_file", json!({"path": "src/lexer.rs", "old_text": old, "new_text": new})),
             call("bash", json!({"command": "cargo test"})),
         ],
-        // Slow enough for the footer to have counted the first answer, and only that, in every picture.
+        // Slow enough for the footer to count the first answer, and only that, in every picture.
         "delay_ms": 15,
         "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
     })
 }
 
-/// The answer of the pictures of themes.
+/// The answer of the theme pictures.
 fn show() -> Value {
     let text = "`newline` makes **two** tokens of `\\r\\n`. It has to take both at once, as [the grammar](https://toml.io) has it:\n\n\
         ```rust\n/// Bytes of the line break at the beginning.\nfn breaks(rest: &str) -> usize {\n    \
@@ -160,7 +160,7 @@ pub(crate) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
     terminal.wait_without("esc stops");
 }
 
-/// Goes back to before a message of the user's, and says nothing.
+/// Goes back to before a user message without a summary.
 fn back_to(terminal: &mut Terminal, beginning: &str) {
     enter(terminal, "/tree");
     terminal.wait_until("the tree", |screen| screen.contains("── tree") && screen.contains('▸'));
@@ -176,7 +176,8 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
     terminal.wait_without(&format!("❯ {beginning}"));
 }
 
-/// Whether a word in front of another looks different from it wherever it stands: that comes a moment after the words.
+/// Returns true if a word before another one has a different style everywhere: highlighting arrives a moment
+/// after the text.
 fn is_told(screen: &vt100::Screen, word: &str) -> bool {
     let (_, columns) = screen.size();
     let look = |row: u16, column: usize| {
@@ -190,7 +191,7 @@ fn is_told(screen: &vt100::Screen, word: &str) -> bool {
     functions.all(|(row, column)| look(row, column - 2) != look(row, column))
 }
 
-/// Goes up to the row that says this.
+/// Moves up to the row with this text.
 fn up_to(terminal: &mut Terminal, wanted: &str) {
     let chosen = |screen: &str| screen.lines().find(|line| line.contains('▸')).map(str::to_owned);
     loop {
@@ -215,7 +216,7 @@ pub(crate) fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String>
     Ok(picture.to_svg("tiller — ~/code/conf"))
 }
 
-/// Puts fixed values in the place of clocks, durations and spinners, at the same widths.
+/// Replaces clocks, durations and spinners by fixed values of the same width.
 fn mask(row: &mut [char]) {
     for c in row.iter_mut().filter(|c| ('\u{2801}'..='\u{28ff}').contains(*c)) {
         *c = '⠹';
@@ -226,7 +227,7 @@ fn mask(row: &mut [char]) {
     id(row);
 }
 
-/// The temporary home directory reads `~`; what follows moves up to it.
+/// Replaces the temporary home directory by `~`, and moves the following text up to it.
 fn home(row: &mut [char]) {
     let begins = "/tmp/.tmp".chars().collect::<Vec<_>>();
     let Some(at) = row.windows(begins.len()).position(|at| at == begins) else { return };
@@ -240,7 +241,7 @@ fn home(row: &mut [char]) {
     row[length - (end - at - 1)..].fill(' ');
 }
 
-/// The end of a session's id, after its age, reads like one and is made from what stands before it.
+/// Masks the end of a session's id after its age, derived from the text before it.
 fn id(row: &mut [char]) {
     let before = " now · ".chars().collect::<Vec<_>>();
     let Some(at) = row.windows(before.len()).position(|at| at == before).map(|at| at + before.len()) else {
@@ -257,7 +258,7 @@ fn id(row: &mut [char]) {
     }
 }
 
-/// `06:55` reads `14:02`.
+/// Replaces `06:55` by `14:02`.
 fn clock(row: &mut [char]) {
     let is_clock = |at: &[char]| {
         at.iter().enumerate().all(|(place, c)| if place == 2 { *c == ':' } else { c.is_ascii_digit() })
@@ -267,7 +268,7 @@ fn clock(row: &mut [char]) {
     }
 }
 
-/// The last `1.2s` of a row reads `0.4s`.
+/// Replaces the last `1.2s` of a row by `0.4s`.
 fn duration(row: &mut [char]) {
     let is_duration = |at: &[char]| {
         at[0] == ' ' && at[1].is_ascii_digit() && at[2] == '.' && at[3].is_ascii_digit() && at[4] == 's'

@@ -1,4 +1,4 @@
-//! The supervisor of child processes as a program of its own, for tests of crates that don't build `tiller`.
+//! The supervisor as a separate program, for tests of crates that don't build `tiller`.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! A disk that counts what is done and fails when it is told to.
+//! A file system for tests that counts operations and injects faults.
 //!
-//! Beneath it is the real file system, but nothing is really synced: that would only take time.
+//! It uses the real file system, but skips the syncs, which would only take time.
 
 use std::io;
 use std::path::Path;
@@ -10,29 +10,29 @@ use std::sync::{Arc, Mutex};
 use nix::errno::Errno;
 use tiller_session::{FileFacts, Fs, FsFile, OsFs};
 
-/// What becomes of a write.
+/// A fault of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// ENOSPC: nothing goes in.
+    /// ENOSPC; nothing is written.
     Full,
-    /// EIO: nothing goes in.
+    /// EIO; nothing is written.
     Broken,
-    /// As many bytes go in.
+    /// A short write of this many bytes.
     Short(usize),
-    /// As many bytes go in, and it is EIO all the same.
+    /// This many bytes are written, and the result is EIO all the same.
     BrokenAfter(usize),
-    /// Another program appends this first; the write itself is fine.
+    /// Another program appends this first; the write itself succeeds.
     Overtaken(String),
 }
 
-/// The disk; clones are the same one.
+/// The file system; clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct FaultyDisk {
-    state: Arc<State>,
+    state: Arc<DiskState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DiskState {
     writes: AtomicUsize,
     syncs: AtomicUsize,
     folder_syncs: AtomicUsize,
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl FaultyDisk {
-    /// The write of a log after as many others fails, once.
+    /// Fails one write to a log, after this many others.
     pub fn fail_write_after(&self, others: usize, fault: Fault) {
         *self.state.fault.lock().unwrap() = Some((self.writes() + others, fault));
     }
@@ -66,7 +66,7 @@ impl FaultyDisk {
         self
     }
 
-    /// Writes to logs so far, those that failed among them.
+    /// Number of writes to logs, including failed ones.
     pub fn writes(&self) -> usize {
         self.state.writes.load(Ordering::Relaxed)
     }
@@ -117,14 +117,14 @@ impl Fs for FaultyDisk {
 
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         self.state.folder_syncs.fetch_add(1, Ordering::Relaxed);
-        broken_if(&self.state.fails_folder_syncs)
+        fail_if(&self.state.fails_folder_syncs)
     }
 }
 
 #[derive(Debug)]
 struct FaultyFile {
     real: Arc<dyn FsFile>,
-    state: Arc<State>,
+    state: Arc<DiskState>,
 }
 
 impl FsFile for FaultyFile {
@@ -156,7 +156,7 @@ impl FsFile for FaultyFile {
         self.state.syncs.fetch_add(1, Ordering::Relaxed);
         let ms = self.state.slow_sync_ms.load(Ordering::Relaxed);
         std::thread::sleep(std::time::Duration::from_millis(ms as u64));
-        broken_if(&self.state.fails_syncs)
+        fail_if(&self.state.fails_syncs)
     }
 
     fn lock(&self) -> io::Result<()> {
@@ -171,6 +171,6 @@ impl FsFile for FaultyFile {
     }
 }
 
-fn broken_if(fails: &AtomicBool) -> io::Result<()> {
+fn fail_if(fails: &AtomicBool) -> io::Result<()> {
     if fails.load(Ordering::Relaxed) { Err(Errno::EIO.into()) } else { Ok(()) }
 }

@@ -1,25 +1,24 @@
-//! A reader of the public format that is as strict as one can be: what it takes, any other reader takes too. It knows
-//! docs/session-format.md alone and nothing of the code that writes.
-#![allow(dead_code, reason = "whoever takes it in uses a part")]
+//! A strict checker of the public log format: a log that it accepts is accepted by every other reader. It is
+//! based on docs/session-format.md alone, not on the code that writes logs.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// Keys of an object: name, whether it has to be there, and what it holds.
-type Keys = &'static [(&'static str, Need, Shape)];
+/// The keys of an object: name, whether it is required, and the shape of its value.
+type Keys = &'static [(&'static str, Requirement, ValueShape)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum Requirement {
     Always,
     Perhaps,
 }
 
-use Need::{Always, Perhaps};
+use Requirement::{Always, Perhaps};
 
-/// What a value may be.
+/// The shape of a value.
 #[derive(Clone, Copy)]
-enum Shape {
+enum ValueShape {
     Text,
     Number,
     Flag,
@@ -29,124 +28,124 @@ enum Shape {
     OneOf(&'static [&'static str]),
     Object(Keys),
     AnyObject,
-    /// A text, or blocks that users and tools may say.
+    /// Text, or blocks of user and tool messages.
     Content,
     Blocks(&'static [(&'static str, Keys)]),
-    NullOr(&'static Shape),
+    NullOr(&'static ValueShape),
     Message,
 }
 
 const HEADER: Keys = &[
-    ("type", Always, Shape::OneOf(&["session"])),
-    ("version", Always, Shape::Number),
-    ("id", Always, Shape::Text),
-    ("timestamp", Always, Shape::Moment),
-    ("cwd", Always, Shape::AbsolutePath),
-    ("parentSession", Perhaps, Shape::AbsolutePath),
+    ("type", Always, ValueShape::OneOf(&["session"])),
+    ("version", Always, ValueShape::Number),
+    ("id", Always, ValueShape::Text),
+    ("timestamp", Always, ValueShape::Moment),
+    ("cwd", Always, ValueShape::AbsolutePath),
+    ("parentSession", Perhaps, ValueShape::AbsolutePath),
 ];
 
 const PLACE: Keys = &[
-    ("type", Always, Shape::Text),
-    ("id", Always, Shape::Text),
-    ("parentId", Always, Shape::NullOr(&Shape::Text)),
-    ("timestamp", Always, Shape::Moment),
+    ("type", Always, ValueShape::Text),
+    ("id", Always, ValueShape::Text),
+    ("parentId", Always, ValueShape::NullOr(&ValueShape::Text)),
+    ("timestamp", Always, ValueShape::Moment),
 ];
 
 const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh"];
 
-/// Every type of entry with its keys besides its place.
+/// Every type of entry with its own keys.
 const ENTRIES: &[(&str, Keys)] = &[
-    ("message", &[("message", Always, Shape::Message)]),
-    ("model_change", &[("provider", Always, Shape::Text), ("modelId", Always, Shape::Text)]),
-    ("thinking_level_change", &[("thinkingLevel", Always, Shape::OneOf(LEVELS))]),
+    ("message", &[("message", Always, ValueShape::Message)]),
+    ("model_change", &[("provider", Always, ValueShape::Text), ("modelId", Always, ValueShape::Text)]),
+    ("thinking_level_change", &[("thinkingLevel", Always, ValueShape::OneOf(LEVELS))]),
     (
         "compaction",
         &[
-            ("summary", Always, Shape::Text),
-            ("firstKeptEntryId", Always, Shape::Text),
-            ("tokensBefore", Always, Shape::Number),
-            ("details", Perhaps, Shape::AnyObject),
-            ("usage", Perhaps, Shape::Object(USAGE)),
-            ("systemMessage", Perhaps, Shape::Anything),
-            ("fromHook", Perhaps, Shape::Flag),
-            // Extra keys of tiller's: who made it.
-            ("provider", Perhaps, Shape::Text),
-            ("model", Perhaps, Shape::Text),
+            ("summary", Always, ValueShape::Text),
+            ("firstKeptEntryId", Always, ValueShape::Text),
+            ("tokensBefore", Always, ValueShape::Number),
+            ("details", Perhaps, ValueShape::AnyObject),
+            ("usage", Perhaps, ValueShape::Object(USAGE)),
+            ("systemMessage", Perhaps, ValueShape::Anything),
+            ("fromHook", Perhaps, ValueShape::Flag),
+            // An extra key of tiller: the origin of the entry.
+            ("provider", Perhaps, ValueShape::Text),
+            ("model", Perhaps, ValueShape::Text),
         ],
     ),
     (
         "branch_summary",
         &[
-            ("fromId", Always, Shape::Text),
-            ("summary", Always, Shape::Text),
-            ("details", Perhaps, Shape::AnyObject),
-            ("usage", Perhaps, Shape::Object(USAGE)),
-            ("provider", Perhaps, Shape::Text),
-            ("model", Perhaps, Shape::Text),
+            ("fromId", Always, ValueShape::Text),
+            ("summary", Always, ValueShape::Text),
+            ("details", Perhaps, ValueShape::AnyObject),
+            ("usage", Perhaps, ValueShape::Object(USAGE)),
+            ("provider", Perhaps, ValueShape::Text),
+            ("model", Perhaps, ValueShape::Text),
         ],
     ),
     (
         "context_edit",
-        &[("targetId", Always, Shape::Text), ("replacement", Always, Shape::NullOr(&Shape::Object(CONTENT)))],
+        &[("targetId", Always, ValueShape::Text), ("replacement", Always, ValueShape::NullOr(&ValueShape::Object(CONTENT)))],
     ),
-    ("custom", &[("customType", Always, Shape::Text), ("data", Perhaps, Shape::Anything)]),
+    ("custom", &[("customType", Always, ValueShape::Text), ("data", Perhaps, ValueShape::Anything)]),
     (
         "custom_message",
         &[
-            ("customType", Always, Shape::Text),
-            ("content", Always, Shape::Content),
-            ("display", Always, Shape::Flag),
-            ("details", Perhaps, Shape::Anything),
+            ("customType", Always, ValueShape::Text),
+            ("content", Always, ValueShape::Content),
+            ("display", Always, ValueShape::Flag),
+            ("details", Perhaps, ValueShape::Anything),
         ],
     ),
-    ("label", &[("targetId", Always, Shape::Text), ("label", Perhaps, Shape::Text)]),
-    ("session_info", &[("name", Always, Shape::Text)]),
+    ("label", &[("targetId", Always, ValueShape::Text), ("label", Perhaps, ValueShape::Text)]),
+    ("session_info", &[("name", Always, ValueShape::Text)]),
     (
         "usage",
         &[
-            ("kind", Always, Shape::Text),
-            ("provider", Always, Shape::Text),
-            ("model", Always, Shape::Text),
-            ("usage", Always, Shape::Object(USAGE)),
+            ("kind", Always, ValueShape::Text),
+            ("provider", Always, ValueShape::Text),
+            ("model", Always, ValueShape::Text),
+            ("usage", Always, ValueShape::Object(USAGE)),
         ],
     ),
 ];
 
-const CONTENT: Keys = &[("content", Always, Shape::Content)];
+const CONTENT: Keys = &[("content", Always, ValueShape::Content)];
 
 const USAGE: Keys = &[
-    ("input", Always, Shape::Number),
-    ("output", Always, Shape::Number),
-    ("cacheRead", Always, Shape::Number),
-    ("cacheWrite", Always, Shape::Number),
-    ("totalTokens", Always, Shape::Number),
-    ("cost", Always, Shape::Object(COST)),
+    ("input", Always, ValueShape::Number),
+    ("output", Always, ValueShape::Number),
+    ("cacheRead", Always, ValueShape::Number),
+    ("cacheWrite", Always, ValueShape::Number),
+    ("totalTokens", Always, ValueShape::Number),
+    ("cost", Always, ValueShape::Object(COST)),
 ];
 
 const COST: Keys = &[
-    ("input", Always, Shape::Number),
-    ("output", Always, Shape::Number),
-    ("cacheRead", Always, Shape::Number),
-    ("cacheWrite", Always, Shape::Number),
-    ("total", Always, Shape::Number),
+    ("input", Always, ValueShape::Number),
+    ("output", Always, ValueShape::Number),
+    ("cacheRead", Always, ValueShape::Number),
+    ("cacheWrite", Always, ValueShape::Number),
+    ("total", Always, ValueShape::Number),
 ];
 
-const TEXT: (&str, Keys) = ("text", &[("text", Always, Shape::Text)]);
+const TEXT: (&str, Keys) = ("text", &[("text", Always, ValueShape::Text)]);
 
-/// Blocks that users and tools may say.
+/// Blocks of user and tool messages.
 const SAID: &[(&str, Keys)] =
-    &[TEXT, ("image", &[("data", Always, Shape::Text), ("mimeType", Always, Shape::Text)])];
+    &[TEXT, ("image", &[("data", Always, ValueShape::Text), ("mimeType", Always, ValueShape::Text)])];
 
 /// Blocks of an answer.
 const ANSWERED: &[(&str, Keys)] = &[
     TEXT,
-    ("thinking", &[("thinking", Always, Shape::Text), ("thinkingSignature", Perhaps, Shape::Text)]),
+    ("thinking", &[("thinking", Always, ValueShape::Text), ("thinkingSignature", Perhaps, ValueShape::Text)]),
     (
         "toolCall",
         &[
-            ("id", Always, Shape::Text),
-            ("name", Always, Shape::Text),
-            ("arguments", Always, Shape::AnyObject),
+            ("id", Always, ValueShape::Text),
+            ("name", Always, ValueShape::Text),
+            ("arguments", Always, ValueShape::AnyObject),
         ],
     ),
 ];
@@ -157,51 +156,52 @@ const ROLES: &[(&str, Keys)] = &[
     (
         "assistant",
         &[
-            ("content", Always, Shape::Blocks(ANSWERED)),
-            ("api", Always, Shape::Text),
-            ("provider", Always, Shape::Text),
-            ("model", Always, Shape::Text),
-            ("usage", Always, Shape::Object(USAGE)),
-            ("stopReason", Always, Shape::OneOf(&["stop", "length", "toolUse", "error", "aborted"])),
-            ("errorMessage", Perhaps, Shape::Text),
+            ("content", Always, ValueShape::Blocks(ANSWERED)),
+            ("api", Always, ValueShape::Text),
+            ("provider", Always, ValueShape::Text),
+            ("model", Always, ValueShape::Text),
+            ("usage", Always, ValueShape::Object(USAGE)),
+            ("stopReason", Always, ValueShape::OneOf(&["stop", "length", "toolUse", "error", "aborted"])),
+            ("errorMessage", Perhaps, ValueShape::Text),
         ],
     ),
     (
         "toolResult",
         &[
-            ("toolCallId", Always, Shape::Text),
-            ("toolName", Always, Shape::Text),
-            ("content", Always, Shape::Blocks(SAID)),
-            ("details", Perhaps, Shape::Anything),
-            ("isError", Always, Shape::Flag),
+            ("toolCallId", Always, ValueShape::Text),
+            ("toolName", Always, ValueShape::Text),
+            ("content", Always, ValueShape::Blocks(SAID)),
+            ("details", Perhaps, ValueShape::Anything),
+            ("isError", Always, ValueShape::Flag),
         ],
     ),
     (
         "bashExecution",
         &[
-            ("command", Always, Shape::Text),
-            ("output", Always, Shape::Text),
-            ("exitCode", Perhaps, Shape::Number),
-            ("cancelled", Always, Shape::Flag),
-            ("truncated", Always, Shape::Flag),
-            ("fullOutputPath", Perhaps, Shape::Text),
-            ("excludeFromContext", Perhaps, Shape::Flag),
+            ("command", Always, ValueShape::Text),
+            ("output", Always, ValueShape::Text),
+            ("exitCode", Perhaps, ValueShape::Number),
+            ("cancelled", Always, ValueShape::Flag),
+            ("truncated", Always, ValueShape::Flag),
+            ("fullOutputPath", Perhaps, ValueShape::Text),
+            ("excludeFromContext", Perhaps, ValueShape::Flag),
         ],
     ),
-    ("system", &[("content", Always, Shape::Text)]),
+    ("system", &[("content", Always, ValueShape::Text)]),
 ];
 
-/// The log without the lines that a kill or a full disk cut off in their middle; they are closed, and cost themselves alone.
+/// Removes lines that a kill or a full disk has truncated; each such line ends with a newline and affects only
+/// itself.
 pub fn without_torn(log: &str) -> String {
     let is_torn =
         |line: &str| serde_json::from_str::<Value>(line.trim_end()).is_err_and(|error| error.is_eof());
     log.split_inclusive('\n').filter(|line| line.trim().is_empty() || !is_torn(line)).collect()
 }
 
-/// Holds a log against the format.
+/// Checks a log against the format.
 ///
 /// # Errors
-/// The first line that a reader could refuse, with the reason.
+/// The first invalid line, with the reason.
 pub fn check(log: &str) -> Result<(), String> {
     let lines = log.strip_suffix('\n').ok_or("the last line has no end")?;
     let mut known = HashSet::new();
@@ -235,7 +235,7 @@ fn check_entry(line: &str, known: &mut HashSet<String>) -> Result<(), String> {
     if id.is_empty() || !known.insert(id.clone()) { Err(format!("the id {id:?} is taken")) } else { Ok(()) }
 }
 
-/// The keys of what calls itself so.
+/// The keys of the type that the object's `key` names.
 fn keys_of(all: &[(&str, Keys)], object: &Map<String, Value>, key: &str) -> Result<Keys, String> {
     let name = object.get(key).and_then(Value::as_str).ok_or(format!("it has no {key}"))?;
     let found = all.iter().find(|(own, _)| *own == name);
@@ -258,23 +258,23 @@ fn check_keys(object: &Map<String, Value>, all: &[Keys]) -> Result<(), String> {
     }
 }
 
-fn check_value(value: &Value, shape: Shape) -> Result<(), String> {
+fn check_value(value: &Value, shape: ValueShape) -> Result<(), String> {
     let fits = match shape {
-        Shape::Text => value.is_string(),
-        Shape::Number => value.is_number(),
-        Shape::Flag => value.is_boolean(),
-        Shape::Anything => true,
-        Shape::Moment => value.as_str().is_some_and(is_moment),
-        Shape::AbsolutePath => value.as_str().is_some_and(|path| path.starts_with('/')),
-        Shape::OneOf(names) => value.as_str().is_some_and(|name| names.contains(&name)),
-        Shape::AnyObject => value.is_object(),
-        Shape::Object(keys) => return check_keys(object(value)?, &[keys]),
-        Shape::Content if value.is_string() => true,
-        Shape::Content => return check_blocks(value, SAID),
-        Shape::Blocks(blocks) => return check_blocks(value, blocks),
-        Shape::NullOr(_) if value.is_null() => true,
-        Shape::NullOr(shape) => return check_value(value, *shape),
-        Shape::Message => return check_message(object(value)?),
+        ValueShape::Text => value.is_string(),
+        ValueShape::Number => value.is_number(),
+        ValueShape::Flag => value.is_boolean(),
+        ValueShape::Anything => true,
+        ValueShape::Moment => value.as_str().is_some_and(is_timestamp),
+        ValueShape::AbsolutePath => value.as_str().is_some_and(|path| path.starts_with('/')),
+        ValueShape::OneOf(names) => value.as_str().is_some_and(|name| names.contains(&name)),
+        ValueShape::AnyObject => value.is_object(),
+        ValueShape::Object(keys) => return check_keys(object(value)?, &[keys]),
+        ValueShape::Content if value.is_string() => true,
+        ValueShape::Content => return check_blocks(value, SAID),
+        ValueShape::Blocks(blocks) => return check_blocks(value, blocks),
+        ValueShape::NullOr(_) if value.is_null() => true,
+        ValueShape::NullOr(shape) => return check_value(value, *shape),
+        ValueShape::Message => return check_message(object(value)?),
     };
     if fits { Ok(()) } else { Err(format!("it can't be {value}")) }
 }
@@ -284,7 +284,7 @@ fn object(value: &Value) -> Result<&Map<String, Value>, String> {
 }
 
 fn check_blocks(value: &Value, blocks: &[(&str, Keys)]) -> Result<(), String> {
-    const TYPE: Keys = &[("type", Always, Shape::Text)];
+    const TYPE: Keys = &[("type", Always, ValueShape::Text)];
     for block in value.as_array().ok_or(format!("{value} is no list"))? {
         let block = object(block)?;
         check_keys(block, &[TYPE, keys_of(blocks, block, "type")?])?;
@@ -293,12 +293,12 @@ fn check_blocks(value: &Value, blocks: &[(&str, Keys)]) -> Result<(), String> {
 }
 
 fn check_message(message: &Map<String, Value>) -> Result<(), String> {
-    const SPOKEN: Keys = &[("role", Always, Shape::Text), ("timestamp", Always, Shape::Number)];
+    const SPOKEN: Keys = &[("role", Always, ValueShape::Text), ("timestamp", Always, ValueShape::Number)];
     check_keys(message, &[SPOKEN, keys_of(ROLES, message, "role")?])
 }
 
 /// `2026-11-21T03:16:58.249Z`
-fn is_moment(text: &str) -> bool {
+fn is_timestamp(text: &str) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.dddZ";
     let fits = |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)

@@ -1,5 +1,5 @@
-//! What tests and benchmarks of several crates share: a server that plays a model, a disk that fails, a program in a
-//! pseudo-terminal, long logs, a strict reader of the log format, screens as SVG.
+//! Shared support for tests and benchmarks: a mock model server, a faulty file system, a program in a
+//! pseudo-terminal, long logs, a strict checker of the log format, and screens as SVG.
 #![allow(missing_docs, reason = "used by tests only")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up has failed")]
 

@@ -1,4 +1,5 @@
-//! Logs as long as wished: prompts, calls, results and answers in turn, compacted now and then. The same every time.
+//! Generated logs of any length: prompts, calls, results and answers, with compactions in between.
+//! Deterministic.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,31 +12,31 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
-/// When everything happens.
+/// The timestamp of all entries.
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
 
-/// Entries that a compaction keeps as they are.
+/// Number of entries that a compaction keeps.
 const KEPT: usize = 40;
 
-/// How long a log is.
+/// The length of a log.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// How many entries.
+    /// Number of entries.
     pub entries: usize,
-    /// How large the file is about.
+    /// Approximate size of the file in bytes.
     pub bytes: usize,
-    /// After how many entries a compaction comes; 0 for none.
+    /// Number of entries between compactions; 0 for none.
     pub compacted_every: usize,
 }
 
-/// Writes a log into `folder` and answers with its path.
+/// Writes a log into `folder` and returns its path.
 ///
 /// # Panics
-/// When it can't be written.
+/// If it can't be written.
 pub fn write(folder: &Path, length: Length) -> PathBuf {
     let manager = SessionManager::new(Placement::Flat(folder.into()), "/home/dev/project".into());
     let mut writer = manager.create(NOW);
-    // A quarter of the entries, the results, make up nearly all of it.
+    // The results, a quarter of the entries, make up nearly all of the size.
     let output = (length.bytes / length.entries.max(1)).saturating_sub(300) * 4;
     let mut ids = Vec::with_capacity(length.entries);
     for at in 0..length.entries {
@@ -57,7 +58,7 @@ pub fn write(folder: &Path, length: Length) -> PathBuf {
     writer.reader().path().expect("the log is a file").to_owned()
 }
 
-/// What is said at this place of a log, whose results have about so many bytes.
+/// The message at this position of a log; results have about `output` bytes.
 pub fn message(at: usize, output: usize) -> Message {
     let (prompt, id) = (at / 4, format!("call_{}", at / 4));
     match at % 4 {

@@ -1,4 +1,4 @@
-//! A server that plays a model from a script over HTTP and keeps the requests. Taken in with `mod support;`.
+//! A server that plays a model from a script over HTTP, and records the requests.
 //!
 //! ```ignore
 //! let server = MockServer::start([Reply::says([Say::text("hello")]).cut(7)]);
@@ -25,20 +25,20 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Something the model says. Told in the dialect of whichever protocol asks.
+/// A part of an answer, encoded in the protocol of the request.
 #[derive(Clone, Debug)]
 pub enum Say {
-    /// Text, in pieces of a few characters.
+    /// Text, in deltas of a few characters.
     Text(String),
-    /// A thought; `seal` is its signature, which only Anthropic's protocol carries.
+    /// Thinking; `seal` is its signature, which only Anthropic's protocol has.
     Thought { text: String, seal: String },
     /// Calls whose arguments arrive interleaved.
     Calls(Vec<Call>),
-    /// Data of an event put in as it stands, in its place.
+    /// Raw data of an event.
     Raw(String),
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub id: String,
@@ -60,66 +60,66 @@ impl Say {
     }
 }
 
-/// One answer.
+/// A reply to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A stream.
     Stream(Stream),
-    /// A stream of these bytes, whatever they are.
+    /// A stream of raw bytes.
     Bytes(Vec<u8>),
     /// A status with headers and a body.
     Status { status: u16, headers: Vec<(String, String)>, body: String },
 }
 
-/// A streamed answer and how it misbehaves.
+/// A streamed answer and its irregularities.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     pub says: Vec<Say>,
-    /// Seed of the places where the bytes are cut; `None` sends each event whole.
+    /// Seed for splitting the bytes at random places; `None` sends each event whole.
     pub seed: Option<u64>,
     pub crlf: bool,
-    /// Comments and pings between the events.
+    /// Adds comments and pings between the events.
     pub noise: bool,
-    /// Tokens of input and output that it claims.
+    /// Input and output tokens in the usage.
     pub tokens: (u64, u64),
-    /// Ends for want of tokens.
+    /// Ends because of the token limit.
     pub cut_short: bool,
     pub ending: Ending,
-    /// Time between two pieces, kept by the clock; none lets the others have their turn.
+    /// Time between two pieces; with zero, other tasks run in between.
     pub every: Duration,
 }
 
-/// How a stream ends. Numbers count events sent before.
+/// The end of a stream. Numbers count the events sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// As it should.
+    /// The regular end.
     #[default]
     Complete,
-    /// As if that had been all.
+    /// Closes the body without the final events.
     Early(usize),
-    /// By breaking the connection.
+    /// Breaks the connection.
     Reset(usize),
-    /// Not at all: silence.
+    /// Never ends.
     Stall(usize),
-    /// As it should, after many pings in the middle with [`PING`] between them.
+    /// The regular end, after many pings in the middle with [`PING`] between them.
     Pings { after: usize, count: usize },
 }
 
-/// Between two pings.
+/// Interval of pings.
 pub const PING: Duration = Duration::from_millis(50);
 
 impl Reply {
-    /// An answer that says all of `says` and ends.
+    /// An answer with all of `says` and the regular end.
     pub fn says(says: impl IntoIterator<Item = Say>) -> Self {
         Self::Stream(Stream { says: says.into_iter().collect(), tokens: (10, 5), ..Stream::default() })
     }
 
-    /// A failure.
+    /// An error response.
     pub fn status(status: u16, body: &str) -> Self {
         Self::Status { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// Adds a header to a failure.
+    /// Adds a header to an error response.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         if let Self::Status { headers, .. } = &mut self {
             headers.push((name.into(), value.into()));
@@ -127,37 +127,37 @@ impl Reply {
         self
     }
 
-    /// Cuts the bytes at places drawn from `seed`: single bytes too, within characters and line ends.
+    /// Splits the bytes at random places, also within characters and line ends.
     pub fn cut(self, seed: u64) -> Self {
         self.with(|stream| stream.seed = Some(seed))
     }
 
-    /// Ends lines in CR LF.
+    /// Ends lines with CR LF.
     pub fn crlf(self) -> Self {
         self.with(|stream| stream.crlf = true)
     }
 
-    /// Puts comments and pings between the events.
+    /// Adds comments and pings between the events.
     pub fn noisy(self) -> Self {
         self.with(|stream| stream.noise = true)
     }
 
-    /// Claims so many tokens of input and output.
+    /// Sets the input and output tokens in the usage.
     pub fn tokens(self, input: u64, output: u64) -> Self {
         self.with(|stream| stream.tokens = (input, output))
     }
 
-    /// Ends for want of tokens.
+    /// Ends because of the token limit.
     pub fn cut_short(self) -> Self {
         self.with(|stream| stream.cut_short = true)
     }
 
-    /// Ends in another way than it should.
+    /// Sets the end of the stream.
     pub fn ending(self, ending: Ending) -> Self {
         self.with(|stream| stream.ending = ending)
     }
 
-    /// Sends a piece every so often.
+    /// Sets the time between pieces.
     pub fn every(self, time: Duration) -> Self {
         self.with(|stream| stream.every = time)
     }
@@ -170,38 +170,38 @@ impl Reply {
     }
 }
 
-/// A request as it came.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub path: String,
-    /// By name in lower case.
+    /// By lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// The body; null when it is no JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
-    /// The body as it came.
+    /// The raw body.
     pub bytes: Vec<u8>,
 }
 
-/// A server on a thread of its own; it ends when dropped.
+/// A server on its own thread; stopped when dropped.
 pub struct MockServer {
-    /// `http://127.0.0.1:PORT`, without a slash at its end.
+    /// `http://127.0.0.1:PORT`, without a trailing slash.
     pub url: String,
-    play: Arc<Mutex<Play>>,
+    play: Arc<Mutex<ScriptState>>,
     stop: Option<oneshot::Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Play {
+struct ScriptState {
     script: VecDeque<Reply>,
     requests: Vec<Recorded>,
 }
 
 impl MockServer {
-    /// Answers each request with the next reply, whatever it asks; `…/messages` gets Anthropic's dialect, every other
-    /// path OpenAI's. After the last reply, requests fail with status 500 and "the script is over".
+    /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's for any
+    /// other path. After the last reply, requests fail with status 500 and "the script is over".
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
-        let play = Arc::new(Mutex::new(Play { script: script.into_iter().collect(), requests: vec![] }));
+        let play = Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -226,7 +226,7 @@ impl Drop for MockServer {
     }
 }
 
-fn serve(listener: std::net::TcpListener, play: Arc<Mutex<Play>>, stopped: oneshot::Receiver<Infallible>) {
+fn serve(listener: std::net::TcpListener, play: Arc<Mutex<ScriptState>>, stopped: oneshot::Receiver<Infallible>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let app = Router::new().fallback(answer).with_state(play);
     runtime.block_on(async {
@@ -240,7 +240,7 @@ fn serve(listener: std::net::TcpListener, play: Arc<Mutex<Play>>, stopped: onesh
     runtime.shutdown_background();
 }
 
-async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Response<Body> {
+async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -> Response<Body> {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let headers = head.headers.iter();
@@ -276,7 +276,7 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
 
 fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
     let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
-    // A breath between two pieces, so that they go out one by one.
+    // A pause between two pieces, so that they are sent one by one.
     let (every, began) = (reply.every, Instant::now());
     let pieces = futures::iter((0..).zip(pieces)).then(move |(at, piece)| async move {
         if every.is_zero() {
@@ -291,7 +291,7 @@ fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
         Ending::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
         Ending::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
         Ending::Reset(_) => {
-            // Late enough for what came before to be read.
+            // Late enough for the previous bytes to be read.
             let reset = futures::once(async {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Err(io::Error::from(io::ErrorKind::ConnectionReset))
@@ -322,7 +322,7 @@ fn with_pings(
 /// Characters of a delta.
 const PIECE: usize = 4;
 
-/// The protocol a request came in.
+/// The protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Anthropic,
@@ -332,7 +332,7 @@ pub enum Protocol {
 /// An event: its name, if any, and its data.
 type Frame = (Option<String>, String);
 
-/// The pieces to send one by one.
+/// The pieces that are sent one by one.
 pub fn pieces(stream: &Stream, protocol: Protocol) -> Vec<Vec<u8>> {
     let mut frames = match protocol {
         Protocol::Anthropic => anthropic(stream),
@@ -364,7 +364,7 @@ fn write((name, data): &Frame, stream: &Stream, protocol: Protocol) -> String {
     text + &format!("data: {data}{end}{end}")
 }
 
-/// Cuts `bytes` into pieces of 1 to 9 bytes, now and then more.
+/// Splits `bytes` into pieces of 1 to 9 bytes, sometimes more.
 fn cut(bytes: &[u8], seed: u64) -> Vec<Vec<u8>> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut rest = bytes;

@@ -1,121 +1,121 @@
-//! An emulated screen as an SVG that needs nothing else: no script, no font of its own, no style sheet.
+//! Renders an emulated screen as a self-contained SVG: no script, no font, no style sheet.
 //!
-//! Text is set run by run, each at its column and stretched to its columns, so that it stands right in any monospaced font;
-//! lines and bars are drawn, not set, so that they meet. Of the times on the screen nothing is known here: whoever wants
-//! the same picture twice masks them.
+//! Text is drawn in runs, each at its column and stretched to its width, so that it is aligned in any
+//! monospaced font; box drawing characters and bars are drawn as shapes, so that they meet. Callers that need
+//! reproducible pictures have to mask times on the screen.
 #![allow(dead_code, reason = "whoever takes it in uses a part")]
 
 use std::fmt::Write;
 
 use vt100::Color;
 
-/// Size of a cell and of the type in it, in units of the picture.
+/// Size of a cell and of the font, in units of the SVG.
 const CELL: (f64, f64) = (8.4, 19.0);
 const TYPE: f64 = 14.0;
-/// From a cell's top to its baseline.
+/// Distance from a cell's top to its baseline.
 const BASELINE: f64 = 14.0;
-/// Around the screen, and the title bar above it.
+/// Padding around the screen, and the height of the title bar.
 const MARGIN: f64 = 16.0;
 const BAR: f64 = 34.0;
 
 const FONTS: &str =
     "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace";
 
-/// What a screen is painted on: the colours that a terminal's user chooses for the ground and for plain text.
+/// The default foreground and background colors of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paper {
-    ground: Rgb,
-    ink: Rgb,
-    frame: Rgb,
+    ground: SvgColor,
+    ink: SvgColor,
+    frame: SvgColor,
 }
 
 impl Paper {
     pub const DARK: Self =
-        Self { ground: Rgb(0x16, 0x19, 0x1f), ink: Rgb(0xd8, 0xdc, 0xe4), frame: Rgb(0x2b, 0x30, 0x3a) };
+        Self { ground: SvgColor(0x16, 0x19, 0x1f), ink: SvgColor(0xd8, 0xdc, 0xe4), frame: SvgColor(0x2b, 0x30, 0x3a) };
 
-    /// Paper of this colour (red, green, blue), with ink that is read on it.
+    /// Uses this background (red, green, blue) and a readable foreground.
     pub fn of((red, green, blue): (u8, u8, u8)) -> Self {
-        let ground = Rgb(red, green, blue);
+        let ground = SvgColor(red, green, blue);
         if u16::from(red) + u16::from(green) + u16::from(blue) < 3 * 128 {
             return Self { ground, ..Self::DARK };
         }
-        Self { ground, ink: Rgb(0x1f, 0x23, 0x28), frame: Rgb(0xc9, 0xce, 0xd6) }
+        Self { ground, ink: SvgColor(0x1f, 0x23, 0x28), frame: SvgColor(0xc9, 0xce, 0xd6) }
     }
 }
 
-/// The sixteen colours that a terminal's user chooses.
-const SIXTEEN: [Rgb; 16] = [
-    Rgb(0x1d, 0x20, 0x27),
-    Rgb(0xe0, 0x6c, 0x75),
-    Rgb(0x98, 0xc3, 0x79),
-    Rgb(0xe5, 0xc0, 0x7b),
-    Rgb(0x61, 0xaf, 0xef),
-    Rgb(0xc6, 0x78, 0xdd),
-    Rgb(0x56, 0xb6, 0xc2),
-    Rgb(0xab, 0xb2, 0xbf),
-    Rgb(0x5c, 0x63, 0x70),
-    Rgb(0xf0, 0x7f, 0x88),
-    Rgb(0xae, 0xd9, 0x8f),
-    Rgb(0xf5, 0xd4, 0x93),
-    Rgb(0x7f, 0xc1, 0xf7),
-    Rgb(0xd7, 0x92, 0xea),
-    Rgb(0x70, 0xcc, 0xd7),
-    Rgb(0xff, 0xff, 0xff),
+/// The sixteen colors of the terminal.
+const SIXTEEN: [SvgColor; 16] = [
+    SvgColor(0x1d, 0x20, 0x27),
+    SvgColor(0xe0, 0x6c, 0x75),
+    SvgColor(0x98, 0xc3, 0x79),
+    SvgColor(0xe5, 0xc0, 0x7b),
+    SvgColor(0x61, 0xaf, 0xef),
+    SvgColor(0xc6, 0x78, 0xdd),
+    SvgColor(0x56, 0xb6, 0xc2),
+    SvgColor(0xab, 0xb2, 0xbf),
+    SvgColor(0x5c, 0x63, 0x70),
+    SvgColor(0xf0, 0x7f, 0x88),
+    SvgColor(0xae, 0xd9, 0x8f),
+    SvgColor(0xf5, 0xd4, 0x93),
+    SvgColor(0x7f, 0xc1, 0xf7),
+    SvgColor(0xd7, 0x92, 0xea),
+    SvgColor(0x70, 0xcc, 0xd7),
+    SvgColor(0xff, 0xff, 0xff),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rgb(u8, u8, u8);
+struct SvgColor(u8, u8, u8);
 
-impl std::fmt::Display for Rgb {
+impl std::fmt::Display for SvgColor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self(red, green, blue) = self;
         write!(f, "#{red:02x}{green:02x}{blue:02x}")
     }
 }
 
-/// What a screen shows, cell by cell.
+/// A screen, cell by cell.
 pub struct Picture {
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<SvgCell>>,
     paper: Paper,
-    /// Column and row, unless it is hidden.
+    /// The cursor's column and row, unless it is hidden.
     cursor: Option<(u16, u16)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Cell {
+struct SvgCell {
     /// Empty for a blank, and for the second half of a wide character.
     text: String,
     columns: usize,
-    look: Look,
+    look: CellStyle,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Look {
-    ink: Rgb,
-    ground: Rgb,
+struct CellStyle {
+    ink: SvgColor,
+    ground: SvgColor,
     bold: bool,
     dim: bool,
     italic: bool,
     underline: bool,
 }
 
-/// Neighbours of one look, of the same way of being drawn.
+/// Adjacent cells of one style and one way of drawing.
 #[derive(Debug, PartialEq)]
-struct Run {
+struct TextRun {
     column: usize,
     columns: usize,
     text: String,
-    look: Look,
+    look: CellStyle,
 }
 
 impl Picture {
-    /// Takes a screen down.
+    /// Captures a screen.
     pub fn on(paper: Paper, screen: &vt100::Screen) -> Self {
         let (rows, columns) = screen.size();
         let row = |at| {
             (0..columns.get())
                 .filter_map(|column| screen.cell(at, column))
-                .map(|cell| Cell::on(paper, cell))
+                .map(|cell| SvgCell::on(paper, cell))
                 .collect()
         };
         let (y, x) = screen.cursor_position();
@@ -137,10 +137,10 @@ impl Picture {
         }
     }
 
-    /// The picture in a window's frame.
+    /// Renders the picture in a window frame.
     pub fn to_svg(&self, title: &str) -> String {
         let columns = self.rows.first().map_or(0, Vec::len);
-        let (width, height) = (span(columns) + 2.0 * MARGIN, lines(self.rows.len()) + BAR + 1.5 * MARGIN);
+        let (width, height) = (columns_width(columns) + 2.0 * MARGIN, rows_height(self.rows.len()) + BAR + 1.5 * MARGIN);
         let mut svg = String::new();
         let _ = writeln!(
             svg,
@@ -152,11 +152,11 @@ impl Picture {
         frame(&mut svg, title, (width, height), self.paper);
         for (at, row) in self.rows.iter().enumerate() {
             for run in runs(row) {
-                draw(&mut svg, &run, BAR + MARGIN / 2.0 + lines(at), self.paper.ground);
+                draw(&mut svg, &run, BAR + MARGIN / 2.0 + rows_height(at), self.paper.ground);
             }
         }
         if let Some((x, y)) = self.cursor {
-            let (x, y) = (MARGIN + span(x.into()), BAR + MARGIN / 2.0 + lines(y.into()));
+            let (x, y) = (MARGIN + columns_width(x.into()), BAR + MARGIN / 2.0 + rows_height(y.into()));
             let _ = writeln!(
                 svg,
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{ink}\"/>",
@@ -179,9 +179,9 @@ fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: Pape
         paper.ground,
         paper.frame
     );
-    for (at, colour) in ["#ec6a5e", "#f4bf4f", "#61c554"].into_iter().enumerate() {
+    for (at, color) in ["#ec6a5e", "#f4bf4f", "#61c554"].into_iter().enumerate() {
         let x = 20.0 + 20.0 * f64::from(u8::try_from(at).unwrap_or(0));
-        let _ = writeln!(svg, "<circle cx=\"{x}\" cy=\"18\" r=\"6\" fill=\"{colour}\"/>");
+        let _ = writeln!(svg, "<circle cx=\"{x}\" cy=\"18\" r=\"6\" fill=\"{color}\"/>");
     }
     let _ = writeln!(
         svg,
@@ -192,21 +192,21 @@ fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: Pape
     );
 }
 
-/// Width of so many columns.
-fn span(columns: usize) -> f64 {
+/// Width of a number of columns.
+fn columns_width(columns: usize) -> f64 {
     f64::from(u32::try_from(columns).unwrap_or(0)) * CELL.0
 }
 
-/// Height of so many rows.
-fn lines(rows: usize) -> f64 {
+/// Height of a number of rows.
+fn rows_height(rows: usize) -> f64 {
     f64::from(u32::try_from(rows).unwrap_or(0)) * CELL.1
 }
 
-impl Cell {
+impl SvgCell {
     fn on(paper: Paper, cell: &vt100::Cell) -> Self {
-        let (ink, ground) = (colour(cell.fgcolor(), paper.ink), colour(cell.bgcolor(), paper.ground));
+        let (ink, ground) = (color(cell.fgcolor(), paper.ink), color(cell.bgcolor(), paper.ground));
         let (ink, ground) = if cell.inverse() { (ground, ink) } else { (ink, ground) };
-        let look = Look {
+        let look = CellStyle {
             ink,
             ground,
             bold: cell.bold(),
@@ -222,62 +222,62 @@ impl Cell {
         Self { text: cell.contents().to_owned(), columns, look }
     }
 
-    /// What shares a run: plain text; characters that a fallback font may set; those that are drawn.
-    fn class(&self) -> Class {
+    /// The class of a cell; a run has cells of one class.
+    fn class(&self) -> CellClass {
         match self.text.chars().next() {
-            None => Class::Plain,
-            Some(c) if drawing(c).is_some() => Class::Drawn(c),
-            Some(c) if c.is_ascii() || (c.is_alphabetic() && self.columns == 1) => Class::Plain,
-            Some(_) => Class::Alone,
+            None => CellClass::Plain,
+            Some(c) if drawing(c).is_some() => CellClass::Drawn(c),
+            Some(c) if c.is_ascii() || (c.is_alphabetic() && self.columns == 1) => CellClass::Plain,
+            Some(_) => CellClass::Alone,
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Class {
+enum CellClass {
     Plain,
     Drawn(char),
     Alone,
 }
 
-fn colour(colour: Color, default: Rgb) -> Rgb {
-    match colour {
+fn color(color: Color, default: SvgColor) -> SvgColor {
+    match color {
         Color::Default => default,
-        Color::Rgb(red, green, blue) => Rgb(red, green, blue),
+        Color::Rgb(red, green, blue) => SvgColor(red, green, blue),
         Color::Idx(index @ 0..=15) => SIXTEEN[usize::from(index)],
         Color::Idx(index @ 16..=231) => {
-            // Six steps each of red, green and blue, as xterm has them.
+            // Six steps each of red, green and blue, as in xterm.
             let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
             let index = index - 16;
-            Rgb(level(index / 36), level(index / 6 % 6), level(index % 6))
+            SvgColor(level(index / 36), level(index / 6 % 6), level(index % 6))
         }
         Color::Idx(index) => {
             let grey = 8 + 10 * (index - 232);
-            Rgb(grey, grey, grey)
+            SvgColor(grey, grey, grey)
         }
     }
 }
 
-fn runs(row: &[Cell]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(row: &[SvgCell]) -> Vec<TextRun> {
+    let mut runs: Vec<TextRun> = Vec::new();
     let mut last = None;
     for (column, cell) in row.iter().enumerate().filter(|(_, cell)| cell.columns > 0) {
         let text = if cell.text.is_empty() { " " } else { &cell.text };
         let class = cell.class();
         match runs.last_mut() {
-            Some(run) if run.look == cell.look && last == Some(class) && class != Class::Alone => {
+            Some(run) if run.look == cell.look && last == Some(class) && class != CellClass::Alone => {
                 run.text.push_str(text);
                 run.columns += cell.columns;
             }
-            _ => runs.push(Run { column, columns: cell.columns, text: text.to_owned(), look: cell.look }),
+            _ => runs.push(TextRun { column, columns: cell.columns, text: text.to_owned(), look: cell.look }),
         }
         last = Some(class);
     }
     runs
 }
 
-fn draw(svg: &mut String, run: &Run, top: f64, paper: Rgb) {
-    let (left, width) = (MARGIN + span(run.column), span(run.columns));
+fn draw(svg: &mut String, run: &TextRun, top: f64, paper: SvgColor) {
+    let (left, width) = (MARGIN + columns_width(run.column), columns_width(run.columns));
     if run.look.ground != paper {
         let _ = writeln!(
             svg,
@@ -288,28 +288,28 @@ fn draw(svg: &mut String, run: &Run, top: f64, paper: Rgb) {
     let first = run.text.chars().next().unwrap_or(' ');
     match drawing(first) {
         Some(drawing) => draw_lines(svg, run, drawing, (left, top)),
-        None => pieces(run).iter().for_each(|run| set(svg, run, top)),
+        None => pieces(run).iter().for_each(|run| draw_text(svg, run, top)),
     }
 }
 
-/// A run without the wide gaps in it: there are browsers that make one blank of several whatever the picture says.
-fn pieces(run: &Run) -> Vec<Run> {
+/// Splits a run at wide gaps: some browsers collapse several blanks into one despite the attributes.
+fn pieces(run: &TextRun) -> Vec<TextRun> {
     let is_even = run.text.chars().count() == run.columns;
     if run.look.underline || !is_even {
-        return vec![Run { text: run.text.clone(), ..*run }];
+        return vec![TextRun { text: run.text.clone(), ..*run }];
     }
     let mut column = run.column;
     let piece = |text: &str| {
         let columns = text.chars().count();
         let from = column;
         column += columns + 2;
-        Run { column: from, columns, text: text.to_owned(), look: run.look }
+        TextRun { column: from, columns, text: text.to_owned(), look: run.look }
     };
     run.text.split("  ").map(piece).collect()
 }
 
-/// Sets a run, without the blanks at its ends unless a line goes under them.
-fn set(svg: &mut String, run: &Run, top: f64) {
+/// Draws a run's text, without blanks at its ends unless they are underlined.
+fn draw_text(svg: &mut String, run: &TextRun, top: f64) {
     let text = if run.look.underline { &run.text } else { run.text.trim() };
     if text.is_empty() {
         return;
@@ -329,19 +329,19 @@ fn set(svg: &mut String, run: &Run, top: f64) {
     add(run.look.dim, " opacity=\"0.6\"");
     // One character has no gaps to stretch.
     if text.chars().count() > 1 {
-        let _ = write!(attributes, " textLength=\"{:.1}\"", span(columns));
+        let _ = write!(attributes, " textLength=\"{:.1}\"", columns_width(columns));
     }
     let _ = writeln!(
         svg,
         "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\"{attributes}>{}</text>",
-        MARGIN + span(run.column + before),
+        MARGIN + columns_width(run.column + before),
         top + BASELINE,
         run.look.ink,
         escaped(text)
     );
 }
 
-/// Which arms a line of box drawing has, or how wide a bar is.
+/// The arms of a box drawing character, or the width of a bar.
 #[derive(Clone, Copy)]
 enum Drawing {
     Arms { left: bool, right: bool, up: bool, down: bool },
@@ -368,12 +368,12 @@ fn drawing(c: char) -> Option<Drawing> {
     }
 }
 
-fn draw_lines(svg: &mut String, run: &Run, drawing: Drawing, (left, top): (f64, f64)) {
+fn draw_lines(svg: &mut String, run: &TextRun, drawing: Drawing, (left, top): (f64, f64)) {
     let (width, height) = CELL;
     let ink = run.look.ink;
     let mut path = String::new();
     for at in 0..run.columns {
-        let x = left + span(at);
+        let x = left + columns_width(at);
         let (middle, centre) = (x + width / 2.0, top + height / 2.0);
         match drawing {
             Drawing::Bar(part) => {
@@ -385,7 +385,7 @@ fn draw_lines(svg: &mut String, run: &Run, drawing: Drawing, (left, top): (f64, 
             }
             // A rule is one line, not one for each column.
             Drawing::Arms { left: true, right: true, up: false, down: false } => {
-                let _ = write!(path, "M{left:.1} {centre:.1}H{:.1}", left + span(run.columns));
+                let _ = write!(path, "M{left:.1} {centre:.1}H{:.1}", left + columns_width(run.columns));
                 break;
             }
             Drawing::Arms { left, right, up, down } => {
@@ -407,7 +407,7 @@ fn draw_lines(svg: &mut String, run: &Run, drawing: Drawing, (left, top): (f64, 
     }
 }
 
-/// Text for XML: what would be markup is escaped, what XML can't hold is left out.
+/// Escapes text for XML, and removes characters that XML can't represent.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !c.is_control()) {
@@ -436,34 +436,34 @@ mod tests {
     }
 
     /// The runs of the only row: column, columns, text.
-    fn shown(written: &str) -> Vec<(usize, usize, String)> {
+    fn runs_of(written: &str) -> Vec<(usize, usize, String)> {
         let picture = picture(12, written);
         runs(&picture.rows[0]).into_iter().map(|run| (run.column, run.columns, run.text)).collect()
     }
 
     #[test]
-    fn neighbours_of_one_look_are_one_run() {
+    fn svg_adjacent_cells_of_one_style_are_one_run() {
         assert_eq!(
-            shown("ab \x1b[1mcd\x1b[0mef"),
+            runs_of("ab \x1b[1mcd\x1b[0mef"),
             [(0, 3, "ab ".to_owned()), (3, 2, "cd".to_owned()), (5, 7, "ef     ".to_owned())]
         );
     }
 
     #[test]
-    fn a_wide_character_takes_two_columns_and_stands_alone() {
-        let runs = shown("a漢字b");
+    fn svg_wide_character_is_a_run_of_two_columns() {
+        let runs = runs_of("a漢字b");
         assert_eq!(runs[0..3], [(0, 1, "a".into()), (1, 2, "漢".into()), (3, 2, "字".into())]);
         assert_eq!(runs[3].0, 5);
     }
 
     #[test]
-    fn a_sign_of_another_font_does_not_move_what_follows() {
-        let runs = shown("✓ ok");
+    fn svg_fallback_font_character_is_a_run() {
+        let runs = runs_of("✓ ok");
         assert_eq!((runs[0].0, runs[0].2.as_str(), runs[1].0), (0, "✓", 1));
     }
 
     #[test]
-    fn text_is_escaped_and_set_at_its_column() {
+    fn svg_text_is_escaped_and_placed() {
         let svg = picture(12, "  a<b> & \"c\"").to_svg("x & y");
         assert!(svg.contains("x=\"32.8\""), "{svg}");
         assert!(svg.contains(">a&lt;b&gt; &amp; &quot;c&quot;</text>"), "{svg}");
@@ -472,17 +472,17 @@ mod tests {
     }
 
     #[test]
-    fn colours_of_all_three_kinds_are_painted_also_inverted() {
+    fn svg_colors_of_all_kinds_and_inverted() {
         let look = |written: &str| picture(4, written).rows[0][0].look;
-        assert_eq!(look("\x1b[38;5;80mx").ink, Rgb(95, 215, 215));
-        assert_eq!(look("\x1b[38;5;245mx").ink, Rgb(138, 138, 138));
+        assert_eq!(look("\x1b[38;5;80mx").ink, SvgColor(95, 215, 215));
+        assert_eq!(look("\x1b[38;5;245mx").ink, SvgColor(138, 138, 138));
         assert_eq!(look("\x1b[31mx").ink, SIXTEEN[1]);
         let inverted = look("\x1b[38;2;1;2;3;48;2;4;5;6;7mx");
-        assert_eq!((inverted.ink, inverted.ground), (Rgb(4, 5, 6), Rgb(1, 2, 3)));
+        assert_eq!((inverted.ink, inverted.ground), (SvgColor(4, 5, 6), SvgColor(1, 2, 3)));
     }
 
     #[test]
-    fn light_paper_has_dark_ink_and_only_other_grounds_are_painted() {
+    fn svg_light_background_has_dark_text() {
         let paper = Paper::of((0xff, 0xff, 0xff));
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, NonZeroU16::new(4).unwrap(), 0);
         emulator.process(b"a\x1b[48;2;1;2;3mb");
@@ -493,14 +493,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_one_line_from_end_to_end() {
+    fn svg_rule_is_one_line() {
         let svg = picture(12, "────────────").to_svg("");
         assert_eq!(svg.matches("<path").count(), 1, "{svg}");
         assert!(svg.contains("H116.8"), "{svg}");
     }
 
     #[test]
-    fn a_mask_changes_characters_and_leaves_looks() {
+    fn svg_mask_changes_characters_only() {
         let mut picture = picture(5, "\x1b[1m12:34");
         picture.mask(|row| row.iter_mut().filter(|c| c.is_ascii_digit()).for_each(|c| *c = '0'));
         let runs = runs(&picture.rows[0]);

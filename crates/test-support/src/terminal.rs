@@ -1,8 +1,8 @@
-//! A program in a pseudo-terminal: keys in, a screen out.
+//! A program in a pseudo-terminal: sends keys, and reads the emulated screen.
 //!
-//! A thread feeds what the program writes to a terminal emulator; waiting looks at the emulated screen whenever it has
-//! changed. What never comes fails after [`DEADLINE`] and prints the screen. Needs nothing else of the tests, so that the
-//! examples can take it in with `#[path]`.
+//! A thread passes the program's output to a terminal emulator; waiting checks the emulated screen whenever it
+//! has changed, fails after [`DEADLINE`] and prints the screen. The file depends on nothing else in the tests,
+//! so that the examples can include it with `#[path]`.
 #![allow(dead_code, reason = "whoever takes it in uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its terminal has failed")]
 
@@ -17,22 +17,22 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
-/// How long anything may take: generous, for a machine that does other things as well.
+/// Maximum time for anything: generous, for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Longer than a question is on the screen before keys answer it.
+/// Longer than a question has to be visible before it takes keys.
 const NOTICED: Duration = Duration::from_millis(450);
 
-/// Between two looks at whether the program has ended.
+/// Poll interval for the program's exit.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What to start, and where.
+/// The program to start, and its working directory.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub cwd: PathBuf,
-    /// The whole environment, but for `PATH` and `TERM`.
+    /// The whole environment, except `PATH` and `TERM`.
     pub variables: Vec<(String, String)>,
     pub size: Size,
 }
@@ -63,7 +63,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The bytes that a terminal of the xterm family sends.
+    /// The bytes that terminals of the xterm family send.
     fn bytes(self) -> Vec<u8> {
         match self {
             Self::Enter => b"\r".to_vec(),
@@ -86,40 +86,40 @@ impl Key {
     }
 }
 
-/// The program and its terminal. Dropped, it kills the program.
+/// A program and its terminal. Dropping it kills the program.
 pub struct Terminal {
-    shown: Arc<Shown>,
-    /// `None` once hung up.
-    line: Option<Line>,
+    shown: Arc<SharedScreen>,
+    /// `None` after a hangup.
+    line: Option<PtyMaster>,
     child: Box<dyn Child + Send + Sync>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// This side of the pseudo-terminal.
-struct Line {
+/// The controlling side of the pseudo-terminal.
+struct PtyMaster {
     writer: Box<dyn Write + Send>,
     master: Box<dyn MasterPty + Send>,
 }
 
 #[derive(Default)]
-struct Shown {
-    state: Mutex<State>,
+struct SharedScreen {
+    state: Mutex<EmulatorState>,
     changed: Condvar,
 }
 
-struct State {
+struct EmulatorState {
     emulator: vt100::Parser,
-    /// What belongs to a frame that isn't complete; a terminal doesn't show it either.
+    /// Bytes of an incomplete frame, which a terminal doesn't show either.
     held: Vec<u8>,
-    /// Everything that was written.
+    /// All output.
     written: Vec<u8>,
-    /// Nothing more will come.
+    /// True after the end of output.
     over: bool,
-    /// Nobody looks any more.
+    /// True after the terminal was dropped.
     hung_up: bool,
 }
 
-impl Default for State {
+impl Default for EmulatorState {
     fn default() -> Self {
         Self {
             emulator: emulator(Size(80, 24)),
@@ -139,18 +139,18 @@ fn pty_size(Size(cols, rows): Size) -> PtySize {
     PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
 }
 
-impl Shown {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedScreen {
+    fn lock(&self) -> MutexGuard<'_, EmulatorState> {
         self.state.lock().unwrap()
     }
 
     fn read(&self, mut from: impl Read) {
         let mut buffer = [0; 16 * 1024];
         loop {
-            // A pseudo-terminal whose other end is closed is an error on Linux, an end elsewhere.
+            // A pseudo-terminal whose other end is closed is an error on Linux, and end of file elsewhere.
             let count = from.read(&mut buffer).unwrap_or(0);
             let mut state = self.lock();
-            state.take(&buffer[..count]);
+            state.feed(&buffer[..count]);
             state.over = count == 0;
             let ends = state.over || state.hung_up;
             drop(state);
@@ -162,8 +162,8 @@ impl Shown {
     }
 }
 
-impl State {
-    fn take(&mut self, bytes: &[u8]) {
+impl EmulatorState {
+    fn feed(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
         self.held.extend_from_slice(bytes);
         let complete = complete(&self.held);
@@ -185,7 +185,7 @@ pub fn size(screen: &vt100::Screen) -> Size {
     Size(columns.get(), rows.get())
 }
 
-/// How much of `bytes` a terminal shows at once: all, but for a synchronized update that hasn't ended.
+/// The length of `bytes` that a terminal shows at once: without an unfinished synchronized update.
 fn complete(bytes: &[u8]) -> usize {
     let last = |wanted: &[u8]| bytes.windows(wanted.len()).rposition(|window| window == wanted);
     match (last(b"\x1b[?2026h"), last(b"\x1b[?2026l")) {
@@ -206,16 +206,16 @@ impl Terminal {
         command.env("TERM", "xterm-256color");
         start.variables.iter().for_each(|(name, value)| command.env(name, value));
         let child = pair.slave.spawn_command(command).unwrap();
-        let shown = Arc::new(Shown::default());
+        let shown = Arc::new(SharedScreen::default());
         shown.lock().emulator = emulator(start.size);
         let reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
         let watching = Arc::clone(&shown);
         let reader = std::thread::spawn(move || watching.read(reader));
-        Self { shown, line: Some(Line { writer, master: pair.master }), child, reader: Some(reader) }
+        Self { shown, line: Some(PtyMaster { writer, master: pair.master }), child, reader: Some(reader) }
     }
 
-    /// Types.
+    /// Types text.
     pub fn send(&mut self, text: &str) {
         self.write(text.as_bytes());
     }
@@ -240,7 +240,7 @@ impl Terminal {
         self.wait_until(&format!("no `{text}` on the screen"), |screen| !screen.contains(text));
     }
 
-    /// Waits until the screen's text is as it should be; `what` says how in a failure.
+    /// Waits until the screen's text satisfies `is_so`; `what` describes the condition in a failure.
     pub fn wait_until(&self, what: &str, mut is_so: impl FnMut(&str) -> bool) {
         let until = Instant::now() + DEADLINE;
         let mut state = self.shown.lock();
@@ -256,7 +256,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the emulated screen is as it should be, colours included.
+    /// Waits until the emulated screen satisfies `is_so`, colors included.
     pub fn wait_until_look(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
         let until = Instant::now() + DEADLINE;
         let mut state = self.shown.lock();
@@ -271,7 +271,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for `text` and sees it stay on the screen for that long.
+    /// Waits for `text`, and checks that it stays on the screen for `lasting`.
     pub fn wait_for_lasting(&self, text: &str, lasting: Duration) {
         self.wait_for(text);
         let until = Instant::now() + lasting;
@@ -295,17 +295,17 @@ impl Terminal {
         self.wait_for_lasting(text, NOTICED);
     }
 
-    /// The screen's text: a line a row, without the blanks at the ends.
+    /// The screen's text: a line per row, without trailing blanks.
     pub fn screen(&self) -> String {
         self.shown.lock().text()
     }
 
-    /// Looks at the emulated screen.
+    /// Reads the emulated screen.
     pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         look(self.shown.lock().emulator.screen())
     }
 
-    /// Everything that was written to the terminal.
+    /// All output of the program.
     pub fn written(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().written).into_owned()
     }
@@ -318,14 +318,14 @@ impl Terminal {
         line.master.resize(pty_size(size)).unwrap();
     }
 
-    /// Whether the terminal gathers lines and echoes them, as a shell expects it.
+    /// Returns true if the terminal is in canonical mode with echo, as a shell expects it.
     pub fn is_cooked(&self) -> bool {
         let line = self.line.as_ref().expect("the terminal is still there");
         let modes = format!("{:?}", line.master.get_termios().unwrap().local_flags);
         modes.contains("ICANON") && modes.contains("ECHO")
     }
 
-    /// The number of the process.
+    /// The process id.
     pub fn process(&self) -> Option<u32> {
         self.child.process_id()
     }
@@ -335,7 +335,7 @@ impl Terminal {
         kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
     }
 
-    /// Takes the terminal away from under the program. The key that makes it write once more is part of what it gets.
+    /// Hangs up the terminal. The key that makes the program write once more is part of what it gets.
     pub fn hang_up(&mut self) {
         self.shown.lock().hung_up = true;
         self.send("x");
@@ -343,7 +343,7 @@ impl Terminal {
         self.line = None;
     }
 
-    /// Waits for the program's end, and for its last words.
+    /// Waits for the program's exit and its last output.
     pub fn wait(&mut self) -> ExitStatus {
         let until = Instant::now() + DEADLINE;
         let status = loop {
@@ -354,7 +354,7 @@ impl Terminal {
             std::thread::sleep(POLL);
         };
         let state = self.shown.lock();
-        let heard = |state: &mut State| !state.over && !state.hung_up;
+        let heard = |state: &mut EmulatorState| !state.over && !state.hung_up;
         let (state, late) = self.shown.changed.wait_timeout_while(state, DEADLINE, heard).unwrap();
         drop(state);
         assert!(!late.timed_out(), "it ended, but something still holds its terminal");
