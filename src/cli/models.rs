@@ -18,7 +18,7 @@ use crate::provider::catalog::{ModelFacts, Price};
 use crate::setting;
 
 /// A model and the state of its provider.
-struct Row {
+struct ModelRow {
     facts: ModelFacts,
     has_key: bool,
     /// True if requests to it can be sent: there is a key, or its server needs none.
@@ -35,14 +35,14 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     let usable = usable.map(|facts| row(&config, arguments, facts, true));
     let locked = providers.locked().into_iter().map(|(facts, _)| row(&config, arguments, facts, false));
     let mut listed = BTreeSet::new();
-    let mut rows: Vec<Row> = usable.chain(locked).filter(|row| row.matches(query)).collect();
+    let mut rows: Vec<ModelRow> = usable.chain(locked).filter(|row| row.matches(query)).collect();
     rows.retain(|row| listed.insert(row.name()));
     if let (Some(query), []) = (query, &rows[..]) {
         return Err(CliFailure::run(anyhow!("no model matches `{query}`"))
             .hint("--model PROVIDER/ID takes ids that are not listed, too"));
     }
     if json {
-        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        let rows: Vec<Value> = rows.iter().map(ModelRow::json).collect();
         print_text(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
     } else {
         print_text(&table(&rows))?;
@@ -50,14 +50,14 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     Ok(DONE)
 }
 
-fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> Row {
+fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> ModelRow {
     let is_named = config.settings.text(&setting::PROVIDER) == Some(&facts.provider);
     let has_flag = is_named && arguments.model.api_key.is_some();
     let has_key = has_flag || config.key_source(&facts.provider).is_some();
-    Row { has_key, is_usable, facts }
+    ModelRow { has_key, is_usable, facts }
 }
 
-impl Row {
+impl ModelRow {
     fn name(&self) -> String {
         format!("{}/{}", self.facts.provider, self.facts.id)
     }
@@ -117,8 +117,8 @@ fn price(Price { input, output, cache_read, cache_write }: Price) -> Value {
 
 const HEAD: [&str; 6] = ["MODEL", "WINDOW", "MAX OUTPUT", "THINKING", "$/M IN / OUT", "KEY"];
 
-fn table(rows: &[Row]) -> String {
-    let cells = rows.iter().map(Row::cells);
+fn table(rows: &[ModelRow]) -> String {
+    let cells = rows.iter().map(ModelRow::cells);
     let cells: Vec<[String; 6]> = std::iter::once(HEAD.map(str::to_owned)).chain(cells).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths: [usize; 6] = std::array::from_fn(width);

@@ -17,7 +17,7 @@ use crate::config::{Config, Environment, Folders, Project, TrustAnswer, TrustSto
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
 
-/// Whether the user can be asked for trust.
+/// Permission to ask the user for trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrustPrompt {
     /// In this terminal.

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::Key;
 
-/// Sequences on which a terminal acts, and characters that change what a person reads.
+/// Escape sequences that a terminal acts on, and characters that change the visible text.
 const ESCAPES: [&str; 6] = [
     "\u{1b}]52;c;ZXZpbA==\u{7}",
     "\u{1b}]0;owned\u{7}",
@@ -44,7 +44,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
             .as_str(),
         r#"{"text": "Tried."}"#,
     ]);
-    // A search of the whole home folder asks, because keys may be in it.
+    // A search of the whole home folder needs approval, because it may contain keys.
     let home = sandbox.home().to_str().unwrap().to_owned();
     let mut terminal = sandbox.open(&["--yes", "--cwd", &home, "--provider", "scripted", "--model", &script]);
     terminal.wait_for("the working directory is your home folder");
@@ -175,7 +175,7 @@ fn attacks_escape_sequences_never_reach_the_terminal() {
             terminal.wait();
             let written = terminal.written();
             assert!(!acts_on_a_terminal(&written), "{case} {escape:?}: {written:?}");
-            // A terminal's line may break in it; the parser of options strips some sequences by itself.
+            // The terminal may wrap the line; the option parser strips some sequences itself.
             let joined = written.replace(['\r', '\n'], "");
             assert!(case == "option" || joined.contains(&*shown), "{case} {escape:?}: {written:?}");
         }

@@ -1,4 +1,4 @@
-//! What the command line says, and with which exit code.
+//! Output and exit codes of the command line.
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ fn flags_are_accepted_before_and_after_a_command() {
 #[test]
 fn log_names_requests_without_text_or_keys() {
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
-    // Nobody listens there.
+    // No server listens on this address.
     let sandbox =
         sandbox.with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").with("TILLER_RETRY_ENABLED", "off");
     let ran = sandbox.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);

@@ -1,4 +1,4 @@
-//! Conversations that get shorter, through the real binary.
+//! Compaction through the real binary.
 
 use std::io::{BufRead, BufReader};
 
@@ -9,7 +9,7 @@ use super::sandbox::Sandbox;
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 use tiller_test_support::terminal::Key;
 
-/// What a request for a summary contains and no other does.
+/// Text that only a request for a summary contains.
 const SUMMARY: &str =
     r#"{"when": "<conversation>", "text": "It is about bees.", "usage": {"input": 200, "output": 9}}"#;
 
@@ -17,7 +17,7 @@ fn long(text: &str) -> String {
     format!("{text} {}", "buzz ".repeat(1_200))
 }
 
-/// A sandbox in which nothing but the newest message is kept.
+/// A sandbox where compaction keeps only the newest message.
 fn sandbox() -> Sandbox {
     Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "1")
 }
@@ -98,7 +98,7 @@ fn compaction_killed_during_summary_loses_nothing() {
     let fixed = ["-p", "--mode", "json", "--yes", "--provider", "scripted", "--model", &script];
     let mut child = sandbox.start(&mut sandbox.command(&[&fixed[..], &[&long("count the bees")]].concat()));
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    // The answer is there; the run waits for the summary only.
+    // The answer is complete; the run only waits for the summary.
     let ended = lines.into_iter().find(|line| line.contains(r#""type":"agent_end""#));
     assert!(ended.is_some());
     child.kill().unwrap();

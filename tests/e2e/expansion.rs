@@ -1,4 +1,4 @@
-//! Skills, templates and context files on their way to the model, without a screen.
+//! Skills, templates and context files on their way to the model, in print mode.
 
 use std::fs;
 use std::path::Path;

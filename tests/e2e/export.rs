@@ -1,4 +1,4 @@
-//! Taking sessions out, from the command line and from the screen.
+//! Exports from the command line and from the TUI.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -89,7 +89,7 @@ fn export_in_tui_writes_the_open_session() {
     enter("/export sum.md", "sum.md already exists");
     let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
     assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
-    // What was refused is there to be mended.
+    // The rejected name can be edited.
     terminal.wait_for("❯ /export sum.md");
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without("❯ /export");

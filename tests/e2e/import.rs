@@ -1,4 +1,4 @@
-//! Coming from elsewhere: `tiller sessions import`.
+//! `tiller sessions import`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::sandbox::{Ran, Sandbox};
 
-/// A foreign log of the fixtures, put below the sandbox's home as a session of the sandbox's project.
+/// A foreign log of the fixtures, placed below the sandbox's home as a session of the sandbox's project.
 fn put(sandbox: &Sandbox, fixture: &str, place: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign").join(fixture);
     let project = sandbox.project().canonicalize().unwrap().display().to_string();
@@ -67,7 +67,7 @@ fn import_all_finds_default_folders_and_sessions_continue() {
         listed.as_array().unwrap().iter().map(|session| session["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["Pond", "Greetings", "The mill", "The orchard"]);
 
-    // The newest of them goes on; it has had one answer already.
+    // The newest session continues; it has one answer already.
     let script = sandbox.script(&[r#"{"text": "Fed."}"#, r#"{"text": "Fed too."}"#]);
     let gone_on = sandbox.run(&["-p", "-c", "--provider", "scripted", "--model", &script, "thanks"]);
     assert_eq!((gone_on.out.trim(), gone_on.code), ("Fed too.", Some(0)), "{}", gone_on.err);
@@ -116,7 +116,7 @@ fn import_bad_file_is_named_and_others_imported() {
     assert!(ran.out.contains("imported: 11 entries"), "{}", ran.out);
 }
 
-/// Makes a folder beneath `logs` whose path is too long to be listed, whoever asks.
+/// Creates a folder below `logs` whose path is too long to be listed by any user.
 fn put_unlistable(logs: &Path) {
     let script = "n=$(printf '%0200d' 0); for i in $(seq 25); do mkdir $n && cd -P ./$n || exit 1; done";
     let made = Command::new("bash").args(["-c", script]).current_dir(logs).status().unwrap();

@@ -1,6 +1,7 @@
-//! `kill -9` at random moments, again and again: what was told is in the log, and the log can always be gone on with.
+//! `kill -9` at random moments, many times: reported events are in the log, and every log can be resumed.
 //!
-//! `TILLER_TEST_KILLS=2000` kills more often than usual, `TILLER_TEST_SEED=7` at other moments. A failure names both.
+//! `TILLER_TEST_KILLS=2000` kills more often than usual, `TILLER_TEST_SEED=7` at other moments. A failure names
+//! both.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -20,28 +21,29 @@ use tiller::session::verify::{Severity, verify};
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Terminal};
 
-/// Kills in print mode, unless told otherwise.
+/// Default number of kills in print mode.
 const KILLS: u64 = 200;
 
-/// For one of these in the terminal.
+/// Kills in print mode for each one in the terminal.
 const PER_TERMINAL: u64 = 10;
 
 const SEED: u64 = 20_261_121;
 
-/// Runs at the same time.
+/// Concurrent runs.
 const LANES: usize = 2;
 
-/// How long a run takes until the first one that ended has shown it.
+/// Initial estimate of a run's duration, until the first complete run has shown it.
 const USUAL: Duration = Duration::from_millis(250);
 
-/// How long killed commands may take to be gone.
+/// Time for killed commands to disappear.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a run that nobody kills may take.
+/// Maximum time of a run that isn't killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
-/// One run's answers: thoughts, text that takes its time, a group of calls, commands with children of their own, a long output, and
-/// an end. The first command goes on for longer than is waited for it if nobody ends it together with tiller.
+/// The answers of a run: thinking, slow text, a group of calls, commands with child processes, a long output,
+/// and an end. The first command runs longer than the test waits for it unless it is ended together with
+/// tiller.
 const ANSWERS: [&str; 5] = [
     r#"{"think": "First I look around, then I decide.", "text": "Looking around here.", "delay_ms": 1, "calls": [
         {"name": "read_file", "arguments": {"path": "notes.txt"}},
@@ -60,18 +62,18 @@ const ANSWERS: [&str; 5] = [
     r#"{"text": "That is all there is to say.", "delay_ms": 1}"#,
 ];
 
-/// How the events begin that are told last before a kill at the beginning, in a stream, in a tool, and between turns.
+/// Beginnings of the last events before a kill: at the beginning, in a stream, in a tool, and between turns.
 const PHASES: [&str; 4] = ["nothing", "message_update", "tool_execution_", "turn_"];
 
-/// Runs of one session at most: the script has answers for so many.
+/// Maximum runs of one session: the script has answers for this many.
 const RUNS: usize = 24;
 
-/// A number from the environment, or the usual one.
+/// A number from the environment, or the default.
 fn asked(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
 }
 
-/// Numbers that look random and are the same every time (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -87,18 +89,19 @@ impl Dice {
     }
 }
 
-/// When a run is killed.
+/// The moment of a kill.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     After(Duration),
-    /// Once it has told so many lines.
+    /// After this many lines of output.
     Told(usize),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
 impl Moment {
-    /// Somewhere in a run that usually takes so long and tells so many lines. Eight parts of it are hit in turn.
+    /// A random moment of a run with this usual duration and number of lines. Eight parts of it are hit in
+    /// turn.
     fn any(dice: &mut Dice, number: u64, usual: Duration, lines: usize) -> Self {
         let part = (number / 2) % 8;
         if number.is_multiple_of(2) {
@@ -110,7 +113,7 @@ impl Moment {
     }
 }
 
-/// A run and the lines it has told so far.
+/// A run and its lines of output so far.
 struct Run {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -127,7 +130,7 @@ impl Run {
         let (sender, lines) = mpsc::channel();
         let reader = std::thread::spawn(move || {
             let mut line = String::new();
-            // What doesn't end in a newline was not told.
+            // A line without a newline was not written completely.
             while out.read_line(&mut line).is_ok_and(|count| count > 0) && line.ends_with('\n') {
                 let _ = sender.send(std::mem::take(&mut line));
             }
@@ -135,7 +138,7 @@ impl Run {
         Self { child, lines, told: Vec::new(), reader: Some(reader), began }
     }
 
-    /// Kills it then, and waits for its end.
+    /// Kills the run at the chosen moment, and waits for its end.
     fn until(&mut self, moment: Moment) -> ExitStatus {
         let (end, lines) = match moment {
             Moment::After(time) => (time, usize::MAX),
@@ -147,7 +150,7 @@ impl Run {
             match self.lines.recv_timeout(left) {
                 Ok(line) => self.told.push(line),
                 Err(mpsc::RecvTimeoutError::Timeout) => break,
-                // It tells nothing more, so it is about to end.
+                // No more output: it is about to exit.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return self.end(),
             }
         }
@@ -162,7 +165,7 @@ impl Run {
         status
     }
 
-    /// The entries that it told of, as they stood on stdout.
+    /// The entries in its output, as on stdout.
     fn entries(&self) -> Vec<Box<str>> {
         #[derive(Deserialize)]
         struct Told {
@@ -172,23 +175,23 @@ impl Run {
         of_entry.map(|line| serde_json::from_str::<Told>(line).unwrap().entry.into()).collect()
     }
 
-    /// What it told last.
+    /// The last event of its output.
     fn last(&self) -> String {
         let last = self.told.last().map(|line| serde_json::from_str::<Value>(line).unwrap());
         last.map_or("nothing".into(), |event| event["type"].as_str().unwrap().to_owned())
     }
 }
 
-/// A sandbox where sessions are made and killed, one after the other.
+/// A sandbox where sessions are created and killed one after the other.
 struct Lane {
     sandbox: Sandbox,
     script: String,
-    /// The folder of the session at hand; it is alone in it.
+    /// The folder of the current session, which is alone in it.
     folder: PathBuf,
-    /// The session's file as it was after the last run.
+    /// The session's file after the last run.
     before: Vec<u8>,
     sessions: usize,
-    /// How often this session was run.
+    /// Number of runs of this session.
     runs: usize,
     usual: Duration,
     lines: usize,
@@ -216,7 +219,7 @@ impl Lane {
         lane
     }
 
-    /// The session's file, once there is one.
+    /// The session's file, if it exists.
     fn log(&self) -> Option<PathBuf> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().map(|entry| entry.unwrap().path());
         files.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
@@ -233,7 +236,7 @@ impl Lane {
         arguments
     }
 
-    /// A run that is killed at that moment; what it told last, or nothing if it ended before.
+    /// Runs and kills at the chosen moment; returns the last event, or `None` if the run ended before.
     fn kill(&mut self, moment: Moment) -> Option<String> {
         let arguments = self.arguments("go on");
         let arguments: Vec<&str> =
@@ -252,7 +255,7 @@ impl Lane {
         }
     }
 
-    /// Lets a last run of the session end, and begins another session.
+    /// Completes a last run of the session, and starts another session.
     fn finish(&mut self) {
         assert_eq!(self.kill(Moment::Never), None, "it had to be stopped");
         let log = fs::read_to_string(self.log().unwrap()).unwrap();
@@ -266,7 +269,7 @@ impl Lane {
         self.runs = 0;
     }
 
-    /// Ends the session now and then, and before the script is over.
+    /// Ends the session at random, and before the script is exhausted.
     fn perhaps_finish(&mut self, dice: &mut Dice) {
         self.runs += 1;
         if dice.below(5) == 0 || self.runs == RUNS - 1 {
@@ -274,7 +277,7 @@ impl Lane {
         }
     }
 
-    /// Holds the log against what it was before and what was told since, and looks for commands that are left.
+    /// Compares the log to its previous state and to the output since, and looks for remaining commands.
     fn examine(&mut self, told: &[Box<str>]) {
         let Some(log) = self.log() else {
             assert!(told.is_empty(), "told, and there is no log: {told:?}");
@@ -288,7 +291,8 @@ impl Lane {
         }
         nothing_runs(&self.sandbox);
         if now.is_empty() {
-            // Killed between making the file and its first line; it is no session and nothing is lost.
+            // Killed between creating the file and writing its first line; it is no session and nothing is
+            // lost.
             fs::remove_file(log).unwrap();
             return;
         }
@@ -300,7 +304,7 @@ impl Lane {
     }
 }
 
-/// Waits until no process is left whose home is this sandbox.
+/// Waits until no process with this sandbox as its home is left.
 fn nothing_runs(sandbox: &Sandbox) {
     let home = format!("HOME={}\0", sandbox.home().display());
     let until = Instant::now() + GONE_WITHIN;
@@ -314,7 +318,7 @@ fn nothing_runs(sandbox: &Sandbox) {
     }
 }
 
-/// Processes that were started with this in their environment. Where there is no `/proc` none is found.
+/// Processes with this value in their environment; none without `/proc`.
 fn with_environment(wanted: &[u8]) -> Vec<String> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let has = |path: &PathBuf| {
@@ -328,7 +332,7 @@ fn with_environment(wanted: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Asks for the context as a model would get it, and looks for calls and results that don't pair up.
+/// Reads the context as sent to the model, and looks for calls and results that don't pair up.
 fn can_be_sent(sandbox: &Sandbox, log: &Path) {
     let ran = sandbox.run(&["sessions", "show", &log.display().to_string(), "--context", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -349,7 +353,7 @@ fn can_be_sent(sandbox: &Sandbox, log: &Path) {
     assert!(open.is_empty(), "{open:?} have no result: {}", ran.out);
 }
 
-/// Says which kill it was if the test fails before this is let go.
+/// Names the kill if the test fails before this is dropped.
 struct Blame(String);
 
 impl Drop for Blame {
@@ -360,12 +364,12 @@ impl Drop for Blame {
     }
 }
 
-/// What all lanes have in common.
+/// State shared by all lanes.
 struct Plan {
     seed: u64,
     kills: u64,
     next: AtomicUsize,
-    /// How often which event was the last before a kill.
+    /// Counts of the last events before a kill.
     hit: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -376,13 +380,13 @@ impl Plan {
         Self { seed, kills, next: AtomicUsize::new(0), hit: Mutex::default() }
     }
 
-    /// The number of the next kill, and the dice for it.
+    /// The number of the next kill, and its random numbers.
     fn next(&self) -> Option<(u64, Dice)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) as u64;
         (number < self.kills).then(|| (number, Dice(self.seed.wrapping_add(number))))
     }
 
-    /// Kills runs until it has been done often enough, ending a session now and then.
+    /// Kills runs until the number is reached, ending a session now and then.
     fn run(&self) {
         let mut lane = Lane::new();
         while let Some((number, mut dice)) = self.next() {
@@ -413,7 +417,7 @@ fn kill_at_any_time_keeps_reported_events_in_the_log() {
     assert!(plan.kills < KILLS || missed.is_empty(), "nothing was killed after {missed:?}: {hit:?}");
 }
 
-/// Types prompts, commands and messages that wait; what of the latter was on the screen when it was killed.
+/// Types prompts, commands and queued messages; returns the queued ones that were shown when it was killed.
 fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
     terminal.wait_for("❯");
     terminal.send("go on");
@@ -435,9 +439,9 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
     let screen = terminal.screen();
-    // A command that had to wait stays in the editor and is part of what is typed next.
+    // A command that had to wait stays in the editor and is part of the next input.
     let queued = screen.lines().filter_map(|line| line.trim_start().strip_prefix("↳ ")?.split_once("   "));
-    // What they say of keys is no part of them.
+    // Key hints are not part of a message.
     let words = |text: &str| text.split(" · ").next().map(|text| text.trim().to_owned());
     let texts = queued.filter_map(|(_, text)| words(text));
     texts.filter(|text| text.contains(&format!("message {kill}-"))).collect()

@@ -1,4 +1,4 @@
-//! A second tiller on a session that a first one has open.
+//! A second tiller process on a session that the first one has open.
 
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Terminal};
@@ -13,14 +13,14 @@ fn first(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// A second one that asks what to do.
+/// A second one that asks for the user's choice.
 fn second(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.play(&ANSWERS, &["-c"]);
     terminal.wait_for("[f]ork it, [r]ead along, [q]uit?");
     terminal
 }
 
-/// The process that has the only log open, as the note beside it says.
+/// The process that has the only log open, according to the lock file.
 fn holder(sandbox: &Sandbox) -> u64 {
     let note = format!("{}.lock", sandbox.logs()[0].display());
     let note: serde_json::Value = serde_json::from_slice(&std::fs::read(note).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! `tiller login` and `tiller logout`: keys that are kept.
+//! `tiller login` and `tiller logout`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -35,8 +35,8 @@ fn line(id: &str, parent: Option<&str>, text: &str) -> String {
 
 /// Returns the output of `sessions show --stats` for a log, and the peak of its memory in bytes.
 ///
-/// The kernel reports a peak for all children of a process together, so the command runs below a process of its own:
-/// this test binary, told to run [`measured_child`] alone.
+/// The kernel reports one peak for all children of a process, so the command runs below a separate process:
+/// this test binary, running [`measured_child`] alone.
 fn show(log: &Path) -> (Value, usize) {
     let results = TempDir::new().unwrap();
     let status = Command::new(std::env::current_exe().unwrap())

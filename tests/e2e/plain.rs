@@ -1,4 +1,4 @@
-//! `--plain`: prompts from a pipe, and a conversation in a terminal without a screen.
+//! `--plain`: prompts from a pipe, and a line-based conversation on a terminal.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -16,7 +16,7 @@ fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> Ran {
     sandbox.run_with_stdin(&["--plain", "--yes", "--provider", "scripted", "--model", &script], lines)
 }
 
-/// A conversation in a terminal, every call being asked about.
+/// A conversation in a terminal where every call needs approval.
 fn conversation(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script = sandbox.script(answers);
     let terminal = sandbox.open(&["--plain", "--provider", "scripted", "--model", &script]);
@@ -62,7 +62,7 @@ fn plain_failure_in_pipe_is_reported_and_rest_runs() {
     let wrong =
         r#"{"error": {"failure": "fatal", "message": "no such luck", "times": 1}, "text": "Once more."}"#;
     let ran = piped(&sandbox, &[wrong], "one\n/dance\n/name \ntwo\n");
-    // What was said before the failure was said all the same.
+    // The answer before the failure is printed all the same.
     assert_eq!((ran.out.as_str(), ran.code), ("Once more.\nOnce more.\n", Some(1)), "{}", ran.err);
     for told in
         ["error: scripted: no such luck", "error: unknown command /dance", "error: /name needs a name"]
@@ -187,7 +187,7 @@ fn plain_failed_summary_asks() {
     assert!(sandbox.log().iter().any(|line| line["type"] == "compaction"));
 }
 
-/// Whether the last line of the screen is where the next one is typed.
+/// Returns true if the last line of the screen is the input prompt.
 fn is_invited(screen: &str) -> bool {
     screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">")
 }

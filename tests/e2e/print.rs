@@ -1,4 +1,4 @@
-//! `tiller -p` against servers that play a model.
+//! `tiller -p` against mock model servers.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
@@ -130,7 +130,7 @@ fn print_command_is_denied_without_approver() {
     assert!(sandbox.project().join("made").exists());
 }
 
-/// Runs a script whose calls want a command, a dangerous one and a write, and returns what was said of it.
+/// Runs a script with calls of a command, a dangerous command and a write; returns the output.
 fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
     let call = |name: &str, arguments: &str| format!(r#"{{"name": "{name}", "arguments": {arguments}}}"#);
     let calls =
@@ -343,7 +343,7 @@ fn print_interrupted_run_is_printed_until_settled() {
     assert_eq!(sandbox.said().len(), 2);
 }
 
-/// A run that hangs in a write: it said more than a pipe holds, and nobody reads.
+/// A run that blocks in a write: its output exceeds the pipe's capacity, and nobody reads.
 fn stalled(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
     let long = r#"{"text": "on and on ", "repeat": 20000,
         "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
@@ -368,13 +368,13 @@ fn print_blocked_stdout_ends_after_interrupt() {
 fn print_second_interrupt_exits_at_once() {
     let sandbox = Sandbox::new();
     let (mut child, _unread) = stalled(&sandbox);
-    // Two at once may count as one, but two kinds never do.
+    // Two signals of one kind at once may count as one, but two kinds never do.
     send(&child, Signal::SIGINT);
     send(&child, Signal::SIGTERM);
     assert_eq!(ended(&mut child, Duration::from_secs(2)), Some(130));
 }
 
-/// The exit code, if it comes in time.
+/// The exit code, if the process exits in time.
 fn ended(child: &mut Child, within: Duration) -> Option<i32> {
     let until = Instant::now() + within;
     while Instant::now() < until {

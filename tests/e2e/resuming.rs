@@ -1,4 +1,4 @@
-//! Going on with an earlier session: the newest, one that is named or searched for, and one whose project was moved.
+//! Resuming sessions: the newest, one by name or search, and one whose project was moved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::sandbox::{Ran, Sandbox};
 use tiller_test_support::terminal::Key;
 
-/// The arguments of a run in print mode that says "Yes." to every prompt.
+/// Arguments of a print-mode run that answers every prompt with "Yes.".
 fn ask(sandbox: &Sandbox, more: &[&str]) -> Ran {
     let script = sandbox.script(&[r#"{"text": "Yes."}"#; 9]);
     sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
 }
 
-/// Puts the log of another directory into the sandbox, as if tiller had written it there.
+/// Writes a log of another directory into the sandbox, as if by tiller.
 fn log_of(sandbox: &Sandbox, cwd: &str, id: &str, prompt: &str, remote: Option<&str>) -> PathBuf {
     let folder =
         sandbox.home().join(format!("tiller/sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
@@ -41,7 +41,7 @@ fn touch(path: &Path, second: u64) {
     fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
 }
 
-/// A directory of that name which was there once.
+/// The path of a directory that no longer exists.
 fn gone(sandbox: &Sandbox, name: &str) -> String {
     sandbox.home().join("gone").join(name).display().to_string()
 }
@@ -87,7 +87,7 @@ fn resume_by_id_name_or_text() {
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         assert!(text(Path::new(path)).contains(said), "{said}");
     }
-    // A file of that name where tiller is begun is something else.
+    // A file of that name in the working directory is something else.
     sandbox.write("tokeniz", "no session");
     assert_eq!(ask(&sandbox, &["-r", "tokeniz", "and again"]).code, Some(0));
     assert!(text(Path::new(path)).contains("and again"));
@@ -154,7 +154,7 @@ fn resume_session_of_moved_project() {
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(run["data"]["cwd"], sandbox.project().canonicalize().unwrap().to_str().unwrap());
-    // From now on it is a session of this directory, and nothing has to be said; not even when the catalog was lost.
+    // From now on it is a session of this directory, without a notice, even if the catalog is lost.
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(sandbox.home().join(format!("tiller/state/sessions.db{ending}")));
     }

@@ -1,4 +1,4 @@
-//! Servers that fail, and the tries that follow.
+//! Failing servers, and retries.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,14 +25,14 @@ fn events(ran: &Ran) -> Vec<Value> {
     ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The waits before tries, in milliseconds.
+/// The delays of retries in milliseconds.
 fn waits(ran: &Ran) -> Vec<u64> {
     let events = events(ran);
     let starts = events.iter().filter(|event| event["type"] == "auto_retry_start");
     starts.map(|event| event["delayMs"].as_u64().unwrap()).collect()
 }
 
-/// How the answers in the log ended.
+/// The stop reasons of the answers in the log.
 fn endings(sandbox: &Sandbox) -> Vec<String> {
     let log = std::fs::read_to_string(sandbox.logs().remove(0)).unwrap();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

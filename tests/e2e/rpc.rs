@@ -1,4 +1,4 @@
-//! `--mode rpc`: recorded conversations replayed against the binary, and what a recording can't show.
+//! `--mode rpc`: recorded conversations replayed against the binary, and cases that a recording can't show.
 
 mod client;
 mod recordings;
@@ -12,7 +12,7 @@ use super::sandbox::Sandbox;
 use client::Client;
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 
-/// A conversation with a model that plays these answers.
+/// A conversation with a scripted model.
 fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {
     let script = sandbox.script(answers);
     Client::start(sandbox, &[&["--provider", "scripted", "--model", &script], more].concat())
@@ -134,7 +134,7 @@ fn rpc_closed_stdin_ends_the_run() {
     let answer = &log.last().unwrap()["message"];
     assert_eq!((&answer["role"], &answer["stopReason"]), (&json!("assistant"), &json!("aborted")));
     assert!(!log_is_locked(&sandbox));
-    // What waited is there for the next one.
+    // The queued message is sent next.
     let mut client = talk(&sandbox, &[], &["-c"]);
     client.send(&json!({"type": "get_queue"}));
     let item = client.line()["data"]["items"][0].clone();
@@ -177,11 +177,11 @@ fn rpc_signal_stops_run_and_exits() {
 #[test]
 fn rpc_slow_reader_gets_missed_events_report() {
     let sandbox = Sandbox::new();
-    // More events than wait for a reader, and then a message.
+    // More events than the queue holds, and then a message.
     let flood = r#"{"text": "x", "repeat": 60000, "calls": [{"name": "write_file", "arguments": {"path": "made", "content": "done"}}]}"#;
     let mut client = talk(&sandbox, &[flood, r#"{"text": "The end."}"#], &["--yes"]);
     client.send_unread(&json!({"type": "prompt", "message": "flood"}));
-    // Nobody reads, and the run goes on to its end all the same.
+    // Nobody reads, and the run still continues to its end.
     sandbox.wait_for_file("made");
     client.read();
     let lines = client.until("agent_settled");
@@ -202,7 +202,7 @@ fn rpc_closed_stdout_exits() {
     let mut stdin = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut stdin, b"{\"type\": \"prompt\", \"message\": \"x\"}\n").unwrap();
     drop(child.stdout.take());
-    // Stdin stays open: that nobody reads is enough.
+    // Stdin stays open: a closed stdout is enough.
     assert_eq!(child.wait().unwrap().code(), Some(0));
     drop(stdin);
 }

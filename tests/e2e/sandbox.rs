@@ -1,4 +1,4 @@
-//! A home and a project of a test's own, and the binary in them.
+//! A temporary home and project for a test, and the binary in them.
 
 use std::fs;
 use std::io::Write;
@@ -11,14 +11,14 @@ use tempfile::TempDir;
 
 use tiller_test_support::terminal::{Size, Start, Terminal};
 
-/// A home for tiller and a directory to work in; both vanish with it.
+/// A home for tiller and a working directory; both are removed on drop.
 pub(crate) struct Sandbox {
     home: TempDir,
     project: TempDir,
     variables: Vec<(String, String)>,
 }
 
-/// What a finished run left.
+/// The result of a finished run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) out: String,
@@ -51,19 +51,19 @@ impl Sandbox {
         path
     }
 
-    /// Puts a script for the scripted provider beside the project; answers with its path.
+    /// Writes a script for the scripted provider beside the project; returns its path.
     pub(crate) fn script(&self, lines: &[&str]) -> String {
         let path = self.home().join("script.jsonl");
         fs::write(&path, lines.join("\n")).unwrap();
         path.display().to_string()
     }
 
-    /// The binary with nothing of the tester's environment but the search path.
+    /// The binary with nothing of the tester's environment but `PATH`.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.at_home(Command::new(env!("CARGO_BIN_EXE_tiller")), arguments)
     }
 
-    /// The binary as a shell starts it after a command such as `ulimit`.
+    /// The binary, started by a shell after a command such as `ulimit`.
     pub(crate) fn command_after(&self, shell: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{shell} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_tiller"));
@@ -83,7 +83,7 @@ impl Sandbox {
         self.open_in(Size(100, 40), arguments)
     }
 
-    /// The binary in a terminal of that size.
+    /// The binary in a terminal of this size.
     pub(crate) fn open_in(&self, size: Size, arguments: &[&str]) -> Terminal {
         self.start_in(size, self.variables.clone(), arguments)
     }
@@ -131,7 +131,7 @@ impl Sandbox {
         self.open(&[&fixed, arguments].concat())
     }
 
-    /// The same where there is another model, the one called `sonnet`, whose server is at this address, and a clipboard with a picture.
+    /// The same with another model, `sonnet`, whose server is at this address, and an image on the clipboard.
     pub(crate) fn play_beside(&self, server: &str, lines: &[&str], arguments: &[&str]) -> Terminal {
         let script = self.script(lines);
         let programs = self.home().join("programs");
@@ -148,7 +148,7 @@ impl Sandbox {
         self.start_in(Size(100, 40), variables, &[&fixed, arguments].concat())
     }
 
-    /// Makes a program that brings a picture of one pixel as the one that asks Wayland for the clipboard does.
+    /// Installs a fake Wayland clipboard program that returns an image of one pixel.
     fn put_on_clipboard(&self, folder: &Path) {
         let (picture, program) = (folder.join("pixel.png"), folder.join("wl-paste"));
         fs::create_dir_all(folder).unwrap();
@@ -182,7 +182,7 @@ impl Sandbox {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Every log there is.
+    /// All logs.
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let root = self.home().join("tiller/sessions");
         let folders = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -209,7 +209,7 @@ impl Sandbox {
     }
 }
 
-/// Whatever a journey did, any reader of the format takes the logs that it leaves. Logs made by hand have other ids.
+/// Checks the logs of every test against the format. Handmade logs have other ids.
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -226,7 +226,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Whether tiller made all of it, no line being copied from elsewhere: its ids are ULIDs.
+/// Returns true if tiller wrote all of the log, without copied lines: its ids are ULIDs.
 fn is_own(log: &str) -> bool {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let lengths: Vec<usize> = lines.filter_map(|line| Some(line["id"].as_str()?.len())).collect();

@@ -1,4 +1,4 @@
-//! What is done to sessions from the command line: checking, naming, labelling, hiding, moving, removing.
+//! Session commands: checking, naming, labelling, hiding, moving, removing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn answer(id: &str, parent: &str, text: &str, model: &str) -> Value {
                        "provider": "p", "model": model, "stopReason": "stop"}})
 }
 
-/// Runs a verb; it has to succeed.
+/// Runs a session command that has to succeed.
 fn done(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let ran = sandbox.run(&[&["sessions"], arguments].concat());
     assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
@@ -52,14 +52,14 @@ fn as_json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     serde_json::from_str(&done(sandbox, &[arguments, &["--json"]].concat())).unwrap()
 }
 
-/// Runs a verb; it has to be refused.
+/// Runs a session command that has to fail.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     let ran = sandbox.run(&[&["sessions"], arguments].concat());
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}: {}", ran.err);
     ran
 }
 
-/// The drawn tree without its ages, which grow.
+/// The tree without ages, which change.
 fn drawn(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
     let text = done(sandbox, &[&["tree", "session-two"], more].concat());
     let without_age = |line: &str| {
@@ -136,7 +136,7 @@ fn show_json_prints_entries_unchanged() {
     let shown = as_json(&sandbox, &["show", "session-two"]);
     let path = [0, 1, 4, 5].map(|at| lines[at].clone());
     assert_eq!(shown, json!(path));
-    // Not only the same values: the very bytes.
+    // Equal bytes, not only equal values.
     let text = done(&sandbox, &["tree", "session-two", "--json"]);
     for line in fs::read_to_string(&file).unwrap().lines().skip(1) {
         assert!(text.contains(line), "{line}");

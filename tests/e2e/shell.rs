@@ -1,10 +1,10 @@
-//! What commands run in, and what of tiller's environment they see.
+//! The environment and the shell of commands.
 
 use serde_json::Value;
 
 use super::sandbox::{Ran, Sandbox};
 
-/// Runs a command by way of the model's bash tool; answers with what came of it as well.
+/// Runs a command through the model's bash tool; returns its result as well.
 fn run(sandbox: &Sandbox, command: &str) -> (Ran, String) {
     let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
     let script = sandbox.script(&[&call.to_string(), r#"{"text": "done"}"#]);

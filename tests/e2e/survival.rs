@@ -1,4 +1,4 @@
-//! What survives when tiller doesn't.
+//! Sessions after crashes of tiller and full disks.
 
 use std::io::{BufRead, BufReader};
 

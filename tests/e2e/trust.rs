@@ -1,4 +1,4 @@
-//! A project's own settings, extensions and keys: asked about once, remembered, and ignored where nobody can answer.
+//! Trust in a project's own settings, extensions and keys: the question, the stored answer, and ignored files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Terminal};
 
-/// Answers every hook with nothing, and calls; leaves a mark where it ran. Its command shouts.
+/// Answers every hook with nothing; leaves a mark where it ran. Its command shouts.
 const EXTENSION: &str = r#"#!/bin/bash
 echo ran >> "$(dirname "$0")/../../mark"
 read -r hello
@@ -49,7 +49,7 @@ fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
     sandbox.run(&[&["-p", "--yes", "--provider", "scripted", "--model", &script], more].concat())
 }
 
-/// How often the extension was started.
+/// Number of starts of the extension.
 fn marks(sandbox: &Sandbox) -> usize {
     fs::read_to_string(sandbox.project().join("mark")).unwrap_or_default().lines().count()
 }
@@ -123,7 +123,7 @@ fn trust_is_not_stored_without_session() {
 }
 
 fn quit(mut terminal: Terminal) {
-    // While the agent works the key means nothing.
+    // While the agent works, the key does nothing.
     terminal.wait_without("esc stops");
     terminal.key(Key::Ctrl('d'));
     assert!(terminal.wait().success());
@@ -138,7 +138,7 @@ fn trust_question_remembers_yes() {
     assert_eq!(marks(&sandbox), 0, "nothing runs before the answer");
     terminal.send("y\r");
     terminal.wait_for("❯");
-    // The extension's command is among those that can be typed, and is sent.
+    // The extension's command is known, and is sent.
     terminal.send("/shout");
     terminal.wait_for("louder");
     terminal.key(Key::Enter);
@@ -147,7 +147,7 @@ fn trust_question_remembers_yes() {
     quit(terminal);
 
     let terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
-    // The extensions are started once the screen is there.
+    // Extensions are started after the first frame.
     terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 2);
     quit(terminal);

@@ -1,9 +1,10 @@
-//! Rules on the program's edges that no type can hold: who opens files, and who writes to the terminal.
+//! Source rules that types can't enforce: file access, and output to the terminal.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 use crate::source_code::{production_code, root};
 
-/// Ways to open a file, each with the files that may use it because the path is tiller's own or nothing is read.
+/// Ways to open a file, each with the files that may use it because the path is tiller's own or nothing is
+/// read.
 const OPENING: &[(&str, &[&str])] = &[
     (
         "File::open",
@@ -81,7 +82,7 @@ const PRINTING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The uses that no row of the table allows, and the rows that nothing needs any more.
+/// The uses that no row of the table allows, and the rows that are no longer needed.
 fn violations(table: &[(&str, &[&str])]) -> Vec<String> {
     let code = production_code();
     let uses = |way: &str, code: &str| {

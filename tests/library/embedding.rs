@@ -1,4 +1,4 @@
-//! The example of embedding, run as its page shows it.
+//! Runs the embedding example as its page shows it.
 
 use tempfile::TempDir;
 use tiller::process::Runner;

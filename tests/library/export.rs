@@ -1,4 +1,4 @@
-//! Sessions taken out of their folder: as logs, as Markdown and as pages.
+//! Exported sessions: logs, Markdown and pages.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod tags;
@@ -21,7 +21,7 @@ const NOW: UnixMs = UnixMs(1_795_269_720_000);
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"01KAHSESSION","timestamp":"2026-11-21T14:02:00.000Z","cwd":"/home/ada/conf"}"#;
 
-/// A log of these lines after a header, in a folder that goes with the test.
+/// A log of these lines after a header, in a temporary folder.
 fn log(lines: &[impl ToString]) -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log.jsonl");
@@ -60,13 +60,13 @@ fn transcript_of(path: &Path) -> String {
     transcript(reader.header(), "A title", &entries)
 }
 
-/// What stands between two marks, the first time.
+/// The text between the first occurrences of two marks.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let (_, rest) = text.split_once(from).unwrap();
     rest.split_once(to).unwrap().0
 }
 
-/// A session with all that a page shows.
+/// A session with everything that a page shows.
 fn conversation() -> Vec<Value> {
     let diff =
         "--- a/l.rs\n+++ b/l.rs\n@@ -9,3 +9,3 @@\n fn a() {\n-    let x = \"a\";\n+    let x = \"b\";\n }\n";
@@ -159,7 +159,7 @@ fn export_transcript_fences_tool_output() {
     insta::assert_snapshot!(transcript_of(&path));
 }
 
-/// A prompt that a template made, with a picture, and one that a skill became.
+/// A prompt from a template, with an image, and one from a skill.
 fn expanded() -> Vec<Value> {
     let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
     let made = json!([{"type": "text", "text": "# Review\n\nLook at <b>all</b> of it.\n```"}, image]);

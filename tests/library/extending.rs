@@ -1,4 +1,4 @@
-//! What docs/extending.md shows is what is compiled and run, and does what the page says.
+//! docs/extending.md shows the code that is compiled and run, and the code does what the page says.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the crates' dependencies can't say: parts of a crate that another one must not touch.
+//! Rules about dependencies inside crates, which Cargo can't enforce.
 
 use std::path::Path;
 

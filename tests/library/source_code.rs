@@ -11,7 +11,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Reads every file of every crate, without comments, texts and the code that is compiled for tests only.
+/// Reads every file of every crate, without comments, texts and test code.
 pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
@@ -30,7 +30,7 @@ pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     files.into_iter().map(code).collect()
 }
 
-/// Every Rust file beneath a folder.
+/// Every Rust file below a folder.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -42,7 +42,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code without comments and without what is in strings and characters, so that braces and paths in it are real.
+/// Removes comments, strings and characters, so that the remaining braces and paths are code.
 pub(crate) fn bare(code: &str) -> String {
     let (mut bare, mut rest) = (String::new(), code);
     while let Some(first) = rest.chars().next() {
@@ -58,7 +58,7 @@ pub(crate) fn bare(code: &str) -> String {
     bare
 }
 
-/// Bytes of the comment, string or character that `rest` begins with; 0 if it begins with none.
+/// The length of the comment, string or character that `rest` begins with; 0 if it begins with none.
 fn skip(rest: &str, before: Option<char>) -> usize {
     let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if rest.starts_with("//") {
@@ -87,7 +87,7 @@ fn skip(rest: &str, before: Option<char>) -> usize {
     0
 }
 
-/// Bytes up to and including the closing quote.
+/// The length up to and including the closing quote.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -101,7 +101,7 @@ fn quoted_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The code without the items that are compiled for tests only.
+/// Removes test items.
 pub(crate) fn without_tests(bare: &str) -> String {
     let mut kept = String::new();
     let mut rest = bare;
@@ -112,7 +112,7 @@ pub(crate) fn without_tests(bare: &str) -> String {
     kept + rest
 }
 
-/// Bytes of an item: up to its `;`, or to the brace that closes the first one.
+/// The length of an item: up to its `;`, or to the brace that closes the first one.
 fn item_length(code: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in code.char_indices() {

@@ -15,7 +15,6 @@ const MIN_WIDTH_FOR_BOTH: usize = 90;
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What it is.
     pub kind: DiffKind,
     /// Line number in the old file, if it is there.
     pub old: Option<usize>,

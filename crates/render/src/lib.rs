@@ -174,7 +174,7 @@ impl Span {
 pub struct Line {
     /// The spans, left to right.
     pub spans: Vec<Span>,
-    /// Whether the line starts a paragraph or continues the line above.
+    /// The relation to the line above.
     pub joint: Wrap,
     /// The spans that are not part of the content.
     pub margins: Margins,

@@ -86,7 +86,10 @@ const ENTRIES: &[(&str, Keys)] = &[
     ),
     (
         "context_edit",
-        &[("targetId", Always, ValueShape::Text), ("replacement", Always, ValueShape::NullOr(&ValueShape::Object(CONTENT)))],
+        &[
+            ("targetId", Always, ValueShape::Text),
+            ("replacement", Always, ValueShape::NullOr(&ValueShape::Object(CONTENT))),
+        ],
     ),
     ("custom", &[("customType", Always, ValueShape::Text), ("data", Perhaps, ValueShape::Anything)]),
     (

@@ -201,7 +201,8 @@ impl MockServer {
     /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's for any
     /// other path. After the last reply, requests fail with status 500 and "the script is over".
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
-        let play = Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
+        let play =
+            Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -226,7 +227,11 @@ impl Drop for MockServer {
     }
 }
 
-fn serve(listener: std::net::TcpListener, play: Arc<Mutex<ScriptState>>, stopped: oneshot::Receiver<Infallible>) {
+fn serve(
+    listener: std::net::TcpListener,
+    play: Arc<Mutex<ScriptState>>,
+    stopped: oneshot::Receiver<Infallible>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let app = Router::new().fallback(answer).with_state(play);
     runtime.block_on(async {

@@ -30,8 +30,11 @@ pub struct Paper {
 }
 
 impl Paper {
-    pub const DARK: Self =
-        Self { ground: SvgColor(0x16, 0x19, 0x1f), ink: SvgColor(0xd8, 0xdc, 0xe4), frame: SvgColor(0x2b, 0x30, 0x3a) };
+    pub const DARK: Self = Self {
+        ground: SvgColor(0x16, 0x19, 0x1f),
+        ink: SvgColor(0xd8, 0xdc, 0xe4),
+        frame: SvgColor(0x2b, 0x30, 0x3a),
+    };
 
     /// Uses this background (red, green, blue) and a readable foreground.
     pub fn of((red, green, blue): (u8, u8, u8)) -> Self {
@@ -140,7 +143,8 @@ impl Picture {
     /// Renders the picture in a window frame.
     pub fn to_svg(&self, title: &str) -> String {
         let columns = self.rows.first().map_or(0, Vec::len);
-        let (width, height) = (columns_width(columns) + 2.0 * MARGIN, rows_height(self.rows.len()) + BAR + 1.5 * MARGIN);
+        let (width, height) =
+            (columns_width(columns) + 2.0 * MARGIN, rows_height(self.rows.len()) + BAR + 1.5 * MARGIN);
         let mut svg = String::new();
         let _ = writeln!(
             svg,

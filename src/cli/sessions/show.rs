@@ -34,7 +34,7 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> 
 }
 
 pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
-    let stats = SessionStats::new(reader)?;
+    let stats = StatsOutput::new(reader)?;
     if as_json { print_json(&stats) } else { print_text(&stats.to_string()) }
 }
 
@@ -48,7 +48,7 @@ fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), CliFailure>
 /// The output of `--stats`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SessionStats<'a> {
+struct StatsOutput<'a> {
     path: Option<&'a Path>,
     id: &'a SessionId,
     version: u64,
@@ -67,7 +67,7 @@ struct SessionStats<'a> {
     warnings: Vec<Finding>,
 }
 
-impl<'a> SessionStats<'a> {
+impl<'a> StatsOutput<'a> {
     fn new(reader: &'a Reader) -> Result<Self, CliFailure> {
         let (projection, damaged) = projection(reader)?;
         let header = reader.header();
@@ -90,7 +90,7 @@ impl<'a> SessionStats<'a> {
     }
 }
 
-impl fmt::Display for SessionStats<'_> {
+impl fmt::Display for StatsOutput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<10} {value}");
         row("session", self.id)?;

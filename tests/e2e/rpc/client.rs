@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
-/// How long a line may be waited for.
+/// Maximum time to wait for a line.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The binary in `--mode rpc`, and both ends of the conversation.
+/// The binary in `--mode rpc`, and both ends of the connection.
 pub(super) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -51,7 +51,7 @@ impl Client {
         stdin.flush().unwrap();
     }
 
-    /// Begins to read, if it hasn't.
+    /// Starts reading, if it hasn't.
     pub(super) fn read(&mut self) {
         let Some(stdout) = self.stdout.take() else { return };
         let (sender, lines) = channel();
@@ -71,7 +71,7 @@ impl Client {
         self.lines.as_ref().unwrap().recv_timeout(PATIENCE).expect("a line of output")
     }
 
-    /// Lines up to the next event of a type, or the answer to a command of that name; that one last.
+    /// Lines up to the next event of a type, or the response to a command of that name, which is the last one.
     pub(super) fn until(&mut self, name: &str) -> Vec<Value> {
         let mut lines = Vec::new();
         loop {
@@ -93,18 +93,18 @@ impl Client {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Whatever is still said to the end.
+    /// The remaining lines.
     pub(super) fn rest(&mut self) -> Vec<Value> {
         self.read();
         self.lines.take().unwrap().iter().collect()
     }
 
-    /// Waits for the end; answers with the exit code.
+    /// Waits for the exit; returns the exit code.
     pub(super) fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// Closes stdin and waits for the end; answers with the exit code.
+    /// Closes stdin and waits for the exit; returns the exit code.
     pub(super) fn end(mut self) -> Option<i32> {
         self.hang_up();
         self.rest();
@@ -114,7 +114,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // One that a failed test left.
+        // A process left by a failed test.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

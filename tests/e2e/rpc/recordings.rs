@@ -1,10 +1,11 @@
 //! Recorded conversations, replayed line by line.
 //!
-//! A recording in `tests/conversations` is a file of lines. `$ NAME=VALUE` is put into the environment; `@ …` is an answer of the model's script; `>` is sent; `<` is what comes,
-//! in this order and nothing else; `= NAME` ends the reading at the event, or the answer to the command, of that name. What differs
-//! each time is replaced: ids are numbered in the order in which they appear (`ulid1`, also in what is sent), places are
-//! `$PROJECT` and `$HOME`, moments, sequence numbers and sizes are left out. `TILLER_TEST_RECORD=1` writes the `<` lines anew; read them before
-//! you keep them.
+//! A recording in `tests/conversations` is a file of lines. `$ NAME=VALUE` sets a variable of the environment;
+//! `@ …` is an answer of the model's script; `>` is sent; `<` is received, in this order and nothing else; `=
+//! NAME` ends reading at the event, or the response to the command, of that name. Variable parts are replaced:
+//! ids are numbered in order of appearance (`ulid1`, also in sent lines), paths are `$PROJECT` and `$HOME`,
+//! times, sequence numbers and sizes are left out. `TILLER_TEST_RECORD=1` writes the `<` lines again; read them
+//! before you keep them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ fn replay(path: &Path) {
         if let Some(sent) = line.strip_prefix("> ") {
             client.send_bytes(names.restored(sent).as_bytes());
         } else if let Some(name) = line.strip_prefix("= ") {
-            // What came stands before the line that ends it.
+            // Received lines precede the line that ends reading.
             replayed.truncate(replayed.len() - line.len() - 1);
             for came in client.until(name) {
                 replayed += &format!("< {}\n", names.told(came));
@@ -75,9 +76,9 @@ fn replay(path: &Path) {
     assert_eq!(text.lines().count(), replayed.lines().count(), "{}", path.display());
 }
 
-/// What is called otherwise each time.
+/// Texts that differ each time.
 struct Names {
-    /// What it is, and what it is called in a recording.
+    /// The text, and its name in a recording.
     names: Vec<(String, String)>,
     ulids: Vec<String>,
 }
@@ -96,7 +97,7 @@ impl Names {
         Self { names, ulids: Vec::new() }
     }
 
-    /// A line as the recording has it.
+    /// A line as in the recording.
     fn told(&mut self, mut line: Value) -> String {
         forget(&mut line);
         let mut text = line.to_string();
@@ -114,7 +115,7 @@ impl Names {
         without_moments(&text)
     }
 
-    /// A line of the recording as it is to be sent.
+    /// A line of the recording as it is sent.
     fn restored(&self, line: &str) -> String {
         let mut text = line.to_owned();
         for (at, ulid) in self.ulids.iter().enumerate().rev() {
@@ -127,7 +128,7 @@ impl Names {
     }
 }
 
-/// As the folder of sessions is named for a directory.
+/// The name of a directory's session folder.
 fn folder_name(path: &str) -> String {
     format!("--{}--", path.trim_start_matches('/').replace('/', "-"))
 }
@@ -143,7 +144,7 @@ fn forget(value: &mut Value) {
     }
 }
 
-/// What looks like an id of tiller's own, in the order of appearance.
+/// Ids made by tiller, in order of appearance.
 fn ulids(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let is_ulid =
@@ -151,7 +152,7 @@ fn ulids(text: &str) -> Vec<String> {
     words.filter(is_ulid).map(str::to_owned).collect()
 }
 
-/// The names of logs begin with a moment: `2026-11-21T03-16-58-198Z_…`.
+/// The names of logs begin with a time: `2026-11-21T03-16-58-198Z_…`.
 fn without_moments(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();

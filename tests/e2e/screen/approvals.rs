@@ -1,4 +1,4 @@
-//! Calls that ask, in a terminal: what is shown, what answers, and what the log says of it.
+//! Approvals in a terminal: their display, their answers, and their entries in the log.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use tiller_test_support::terminal::{Key, Terminal};
 
 const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
 
-/// Asks about every call.
+/// Asks for approval of every call.
 const GUARD: &str = r#"#!/bin/bash
 read -r hello
 echo '{"type": "ready", "protocol": 1, "hooks": ["tool_call"]}'
@@ -20,7 +20,7 @@ while read -r line; do
 done
 "#;
 
-/// A session in which the first answer's call asks.
+/// A session whose first answer has a call that needs approval.
 fn ask(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script = sandbox.script(answers);
     let terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
@@ -28,7 +28,7 @@ fn ask(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     terminal
 }
 
-/// What was answered, according to the log.
+/// The decisions in the log.
 fn decisions(sandbox: &Sandbox) -> Vec<Value> {
     let log = sandbox.log();
     let answers = log.iter().filter(|line| line["customType"] == "tiller.approval");

@@ -1,11 +1,11 @@
-//! Files that a message names, and messages that go as files, in a terminal.
+//! Mentioned files, and messages sent as files, in a terminal.
 
 use std::fs;
 
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Key;
 
-/// The text of the newest message of the user's, and what was typed for it.
+/// The text of the newest user message, and its typed form.
 fn newest(sandbox: &Sandbox) -> (String, String) {
     let log = sandbox.log();
     let user = log.iter().rfind(|line| line["message"]["role"] == "user").unwrap();

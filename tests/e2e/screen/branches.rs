@@ -1,10 +1,10 @@
-//! Going back in a session, and what the transcript says of it from then on.
+//! Navigation in a session, and the transcript after it.
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::{enter, say};
 use tiller_test_support::terminal::Key;
 
-/// The script gives the second answer to whatever is asked second on a branch.
+/// The script gives the second answer to the second prompt of any branch.
 const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
 const RULE: &str = "── branch point · 1 other branch · /tree ──";

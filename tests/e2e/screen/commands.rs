@@ -1,4 +1,4 @@
-//! Slash commands and commands of the shell.
+//! Slash commands and shell commands.
 
 use std::fs;
 
@@ -92,7 +92,7 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     });
 }
 
-/// What is red on each row that shows some of an output.
+/// The red text on each row of an output.
 fn reds(screen: &vt100::Screen) -> Vec<String> {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());

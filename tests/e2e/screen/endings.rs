@@ -1,4 +1,4 @@
-//! However it ends: the terminal is given back, the log is whole, no child is left.
+//! Exits: the terminal is restored, the log is complete, no child is left.
 
 use std::fs;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 
-/// What must be so after the end: the normal screen, the line that resumes, and a terminal that a shell can use.
+/// Checks the state after the exit: the normal screen, the line about resuming, and a usable terminal.
 fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
     let screen = terminal.screen();
     let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();

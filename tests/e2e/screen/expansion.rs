@@ -1,4 +1,4 @@
-//! Skills and templates on the screen: completion, what is sent, and files that change meanwhile.
+//! Skills and templates in the TUI: completion, expansion, and files that change meanwhile.
 
 use std::fs;
 use std::path::PathBuf;

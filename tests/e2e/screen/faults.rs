@@ -1,4 +1,4 @@
-//! Faults of tiller's own: the terminal is given back, and a report says what is known.
+//! Crashes of tiller: the terminal is restored, and a report is written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use tiller::tui::{self, TuiFiles, TuiOptions};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Size, Start, Terminal};
 
-/// Names the folder for reports to the program that falls over.
+/// Names the folder for crash reports of [`panicking_child`].
 const REPORTS: &str = "REPORTS";
 
-/// The whole front end, around a session whose opening panics.
+/// The whole TUI around a session whose opening panics.
 #[test]
 #[ignore = "a program for the test beside it"]
 fn panicking_child() {

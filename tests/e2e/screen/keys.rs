@@ -1,4 +1,4 @@
-//! What each key does, at rest and while the agent works, in the bytes that terminals send.
+//! The effect of each key, idle and running, in the bytes that terminals send.
 
 mod away;
 mod chord;
@@ -19,10 +19,10 @@ use tiller_test_support::terminal::{Key, Terminal};
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 
-/// A server that nobody asks.
+/// A server that gets no request.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Bytes of keys that have no name in [`Key`]: as with the kitty keyboard protocol, unless they say otherwise.
+/// Bytes of keys without a name in [`Key`]: in the kitty keyboard protocol, unless noted otherwise.
 const CTRL_ENTER: &str = "\x1b[13;5u";
 const SHIFT_ENTER: &str = "\x1b[13;2u";
 const SHIFT_TAB: &str = "\x1b[Z";
@@ -41,7 +41,7 @@ fn at_work(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// As above, with another model to go over to and a picture on the clipboard.
+/// As above, with another model and an image on the clipboard.
 fn furnished_at_rest(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.play_beside(NOWHERE, &[HELLO], &[]);
     terminal.wait_for("Type a request");
@@ -55,7 +55,7 @@ fn furnished_at_work(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// Tests of journeys, and the list of the journeys that are tested.
+/// Tests of key sequences, and the list of the tested sequences.
 macro_rules! journeys {
     ($($name:ident: $journey:path,)*) => {
         const JOURNEYS: &[&walk::Journey] = &[$(&$journey),*];
@@ -91,7 +91,7 @@ journeys! {
     the_terminal_is_left_and_come_back_to: away::AWAY,
 }
 
-/// Keys that do the same whether the agent works or not, as other terminals send them, and what then is on the screen.
+/// Keys that do the same idle and running, as other terminals send them, and the resulting screens.
 const ALSO: [(&str, &str, &str); 5] = [
     ("ctrl+l, kitty", "\x1b[108;5u", "── models"),
     ("ctrl+l on a Russian keyboard, kitty", "\x1b[1076;5u", "── models"),
@@ -165,7 +165,7 @@ fn keys_ctrl_enter_steers_now() {
     terminal.wait_for("Hello yourself.");
 }
 
-/// The model and the level that a request asked for.
+/// The model and the thinking level of a request.
 fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
     let requests = server.requests();
     let model = |request: &Recorded| request.body["model"].as_str().unwrap_or_default().to_owned();
@@ -236,7 +236,7 @@ fn keys_esc_twice_opens_the_tree() {
     let mut terminal = sandbox.play(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
-    // With the keyboard protocol and without it, both in one piece.
+    // With and without the keyboard protocol, both in one piece.
     for twice in ["\x1b[27u\x1b[27u", "\x1b\x1b"] {
         terminal.send(twice);
         terminal.wait_for("── tree");
@@ -346,7 +346,7 @@ fn paste_without_brackets_is_fast() {
     assert_eq!(sandbox.said()[0], format!("user: {pasted}!"));
 }
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PIXEL: &[u8] = include_bytes!("pixel.png");
 
 #[test]
@@ -409,7 +409,7 @@ fn attach_mentioned_image_is_sent() {
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
     let mut terminal = sandbox.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
     terminal.wait_for("Type a request");
-    // With a space behind it nothing is offered any more: it is sent as it was typed.
+    // After a space nothing is completed: it is sent as typed.
     terminal.send("what is @shot.png and @lost.png ");
     terminal.key(Key::Enter);
     terminal.wait_for("there is nothing at lost.png; sent as it stands");

@@ -1,4 +1,4 @@
-//! Lists and completion: everything that is chosen on the screen.
+//! Lists and completion.
 
 use std::fs;
 
@@ -97,7 +97,7 @@ fn session_list_renames_trashes_and_restores() {
     terminal.wait_for("it is back");
     terminal.wait_for("the first · question one");
     assert_eq!(sandbox.logs().len(), 2);
-    // What came back is chosen.
+    // The restored row is selected.
     terminal.wait_for("▸ the first · question one");
     terminal.key(Key::Up);
     terminal.wait_for("▸ question two");
@@ -168,7 +168,7 @@ fn session_list_open_session_is_reported() {
     quit(terminal);
 }
 
-/// A sandbox with a session in which a model answered for which there is no key.
+/// A sandbox with a session of a model without a key.
 fn with_session_of_another_model() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&TWO, &[]);
@@ -250,7 +250,7 @@ fn mouse_click_chooses_a_row() {
     assert_eq!(row(&terminal, "▸ approval "), at, "it stays where it was");
     click(&mut terminal, at);
     terminal.wait_for("── approval");
-    // The wheel goes to the next word.
+    // The wheel moves to the next match.
     terminal.wait_for("▸ ● ask");
     terminal.send("\x1b[<65;6;4M");
     terminal.wait_for("▸   auto");

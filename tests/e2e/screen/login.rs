@@ -1,4 +1,4 @@
-//! Keys that are given and taken away on the screen, and sessions that come from elsewhere.
+//! Login and logout in the TUI, and imported sessions.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::screen::talk::enter;
 use tiller_test_support::mock_server::{MockServer, Reply, Say};
 use tiller_test_support::terminal::Key;
 
-/// Files beneath a folder that hold a text.
+/// Files below a folder that contain a text.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let found = entries.flat_map(|path| match path.is_dir() {
@@ -32,7 +32,8 @@ fn login_in_tui_stores_and_removes_key() {
     enter(&mut terminal, "/login");
     terminal.wait_for("anthropic");
     terminal.wait_for("no key");
-    // A server that is named could be asked without a key, so it is named only now; the address is read anew with the key.
+    // A custom server could be used without a key, so it is set only now; the address is read again with the
+    // key.
     fs::write(sandbox.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();
     terminal.key(Key::Enter);
     terminal.wait_for("key of anthropic ❯");

@@ -1,4 +1,4 @@
-//! Moving about in the transcript: the mouse, searching, after a crash.
+//! Navigation in the transcript: mouse, search, and resuming after a crash.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,7 +9,7 @@ use tiller_test_support::terminal::{Key, Terminal};
 
 const LONG: &str = r#"{"text": "Some **words** to copy.\n\n- one\n- two\n"}"#;
 
-/// A step of the mouse as terminals tell it (SGR): columns and rows count from 1; `M` is a press, `m` a release.
+/// A mouse event as terminals encode it (SGR): columns and rows count from 1; `M` is a press, `m` a release.
 fn mouse(terminal: &mut Terminal, button: u8, (column, row): (usize, usize), end: char) {
     terminal.send(&format!("\x1b[<{button};{};{}{end}", column + 1, row + 1));
 }
@@ -18,7 +18,7 @@ fn row(terminal: &Terminal, text: &str) -> usize {
     terminal.screen().lines().position(|line| line.contains(text)).unwrap()
 }
 
-/// A log of so many prompts and answers, to be opened by its path.
+/// A log with this many prompts and answers.
 pub(super) fn log(sandbox: &Sandbox, count: usize) -> String {
     let head = json!({"type": "session", "version": 3, "id": "01JD6X9QWERTYUIOPASDFGHJKL",
         "timestamp": "2026-11-21T14:02:00.000Z", "cwd": sandbox.project().canonicalize().unwrap()});

@@ -1,4 +1,4 @@
-//! The screen is there before the session is: what is typed meanwhile waits for it, and nobody who leaves has to.
+//! The TUI before the session is open: input waits for it, and quitting doesn't.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use super::terminals::{editor, wait_until};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Key;
 
-/// Keeps a session from opening until somebody writes to the pipe named `gate`.
+/// Delays the opening of a session until the pipe `gate` is written to.
 const GATEKEEPER: &str = r#"#!/bin/bash
 read -r hello
 read -r word < "$(dirname "$0")/../gate"
@@ -64,7 +64,7 @@ fn opening_external_editor_keeps_the_terminal() {
     terminal.key(Key::Ctrl('g'));
     terminal.wait_for("editing");
     fs::write(gate(&sandbox), "open\n").unwrap();
-    // By then there is a session, and nobody but the editor was told of it.
+    // The session is open by then, and only the editor doesn't know.
     wait_until("an answer", || {
         let is_there = !sandbox.logs().is_empty();
         is_there && sandbox.said().iter().any(|said| said == "assistant: Hello yourself.")
@@ -171,7 +171,7 @@ fn opening_endless_pipe_can_be_quit() {
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let pipe = sandbox.home().join("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-    // Opened for both, it has a writer for ever.
+    // Opened for reading and writing, it has a writer forever.
     let line = "exec \"$0\" --provider scripted --model \"$1\" why 0<> \"$2\"";
     let program = env!("CARGO_BIN_EXE_tiller");
     let mut terminal = sandbox.open_shell(&["-c", line, program, &script, &pipe.display().to_string()]);

@@ -1,4 +1,4 @@
-//! The messages that wait: edited, reordered, taken out, and what the log says of it.
+//! Queued messages: edited, reordered, removed, and recorded in the log.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn follow_up(terminal: &mut Terminal, text: &str) {
     terminal.wait_for(&format!("↳ next    {text}"));
 }
 
-/// What was done to the queue, a line each.
+/// The operations on the queue, a line each.
 fn changes(sandbox: &Sandbox) -> Vec<String> {
     let log = sandbox.log();
     let changes = log.iter().filter(|line| line["customType"] == "tiller.queue").map(|line| &line["data"]);
@@ -40,7 +40,7 @@ fn changes(sandbox: &Sandbox) -> Vec<String> {
     changes.map(line).collect()
 }
 
-/// The receipts of delivered messages, without when they were queued.
+/// The receipts of delivered messages, without the times of queueing.
 fn receipts(sandbox: &Sandbox) -> Vec<Value> {
     let receipts = sandbox.log().into_iter().filter(|line| line["tillerReceipt"].is_object());
     let receipt = |mut line: Value| {
@@ -75,7 +75,7 @@ fn queue_edit_survives_the_end_of_the_run() {
     assert_eq!(sandbox.said()[4..], ["assistant: Both done.", "user: first, better", "assistant: Better."]);
 }
 
-/// What the log says of the journey below.
+/// The entries of the queue in the log.
 const CHANGES: [&str; 9] = [
     "add first",
     "add second",

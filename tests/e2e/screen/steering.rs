@@ -1,11 +1,11 @@
-//! What is said while the agent works: steering, follow-ups, stopping.
+//! Messages during a run: steering, follow-ups, stopping.
 
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Terminal};
 
-/// A command that runs until the test lets it go.
+/// A command that runs until the test releases it.
 const GATE: &str = r#"{"calls": [
     {"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done; echo gone through"}},
     {"name": "bash", "arguments": {"command": "touch second"}},
@@ -128,7 +128,7 @@ fn stop_keeps_command_output() {
         let sandbox = Sandbox::new();
         let mut terminal = sandbox.play(&[printing, steered], &[]);
         ask(&mut terminal, "count");
-        // The command says the words, too.
+        // The command contains the text, too.
         terminal.wait_for("│ the end so far");
         match word {
             None => terminal.key(Key::Esc),

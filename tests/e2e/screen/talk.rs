@@ -1,4 +1,4 @@
-//! What the journeys on the screen have in common: a line is typed and sent, and what comes of it is waited for.
+//! Shared steps of the TUI tests: typing a line, sending it and waiting for the result.
 
 use tiller_test_support::terminal::{Key, Terminal};
 
@@ -6,20 +6,20 @@ use tiller_test_support::terminal::{Key, Terminal};
 pub(super) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.wait_for("❯");
     terminal.send(line);
-    // A command for the shell shows by the sign before it.
+    // A shell command is shown after its mark.
     let sign = if line.starts_with('!') { "!" } else { "❯" };
     terminal.wait_for(&format!("{sign} {line}"));
     terminal.key(Key::Enter);
 }
 
-/// Says something and waits until it is answered.
+/// Sends a prompt and waits for the answer.
 pub(super) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
     enter(terminal, prompt);
     terminal.wait_for(answer);
     terminal.wait_without("esc stops");
 }
 
-/// Leaves.
+/// Quits.
 pub(super) fn quit(mut terminal: Terminal) {
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);

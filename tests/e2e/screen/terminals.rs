@@ -1,4 +1,4 @@
-//! What terminals are told beside the screen, and how tiller leaves them and comes back.
+//! Terminal signals besides the screen, suspending, and external editors.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ fn wait_for_bytes(terminal: &Terminal, bytes: &str) {
     wait_until(&format!("{bytes:?}"), || terminal.written().contains(bytes));
 }
 
-/// A terminal that takes titles, progress and notifications.
+/// A terminal that supports titles, progress and notifications.
 fn sandbox() -> Sandbox {
     Sandbox::new().with("TERM_PROGRAM", "ghostty").with("TILLER_NOTIFY_AFTER_S", "0")
 }
@@ -84,7 +84,7 @@ fn notification_is_bell_without_focus_events() {
     assert!(!terminal.written().contains("\x1b]9;"), "nothing that it may not understand");
 }
 
-/// An interactive shell with job control, in which tiller runs and leaves its process id in a file.
+/// An interactive shell with job control that runs tiller and writes its process id to a file.
 pub(super) fn in_a_shell(sandbox: &Sandbox, answer: &str) -> Terminal {
     let script = sandbox.script(&[answer]);
     let tiller = env!("CARGO_BIN_EXE_tiller");
@@ -214,7 +214,7 @@ fn suspend_without_job_control_is_refused() {
     assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
 }
 
-/// An editor of the test's own.
+/// A fake external editor.
 pub(super) fn editor(sandbox: Sandbox, script: &str) -> Sandbox {
     let path = sandbox.write("editor.sh", &format!("#!/bin/sh\n{script}\n"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -292,7 +292,7 @@ fn draft_survives_a_kill() {
     let drafts = || -> Vec<String> {
         let files = fs::read_dir(sandbox.home().join("tiller/state/drafts")).into_iter().flatten();
         let paths = files.filter_map(|file| Some(file.ok()?.path()));
-        // What is only being written has no name of its own yet.
+        // A file that is being written has a temporary name.
         let kept = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
         kept.filter_map(|path| fs::read_to_string(path).ok()).collect()
     };

@@ -1,4 +1,4 @@
-//! Themes through the real binary: the terminal's ground, `/theme`, files that change while they are worn.
+//! Themes through the real binary: the terminal's background, `/theme`, and files that change.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn open(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
     sandbox.play(&[], arguments)
 }
 
-/// The colour of the mark before the editor, or before what narrows a list: the accent.
+/// The color of the mark before the editor or a filter: the accent.
 fn accent(screen: &vt100::Screen) -> Option<Color> {
     let (rows, columns) = screen.size();
     let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
@@ -70,7 +70,7 @@ fn theme_query_without_reply() {
     terminal.wait_for("/help the commands");
     terminal.send("?");
     terminal.wait_for("── help");
-    // Alone it may be the beginning of an answer that was torn in two.
+    // Alone it may be the beginning of a split reply.
     terminal.key(Key::Esc);
     terminal.wait_without("── help");
     terminal.send("\x1b]11;");

@@ -1,11 +1,11 @@
-//! The demo, from an empty folder on.
+//! The demo model, starting in an empty folder.
 
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Key, Size, Terminal};
 
-/// The transcript without what a log doesn't know: how long calls took.
+/// The transcript without the durations of calls, which a log doesn't have.
 fn transcript(terminal: &Terminal) -> Vec<String> {
     let screen = terminal.screen();
     let rule = "─".repeat(100);
@@ -53,7 +53,7 @@ fn tour_of_a_new_user() {
     terminal.send("what comes next?");
     terminal.key(Key::AltEnter);
     terminal.wait_for("↳ next    what comes next?");
-    // It talks for half a minute.
+    // It streams for half a minute.
     terminal.wait_for("4. What I said so far");
     terminal.wait_for("3 · The tree and the shell. This message, “what comes next?”");
     terminal.wait_for("To connect a real model:");

@@ -1,4 +1,4 @@
-//! The tree, by its keys.
+//! The tree view and its keys.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tiller_test_support::terminal::{Key, Terminal};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
-/// Two prompts with their answers, and the tree over them.
+/// Two prompts with their answers, and the tree above them.
 fn tree(sandbox: &Sandbox) -> Terminal {
     let mut terminal = sandbox.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -74,7 +74,7 @@ fn tree_label_and_fold() {
     assert_eq!(labels.iter().map(|entry| &entry["label"]).collect::<Vec<_>>(), ["good"]);
 }
 
-/// A first answer, then a call that takes its time.
+/// A first answer, then a slow call.
 fn busy(sandbox: &Sandbox) -> Terminal {
     let waits = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 600"}}]}"#;
     let mut terminal = sandbox.play(&[TWO[0], waits], &[]);
@@ -111,7 +111,7 @@ fn tree_choice_during_run_asks_and_stops() {
     let log = sandbox.log();
     let result = log.iter().find(|entry| entry["message"]["role"] == "toolResult").unwrap();
     let parent = |entry: &Value| log.iter().find(|other| other["id"] == entry["parentId"]).unwrap();
-    // Between them stands who allowed it.
+    // The approval's entry is between them.
     let approval = parent(result);
     assert_eq!(approval["customType"], "tiller.approval");
     let call = parent(approval);

@@ -1,4 +1,4 @@
-//! Words of code are told apart by a process of their own, which nobody misses when it is gone, and pages are made by one.
+//! The highlight worker, which can be killed at any time, and the page worker.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -6,10 +6,10 @@ use std::process::Stdio;
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
 
-/// An answer that is code and goes on.
+/// An answer of code that goes on.
 const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;
 
-/// Waits until the words, which stand once on the screen, begin in another colour than what follows them.
+/// Waits until this text, which is on the screen once, starts in another color than the text after it.
 fn wait_for_colour(terminal: &Terminal, words: &str) {
     terminal.wait_until_look("words in their colours", |screen| {
         let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
@@ -22,7 +22,7 @@ fn wait_for_colour(terminal: &Terminal, words: &str) {
     });
 }
 
-/// The process that tells words apart for this one.
+/// The highlight worker of this process.
 #[cfg(target_os = "linux")]
 fn teller(terminal: &Terminal) -> Option<u32> {
     let tiller = terminal.process()?;
@@ -65,7 +65,7 @@ fn highlight_worker_survives_kill_and_exits_with_tiller() {
     }
 }
 
-/// Kilobytes of memory that tiller has for its own.
+/// Private memory of tiller in kilobytes.
 #[cfg(target_os = "linux")]
 fn own_memory(terminal: &Terminal) -> u64 {
     let tiller = terminal.process().expect("it runs");
@@ -90,7 +90,7 @@ fn page_worker_keeps_memory_of_grammars_out() {
     terminal.wait_for("exported to");
     let page = std::fs::read_to_string(sandbox.project().join("page.html")).unwrap();
     assert!(page.contains("<span class=\"k\">let</span>"), "{page}");
-    // The smallest of these grammars takes more.
+    // The smallest of these grammars needs more.
     let grown = own_memory(&terminal).saturating_sub(before);
     assert!(grown < 8 * 1024, "{grown} kB more");
 }

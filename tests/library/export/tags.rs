@@ -1,6 +1,6 @@
-//! The tags of a page, held against those that pages are made of.
+//! The tags of a page, compared to the list of allowed ones.
 
-/// The tags of pages.
+/// Allowed tags.
 const TAGS: [&str; 47] = [
     "html",
     "head",
@@ -51,7 +51,7 @@ const TAGS: [&str; 47] = [
     "template",
 ];
 
-/// The attributes of those.
+/// Their allowed attributes.
 const ATTRIBUTES: [&str; 31] = [
     "lang",
     "charset",
@@ -86,7 +86,8 @@ const ATTRIBUTES: [&str; 31] = [
     "start",
 ];
 
-/// Fails unless the page's tags are well formed, closed in order, known, and lead nowhere that could run or load anything.
+/// Fails unless the page's tags are well formed, closed in order, known, and lead nowhere that could run or
+/// load anything.
 pub(super) fn check(page: &str) {
     let mut rest = page;
     let mut open: Vec<&str> = Vec::new();

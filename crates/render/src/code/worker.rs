@@ -18,13 +18,13 @@ pub const SERVICE: &str = "__words";
 /// continues on a thread that ends with the process.
 pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
     let (ask, requests) = channel();
-    let (responses, told) = channel();
+    let (responses, results) = channel();
     thread::Builder::new().name("teller".into()).spawn(move || run_backend(&requests, &responses))?;
     for line in input.lines() {
         let request: HighlightRequest = serde_json::from_str(&line?)?;
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         ask.send(request).map_err(|_| closed())?;
-        let response = told.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+        let response = results.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         let words = match response {
             HighlightResponse::Words(words) => Some(words),
             // `InProcess` never fails.
@@ -110,8 +110,8 @@ mod tests {
         for line in ["", "[[[3,\"Keyword\"", "thread panicked\n", "[[[3,\"Nothing\"]]]\n"] {
             assert!(ask(&request(&["let"], 0), io::sink(), line.as_bytes()).is_err(), "{line:?}");
         }
-        let told = ask(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
-        assert_eq!(told.expect("words"), HighlightResponse::Words(vec![vec![(3, Role::Keyword)]]));
+        let response = ask(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
+        assert_eq!(response.expect("words"), HighlightResponse::Words(vec![vec![(3, Role::Keyword)]]));
         assert!(serve("no piece\n".as_bytes(), io::sink(), LONG).is_err());
     }
 

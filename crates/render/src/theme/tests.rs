@@ -77,9 +77,9 @@ fn themes_diff_backgrounds_differ_at_every_depth() {
 fn themes_define_every_role_and_the_background() {
     for text in built_in::TEXTS {
         let json: serde_json::Value = serde_json::from_str(text).unwrap();
-        let given: BTreeSet<&str> = json["roles"].as_object().unwrap().keys().map(String::as_str).collect();
+        let defined: BTreeSet<&str> = json["roles"].as_object().unwrap().keys().map(String::as_str).collect();
         let roles: BTreeSet<&str> = ROLES.iter().map(|role| role_name(*role)).collect();
-        assert_eq!(given, roles, "{}", json["name"]);
+        assert_eq!(defined, roles, "{}", json["name"]);
         assert!(json["kind"].is_string() && json["ground"].is_string());
     }
 }

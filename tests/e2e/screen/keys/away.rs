@@ -1,4 +1,4 @@
-//! Keys that leave tiller, for a while or for good.
+//! Keys that suspend or quit tiller.
 
 use super::walk::See::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 use crate::screen::terminals::in_a_shell;
 use tiller_test_support::terminal::Terminal;
 
-/// In a shell whose `EDITOR` says more.
+/// In a shell with an `EDITOR`.
 fn in_shell(sandbox: &Sandbox) -> Terminal {
     sandbox.write("editor.sh", "printf ' and more' >> \"$1\"\n");
     in_a_shell(sandbox, r#"{"text": "I could go on"}"#)

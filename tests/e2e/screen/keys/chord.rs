@@ -1,14 +1,14 @@
-//! The bytes that a terminal sends for a key, by the key's name: those without the keyboard protocol where there are such bytes, else
-//! those with it.
+//! The bytes that a terminal sends for a key, by the key's name: those without the keyboard protocol if there
+//! are any, otherwise those with it.
 
-/// Numbers of modifiers in sequences, as xterm and the kitty protocol have them: one more than their sum is sent.
+/// Numbers of modifiers in sequences, as in xterm and the kitty protocol: one more than their sum is sent.
 const MODIFIERS: [(&str, u8); 3] = [("shift+", 1), ("alt+", 2), ("ctrl+", 4)];
 
 const SHIFT: u8 = 1;
 const ALT: u8 = 2;
 const CTRL: u8 = 4;
 
-/// What a terminal sends for a key such as `ctrl+shift+p`.
+/// The bytes of a key such as `ctrl+shift+p`.
 pub(super) fn bytes(key: &str) -> Vec<u8> {
     let (mut name, mut modifiers) = (key, 0);
     while let Some((prefix, bit)) =
@@ -46,7 +46,7 @@ fn numbered(number: u8, modifiers: u8) -> String {
     if modifiers == 0 { format!("\x1b[{number}~") } else { format!("\x1b[{number};{}~", modifiers + 1) }
 }
 
-/// A key with a character of its own, which an escape before it makes one with Alt.
+/// A key with its own character; with Alt an escape precedes it.
 fn plain(character: char, code: u8, modifiers: u8) -> String {
     match modifiers {
         0 => character.to_string(),
@@ -55,8 +55,8 @@ fn plain(character: char, code: u8, modifiers: u8) -> String {
     }
 }
 
-/// A letter or a sign. With Control there are bytes for letters only; what else there is comes with the protocol, which names the key and
-/// the sign above it: here those of a US keyboard.
+/// A letter or a symbol. With Control there are bytes for letters only; all others need the protocol, which
+/// names the key and the symbol above it: here those of a US keyboard.
 fn character(c: char, modifiers: u8) -> String {
     match (c, modifiers) {
         (c, 0) => c.to_string(),

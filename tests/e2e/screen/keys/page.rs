@@ -1,12 +1,12 @@
-//! Nothing is on the page of keys that no journey presses, and no journey presses what isn't there.
+//! The documentation's page of keys and the key tests name the same keys.
 //!
-//! The page is held against the program's own table by a test beside that.
+//! A test beside the program's own table compares the page to that.
 
 use std::collections::BTreeSet;
 
 use super::JOURNEYS;
 
-/// Rows and keys as `docs/keys-and-terminals.md` lists them.
+/// Rows and keys in `docs/keys-and-terminals.md`.
 fn listed() -> BTreeSet<(String, String)> {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys-and-terminals.md"));
     let page = page.unwrap();

@@ -1,4 +1,4 @@
-//! Keys in the text that is being written.
+//! Keys for editing text.
 
 use super::at_rest;
 use super::walk::See::{Cursor, Has};

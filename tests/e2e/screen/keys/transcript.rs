@@ -1,4 +1,4 @@
-//! Keys that go about in the transcript: scrolling, blocks, searching.
+//! Keys for the transcript: scrolling, blocks, searching.
 
 use super::walk::See::{Has, Lacks, Top};
 use super::walk::Step::{Type, Wait};
@@ -17,7 +17,7 @@ fn long(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// The same, while an answer goes on.
+/// The same during a streaming answer.
 fn long_at_work(sandbox: &Sandbox) -> Terminal {
     let log = moving::log(sandbox, 200);
     let endless = r#"{"when": "talk", "text": "I could go on", "hang": true}"#;
@@ -95,7 +95,7 @@ const FOLD: &[Step] = &[
     press("unfold_output", "ctrl+o", &[Has("│ 115")]),
     Type("\x0f"),
     Wait(Lacks("│ 115")),
-    // Folded it is a line, however many it takes.
+    // Folded, it is one line, whatever its length.
     press("unfold_thinking", "ctrl+t", &[Lacks("of them. Then the fixture")]),
     Type("\x14"),
     Wait(Has("of them. Then the fixture")),

@@ -8,7 +8,7 @@ use super::walk::{Journey, press};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
-/// An entry: its number, that of the one it follows, who says it and what.
+/// An entry: its number, its parent's number, its author and text.
 type Said<'a> = (u32, Option<u32>, &'a str, &'a str);
 
 fn entry((id, parent, role, text): Said<'_>) -> Value {
@@ -25,7 +25,8 @@ fn entry((id, parent, role, text): Said<'_>) -> Value {
         "timestamp": "2026-11-21T14:02:00.000Z", "message": message})
 }
 
-/// Three branches after the first answer, and the tree over them: the third goes on, and one is at its end.
+/// Three branches after the first answer, and the tree above them: the third one continues, and one is at its
+/// end.
 fn tree(sandbox: &Sandbox) -> Terminal {
     let head = json!({"type": "session", "version": 3, "id": "01JD6X9QWERTYUIOPASDFGHJKL",
         "timestamp": "2026-11-21T14:02:00.000Z", "cwd": sandbox.project().canonicalize().unwrap()});

@@ -1,44 +1,44 @@
-//! Journeys from key to key: each step presses a key of a row of the table and sees what becomes of the screen.
+//! Key sequences: each step presses a key of a row of the table and checks the screen.
 //!
-//! A journey is data, and what it presses is what counts as walked: `page` holds the rows and keys of all journeys against the page that
-//! lists them. That a check can fail is part of each step: what is to be seen after the key must not be so before it.
+//! A sequence is data, and `page` compares the rows and keys of all sequences to the page that lists them. Each
+//! step proves that its check can fail: the expected state must not hold before the key.
 
 use super::chord;
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
-/// Several keys, one after the other, in one terminal.
+/// A sequence of keys in one terminal.
 pub(super) struct Journey {
     pub(super) name: &'static str,
     pub(super) open: fn(&Sandbox) -> Terminal,
     pub(super) steps: &'static [Step],
 }
 
-/// A step of a journey.
+/// A step of a sequence.
 pub(super) enum Step {
-    /// Presses a key of a row; all of this is seen then, and wasn't before.
+    /// Presses a key of a row; all of this is shown then, and wasn't before.
     Press {
         row: &'static str,
         key: &'static str,
         see: &'static [See],
     },
-    /// Types a text, or what else leads to the next step.
+    /// Types a text, or leads to the next step in another way.
     Type(&'static str),
     Wait(See),
     /// Waits for a question, and until it takes keys.
     Notice(&'static str),
-    /// Does something beside the terminal.
+    /// Acts outside the terminal.
     Do(fn(&Sandbox)),
 }
 
-/// How the screen is to be.
+/// The expected screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum See {
     Has(&'static str),
     Lacks(&'static str),
-    /// The first row that isn't blank has this.
+    /// The first row that isn't blank contains this.
     Top(&'static str),
-    /// The cursor is so many rows below the editor's first, in this column.
+    /// The cursor is this many rows below the editor's first, in this column.
     Cursor(usize, u16),
 }
 
@@ -68,7 +68,7 @@ fn are_so(see: &[See], screen: &vt100::Screen) -> bool {
 }
 
 impl Journey {
-    /// Goes all of the way.
+    /// Runs all steps.
     pub(super) fn go(&self) {
         let sandbox = Sandbox::new();
         let mut terminal = (self.open)(&sandbox);

@@ -1,4 +1,4 @@
-//! Keys that say something, and keys that work anywhere: at rest and while the agent works.
+//! Keys that send messages, and global keys, idle and running.
 
 use super::walk::See::{Cursor, Has, Lacks};
 use super::walk::Step::{Do, Notice, Type, Wait};
@@ -7,7 +7,7 @@ use super::{at_rest, at_work, furnished_at_rest, furnished_at_work};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
-/// What does the same at rest and at work. What is said for a moment is said by something else in between.
+/// Keys with the same effect idle and running. A short flash is replaced by another one in between.
 const ANYWHERE: &[Step] = &[
     press("pick_model", "ctrl+l", &[Has("── models")]),
     press("model_and_thinking", "shift+tab", &[Has("── thinking")]),
@@ -31,7 +31,7 @@ const ANYWHERE: &[Step] = &[
 pub(super) const AT_REST: Journey = Journey { name: "at rest", open: at_rest, steps: ANYWHERE };
 pub(super) const AT_WORK: Journey = Journey { name: "at work", open: at_work, steps: ANYWHERE };
 
-/// The same keys where there is something to go over to. What the footer says is what counts.
+/// The same keys with another model. The footer is checked.
 const CHOOSING: &[Step] = &[
     press(
         "next_model",
@@ -61,7 +61,7 @@ fn answers(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// At rest whatever sends, sends. In the end it leaves.
+/// Idle, every sending key sends. In the end it quits.
 pub(super) const SENDS: Journey = Journey {
     name: "sending at rest",
     open: answers,
@@ -78,14 +78,14 @@ pub(super) const SENDS: Journey = Journey {
         Type("four"),
         Wait(Has("❯ four")),
         press("steer_now", "ctrl+enter", &[Has("▌ four"), Has("Answer 4."), Lacks("esc stops")]),
-        // The first of two: alone it does nothing.
+        // The first of two presses: alone it does nothing.
         Type("\x1b[27u"),
         press("stop", "esc", &[Has("── tree")]),
         press("close", "ctrl+c", &[Lacks("── tree")]),
     ],
 };
 
-/// Answers that go on until they are stopped.
+/// Answers that continue until they are stopped.
 fn endless(sandbox: &Sandbox) -> Terminal {
     let endless = |n: u8| format!(r#"{{"text": "I could go on {n}", "hang": true}}"#);
     let lines: Vec<String> = (1..=3).map(endless).collect();
@@ -121,7 +121,7 @@ fn open_gate(sandbox: &Sandbox) {
     sandbox.write("gate", "");
 }
 
-/// A call that waits, and a failure behind it, after which nothing is delivered by itself.
+/// A slow call, and a failure after it, after which nothing is delivered automatically.
 fn queue(sandbox: &Sandbox) -> Terminal {
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
     let fails = r#"{"text": "Released.", "error": {"failure": "auth", "message": "no key", "times": 1}}"#;
@@ -185,7 +185,7 @@ pub(super) const QUEUE: Journey = Journey {
     ],
 };
 
-/// Calls that ask: the first of them longer than its room.
+/// Calls that need approval: the first one is longer than its panel.
 fn asking(sandbox: &Sandbox) -> Terminal {
     let long: Vec<String> = (1..=60).map(|n| format!("echo line {n}")).collect();
     let long = format!("{}\\ntouch a", long.join("\\n"));
