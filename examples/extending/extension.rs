@@ -1,4 +1,4 @@
-//! An extension of one's own: it keeps a word from being said, adds to the system prompt, and has a tool and a command.
+//! A custom extension: it blocks a word, adds to the system prompt, and provides a tool and a command.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tiller::tool::{Tool, TypedToolAdapter};
 
 use super::tool::CountWords;
 
-/// Nobody counts the words of a secret.
+/// Denies calls that count the words of a secret.
 pub(crate) struct Discretion;
 
 impl Extension for Discretion {

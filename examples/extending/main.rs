@@ -1,5 +1,5 @@
-//! A session with a provider, a tool and an extension of one's own: `cargo run --example extending`. docs/extending.md goes
-//! through it.
+//! A session with a custom provider, tool and extension: `cargo run --example extending`. docs/extending.md
+//! explains it.
 
 mod extension;
 mod provider;

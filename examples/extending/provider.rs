@@ -1,4 +1,4 @@
-//! A provider of one's own: a parrot that repeats what the user says, and counts words when it is asked to.
+//! A custom provider: a parrot that repeats the user's message, and counts words on request.
 
 use std::pin::Pin;
 
@@ -7,7 +7,7 @@ use tiller::message::{Message, StopReason, joined_text};
 use tiller::provider::{ImageInput, ModelFacts, Provider, ProviderError, Request, StreamEvent};
 use tiller::unit::Tokens;
 
-/// Repeats what the user says; "count: TEXT" it has counted by a tool.
+/// Repeats the user's message; for "count: TEXT" it calls a tool.
 pub(crate) struct Parrot;
 
 impl Parrot {
@@ -38,7 +38,7 @@ impl Provider for Parrot {
         &self,
         request: Request,
     ) -> Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>> {
-        // A real one sends the request here, and turns what comes back into parts as it comes.
+        // A real provider sends the request here, and converts the response to events as it arrives.
         let parts = match request.messages.last().map(|message| &**message) {
             Some(Message::User(user)) => match user.content.joined_text().strip_prefix("count:") {
                 Some(text) => call(text.trim()),
@@ -51,7 +51,7 @@ impl Provider for Parrot {
     }
 }
 
-/// An answer that is only text. A block is complete with the answer, unless an `End` says so earlier.
+/// A text answer. A block is complete with the answer, unless an `End` completes it earlier.
 fn say(text: &str) -> Vec<StreamEvent> {
     vec![StreamEvent::Text { block: 0, text: text.to_owned() }, StreamEvent::Finished(StopReason::Stop)]
 }

@@ -1,4 +1,4 @@
-//! A session in memory that is made of the three.
+//! A session in memory with all three.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tiller::tool::Tools;
 use super::extension::Discretion;
 use super::provider::Parrot;
 
-/// Starts a session of the parrot, with the extension that brings the tool.
+/// Starts a session with the parrot, and with the extension that provides the tool.
 pub(crate) fn start(cwd: &Path) -> Result<AgentSession, EmbedError> {
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(Parrot), vec![Parrot::facts()]);
@@ -22,7 +22,7 @@ pub(crate) fn start(cwd: &Path) -> Result<AgentSession, EmbedError> {
     SessionBuilder::new(providers).tools(Tools::default()).extensions(extensions).start(cwd)
 }
 
-/// Says something, and waits for all that is said until the run is over, a line each.
+/// Sends a prompt, and returns the messages until the run's end, a line each.
 pub(crate) async fn say(agent: &AgentSession, prompt: &str) -> Result<Vec<String>, String> {
     let mut events = agent.subscribe();
     agent.prompt(prompt, Default::default()).await.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! A tool of one's own: it counts words.
+//! A custom tool that counts words.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use tiller::tool::{ToolOutput, ToolProgress, TypedTool};
 /// Counts words.
 pub(crate) struct CountWords;
 
-/// What the model gives it. The comments of the fields are what the model reads about them.
+/// The arguments. The model reads the comments of the fields.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 impl TypedTool for CountWords {
     type Arguments = Arguments;
     const NAME: &'static str = "count_words";
-    // It looks at nothing but its arguments: nobody has to be asked, and it may run beside others.
+    // It reads only its arguments, so it needs no approval and may run in parallel.
     const ACCESS: Access = Access::Reads;
 
     fn description(&self) -> String {

@@ -15,6 +15,7 @@ const MIN_WIDTH_FOR_BOTH: usize = 90;
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
+    /// The line's kind.
     pub kind: DiffKind,
     /// Line number in the old file, if it is there.
     pub old: Option<usize>,
