@@ -52,7 +52,7 @@ fn unknown_command_is_not_sent_as_a_prompt() {
     {
         let ran = sandbox.run(&[&fixed[..], line].concat());
         assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{line:?}: {}", ran.err);
-        let said = format!("`tiller -- {}` sends it", line.join(" "));
+        let said = format!("`tiller -- {}` sends this", line.join(" "));
         assert!(ran.err.contains(&said), "{line:?}: {}", ran.err);
         let sent = sandbox.run(&[&fixed[..], &["--"], line].concat());
         assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{line:?}: {}", sent.err);
@@ -139,7 +139,7 @@ fn resume_query_without_match_has_a_hint() {
         }
         let ran = sandbox.run(&["-p", "--provider", "demo", "-r", "zzzz", "go on"]);
         assert_eq!(ran.code, Some(2), "{}", ran.err);
-        for said in ["goes by `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
+        for said in ["matches `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
             assert!(ran.err.contains(said), "{said}: {}", ran.err);
         }
         assert!(!ran.err.contains("-c"), "{}", ran.err);
@@ -186,7 +186,7 @@ fn settings_errors_stop_print_but_not_the_settings_command() {
     assert_eq!(shown.code, Some(0), "{}", shown.err);
     assert!(shown.err.contains("`maybe`") && shown.err.contains("read-only, the strictest"), "{}", shown.err);
     let row = shown.out.lines().find(|line| line.starts_with("approval ")).unwrap();
-    assert!(row.contains("read-only") && row.contains("not taken"), "{row}");
+    assert!(row.contains("read-only") && row.contains("value in the file is invalid"), "{row}");
     std::fs::write(&file, "{\n  \"sync\": \"never\",\n}").unwrap();
     let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
     assert_eq!(ran.code, Some(2));

@@ -16,11 +16,11 @@ fn login_key_from_stdin_is_used_until_logout() {
     let auth = sandbox.home().join("tiller/auth.json");
     let unknown = sandbox.run_with_stdin(&["login", "nobody"], "sk-hush\n");
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("these do: anthropic, openai"), "{}", unknown.err);
+    assert!(unknown.err.contains("providers: anthropic, openai"), "{}", unknown.err);
     assert!(!auth.exists());
     let kept = sandbox.run_with_stdin(&["login", "openai"], "sk-hush-hush\n");
     assert_eq!(kept.code, Some(0), "{}", kept.err);
-    assert!(kept.out.contains("openai can be asked now") && !kept.out.contains("hush"), "{}", kept.out);
+    assert!(kept.out.contains("stored the key of openai") && !kept.out.contains("hush"), "{}", kept.out);
     assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let listed = sandbox.run(&["login"]);
     assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
@@ -29,7 +29,7 @@ fn login_key_from_stdin_is_used_until_logout() {
     assert_eq!((ran.out.trim(), ran.code), ("Here I am.", Some(0)), "{}", ran.err);
     assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-hush-hush");
     let gone = sandbox.run(&["logout", "openai"]);
-    assert!(gone.out.contains("no longer in"), "{} {}", gone.out, gone.err);
+    assert!(gone.out.contains("removed the key of"), "{} {}", gone.out, gone.err);
     assert_eq!(fs::read_to_string(&auth).unwrap(), "{}\n");
     let again = sandbox.run(&["logout", "openai"]);
     assert_eq!(again.code, Some(2));
@@ -50,7 +50,7 @@ fn logout_names_the_variable_of_the_key() {
 fn login_typed_key_is_not_echoed() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&["login", "anthropic"]);
-    terminal.wait_for("Key of anthropic");
+    terminal.wait_for("API key for anthropic");
     terminal.send("sk-hush-hush");
     terminal.key(Key::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
@@ -59,7 +59,7 @@ fn login_typed_key_is_not_echoed() {
     let auth = fs::read_to_string(sandbox.home().join("tiller/auth.json")).unwrap();
     assert!(auth.contains("sk-hush-hush"), "{auth}");
     let mut terminal = sandbox.open(&["login", "openai"]);
-    terminal.wait_for("Key of openai");
+    terminal.wait_for("API key for openai");
     terminal.key(Key::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 130);
     assert!(terminal.is_cooked());

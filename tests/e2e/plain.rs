@@ -86,7 +86,7 @@ fn plain_piped_commands_run_in_order() {
         "tokens: 7 in",
         ", current",
         ": hello\n",
-        "it can be off",
+        "levels: off",
     ];
     let mut rest = ran.out.as_str();
     for told in in_order {
@@ -94,7 +94,7 @@ fn plain_piped_commands_run_in_order() {
         rest = &rest[at + told.len()..];
     }
     assert!(rest.ends_with("the queue is empty\n"), "{rest}");
-    assert!(ran.err.contains("the command is done"), "{}", ran.err);
+    assert!(ran.err.contains("the command finished"), "{}", ran.err);
 }
 
 #[test]
@@ -254,10 +254,10 @@ fn plain_login_reads_next_line_and_logout_removes_it() {
     let auth = sandbox.home().join("tiller/auth.json");
     let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
     let ran = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
-    assert!(ran.out.contains("openai can be asked now"), "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("stored the key of openai"), "{} {}", ran.out, ran.err);
     assert!(ran.out.contains("openai: key in auth.json"), "{}", ran.out);
     assert!(ran.out.contains("removed the key of"), "{}", ran.out);
-    assert!(ran.out.contains("no key was typed"), "{}", ran.out);
+    assert!(ran.out.contains("no key entered"), "{}", ran.out);
     assert!(
         ran.err.contains("no provider named nobody takes a key; providers: anthropic, openai"),
         "{}",
@@ -272,23 +272,23 @@ fn plain_login_reads_next_line_and_logout_removes_it() {
 fn plain_login_does_not_echo_the_key() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open(&["--plain"]);
-    terminal.wait_for("For a real model /login");
+    terminal.wait_for("For a real model: /login");
     terminal.send("/login openai\n");
-    terminal.wait_for("the key of openai is the next line");
+    terminal.wait_for("type the key of openai on the next line");
     terminal.send("sk-hush-hush\n");
-    terminal.wait_for("openai can be asked now");
+    terminal.wait_for("stored the key of openai");
     terminal.wait_until("the next line is waited for", is_invited);
     terminal.send("/name shown again");
     terminal.wait_for("> /name shown again");
     terminal.send("\n/login anthropic\n");
-    terminal.wait_for("the key of anthropic is the next line");
+    terminal.wait_for("type the key of anthropic on the next line");
     terminal.send("sk-hush");
     terminal.key(Key::Ctrl('c'));
-    terminal.wait_for("no key was typed");
+    terminal.wait_for("no key entered");
     terminal.send("/model gpt-5\n");
     terminal.wait_for("openai/gpt-5 is used from the next turn on");
     terminal.send("/logout openai\n");
-    terminal.wait_for("demo/tour answers now");
+    terminal.wait_for("demo/tour is used now");
     terminal.send("/quit\n");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(!terminal.written().contains("hush"), "{}", terminal.written());

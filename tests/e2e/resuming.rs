@@ -93,7 +93,7 @@ fn resume_by_id_name_or_text() {
     assert!(text(Path::new(path)).contains("and again"));
     let ran = ask(&sandbox, &["-r", "nothing like it", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
-    assert!(ran.err.contains("goes by `nothing like it`") && ran.err.contains("search --all"), "{}", ran.err);
+    assert!(ran.err.contains("matches `nothing like it`") && ran.err.contains("search --all"), "{}", ran.err);
     let ran = ask(&sandbox, &["hello", "-r"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
     assert!(ran.err.contains("which session?"), "{}", ran.err);
@@ -200,7 +200,7 @@ fn resume_several_moved_sessions_asks_at_a_terminal() {
     assert!(screen.contains("1  VED222") && screen.contains("2  VED111"), "{screen}");
     terminal.key(Key::Enter);
     terminal.wait_for("▌ the second question");
-    terminal.wait_for("which is gone");
+    terminal.wait_for("which no longer exists");
     terminal.send("go on");
     terminal.key(Key::Enter);
     terminal.wait_for("Here I am.");

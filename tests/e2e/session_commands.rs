@@ -175,7 +175,7 @@ fn branch_continues_from_the_entry() {
 #[test]
 fn rename_sets_and_removes_the_name() {
     let (sandbox, file) = sandbox();
-    assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is called two ways now\n");
+    assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is now called two ways\n");
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
     let said = as_json(&sandbox, &["rename", "session-two", ""]);
     assert_eq!((&said["path"], &said["id"]), (&json!(file), &json!("session-two")));

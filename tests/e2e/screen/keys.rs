@@ -427,7 +427,7 @@ fn demo_model_warns_about_images() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
     let mut terminal = sandbox.open(&["--provider", "demo"]);
-    terminal.wait_for("Say anything");
+    terminal.wait_for("Type anything");
     terminal.send("what is @shot.png ");
     terminal.key(Key::Enter);
     terminal.wait_for("takes no images, it would get a line of text; enter sends it so");

@@ -134,7 +134,7 @@ fn theme_file_changes_are_applied() {
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, Color::Rgb(1, 2, 3));
     save("#04050");
-    terminal.wait_for("at roles.accent: `#04050` is no colour");
+    terminal.wait_for("at roles.accent: `#04050` is neither a color");
     wait_for_accent(&terminal, Color::Rgb(1, 2, 3));
     save("#040506");
     wait_for_accent(&terminal, Color::Rgb(4, 5, 6));
