@@ -96,7 +96,7 @@ fn resume_by_id_name_or_text() {
     assert!(ran.err.contains("matches `nothing like it`") && ran.err.contains("search --all"), "{}", ran.err);
     let ran = ask(&sandbox, &["hello", "-r"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
-    assert!(ran.err.contains("which session?"), "{}", ran.err);
+    assert!(ran.err.contains("no session given"), "{}", ran.err);
 }
 
 #[test]
