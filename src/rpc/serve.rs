@@ -111,15 +111,15 @@ impl Server {
         if order == ResponseOrder::First {
             self.send(PumpMessage::Hold).await;
         }
-        if command.needs_idle() {
+        if command.stops_work() {
             // Later commands wait too, because they are meant for the state after it. If the run doesn't stop,
             // the command itself reports it.
-            let _ = timeout(STOP_TIMEOUT, self.handler.stop_run()).await;
+            let _ = timeout(STOP_TIMEOUT, self.handler.stop_work()).await;
         }
         let wait = if command.is_slow() { Duration::ZERO } else { QUICK_COMMAND_TIMEOUT };
         let handler = self.handler.clone();
         let mut job: CommandFuture = Box::pin(async move {
-            let outcome = handler.execute(command).await;
+            let outcome = handler.handle(command).await;
             ResponseBody { id, command: name, outcome }
         });
         // Even with a zero timeout the first poll hands the command to the session, so that commands arrive in
