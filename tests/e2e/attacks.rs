@@ -80,7 +80,7 @@ fn attacks_commands_naming_own_folders_ask_in_auto() {
     assert_eq!(sandbox.run(&[&fixed[..], &["go"]].concat()).code, Some(0));
     let results: Vec<String> =
         sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
-    assert!(results[0].contains("reaches tiller's own configuration, keys or sessions"), "{results:?}");
+    assert!(results[0].contains("accesses tiller's own configuration, keys or sessions"), "{results:?}");
     assert!(results[1].contains("changes startup or credential files in your home directory"), "{results:?}");
     assert_eq!(results[2].trim_end(), "toolResult: free");
     assert!(!sandbox.home().join(".bashrc").exists());
@@ -123,7 +123,7 @@ fn attacks_devices_and_pipes_are_rejected() {
     let command = json!({"id": "1", "type": "switch_session", "sessionPath": "/dev/zero"});
     let ran = sandbox.run_with_stdin(&[&["--mode", "rpc"], &fixed[..]].concat(), &format!("{command}\n"));
     let answer = ran.out.lines().find(|line| line.contains("switch_session")).unwrap();
-    assert!(answer.contains("not a regular file but a device"), "{answer}");
+    assert!(answer.contains("a device, not a regular file"), "{answer}");
 
     let ran = sandbox.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
     assert_eq!(ran.code, Some(2));

@@ -36,5 +36,5 @@ fn shell_prefix_and_shell_settings() {
     let sandbox = Sandbox::new().with("TILLER_BASH_SHELL", "no-such-shell-anywhere");
     let (ran, _) = run(&sandbox, "true");
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("shell no-such-shell-anywhere: there is no such program"), "{}", ran.err);
+    assert!(ran.err.contains("shell no-such-shell-anywhere: program not found"), "{}", ran.err);
 }

@@ -1,9 +1,9 @@
-//! What a command prints, as a terminal would show it: text, and the colours it was set in.
+//! A command's output as a terminal would show it: text and its styles.
 //!
-//! [`Paper`] takes what a command prints as it comes and acts on what is said to the line at hand: carriage returns, backspaces,
-//! tabs, erasing, colours and emphasis. What remains is [`Printed`]: text without any sequence in it, which a model can read, and
-//! beside it [`Stroke`]s that say where it is coloured. Nothing moves to another line, so nothing that is complete can be painted over;
-//! all else that is said to a terminal is left out. Pure: who gathers output, keeps it or draws it does that elsewhere.
+//! [`OutputBuffer`] takes raw output in pieces and applies the sequences that act on the current line: carriage returns, backspaces,
+//! tabs, erasing, colors and emphasis. The result is [`StyledText`]: text without escape sequences, which a model can read, and
+//! [`StyleRun`]s with its styles. The cursor never moves to another line, so no finished line can be overwritten; all other sequences
+//! are dropped. Pure.
 
 mod decoder;
 mod output_buffer;
@@ -17,16 +17,16 @@ pub use decoder::AnsiDecoder;
 pub use output_buffer::{OutputBuffer, TAB};
 pub use width::{columns, of_grapheme};
 
-/// Most strokes that are kept of one output, the last ones: two for each line of the longest output that a model reads. In the log
-/// they take some 80 kB.
-pub const MOST_STROKES: usize = 4_000;
+/// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest output that a model reads.
+/// In the log they take about 80 kB.
+pub const MAX_STYLE_RUNS: usize = 4_000;
 
-/// How a piece of text stands out from others of its role: a set.
+/// A set of text attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Emphasis(u8);
 
 impl Emphasis {
-    /// Not at all.
+    /// No attribute.
     pub const NONE: Self = Self(0);
     /// Bold.
     pub const BOLD: Self = Self(1);
@@ -41,72 +41,72 @@ impl Emphasis {
     /// Dimmed.
     pub const DIM: Self = Self(32);
 
-    /// Both together.
+    /// Returns the union.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is in it.
+    /// Checks whether all attributes of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Without any of `other`.
+    /// Returns the set without the attributes of `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// A colour that a command chose for what it printed, in the terms of terminals. A theme says how the first sixteen look.
+/// A color chosen by a command. A theme defines the first sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnsiColor {
-    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and the same bright.
+    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and their bright forms.
     Basic(u8),
-    /// One of the 256 that begin with those sixteen; from 16 up.
+    /// One of the 256 colors, from 16 up; lower ones are [`AnsiColor::Basic`].
     Indexed(u8),
     /// Red, green and blue.
     Rgb(u8, u8, u8),
 }
 
-/// How text is set apart from other text of a command.
+/// The style of a piece of output: attributes and colors (SGR, ECMA-48).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SgrState {
-    /// The emphasis.
+    /// The attributes.
     pub emphasis: Emphasis,
-    /// The colour of the text, if one was chosen.
+    /// The foreground color, if set.
     pub fg: Option<AnsiColor>,
-    /// The colour of the ground, if one was chosen.
+    /// The background color, if set.
     pub bg: Option<AnsiColor>,
 }
 
-/// A stretch of a text that is in one pen.
+/// A run of characters in one style.
 ///
-/// In JSON `[start, length, "1;31"]`: the pen is written as a terminal is told of it (ECMA-48, SGR).
+/// In JSON `[start, length, "1;31"]`, with the style in SGR parameters (ECMA-48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, usize, String)", into = "(usize, usize, String)")]
 pub struct StyleRun {
-    /// Characters (Unicode scalar values) before it.
+    /// Index of the first character (Unicode scalar value) in the text.
     pub start: usize,
-    /// Its characters.
+    /// Number of characters.
     pub length: usize,
-    /// Its pen.
+    /// The style.
     pub pen: SgrState,
 }
 
-/// What was printed.
+/// A command's output as text and styles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyledText {
-    /// The text: of control characters it has newlines and tabs.
+    /// The text. Its only control characters are newlines and tabs.
     pub text: String,
-    /// Where it is coloured, in order and apart from each other; what is between is in no pen.
+    /// The styles, in order and without overlaps; other characters have the default style.
     pub strokes: Vec<StyleRun>,
 }
 
 impl SgrState {
-    /// What a terminal is told to take this pen, from none on.
+    /// Returns the SGR parameters that set this style from the default.
     #[must_use]
     pub fn sgr(self) -> String {
         let emphases = [
@@ -117,16 +117,16 @@ impl SgrState {
             (Emphasis::REVERSED, "7"),
             (Emphasis::STRIKE, "9"),
         ];
-        let chosen = emphases.iter().filter(|(emphasis, _)| self.emphasis.has(*emphasis));
-        let mut numbers: Vec<String> = chosen.map(|(_, number)| (*number).to_owned()).collect();
-        numbers.extend(self.fg.map(|colour| colour.sgr(30, 90)));
-        numbers.extend(self.bg.map(|colour| colour.sgr(40, 100)));
+        let set = emphases.iter().filter(|(emphasis, _)| self.emphasis.has(*emphasis));
+        let mut numbers: Vec<String> = set.map(|(_, number)| (*number).to_owned()).collect();
+        numbers.extend(self.fg.map(|color| color.sgr(30, 90)));
+        numbers.extend(self.bg.map(|color| color.sgr(40, 100)));
         numbers.join(";")
     }
 }
 
 impl AnsiColor {
-    /// The numbers for it, where the first eight begin at `base` and the bright ones at `bright`.
+    /// Returns the SGR parameters, for colors that begin at `base` and bright ones at `bright`.
     fn sgr(self, base: u8, bright: u8) -> String {
         match self {
             Self::Basic(index @ 0..8) => (base + index).to_string(),
@@ -138,7 +138,7 @@ impl AnsiColor {
 }
 
 impl StyleRun {
-    /// The number of the character behind it.
+    /// Returns the index after the last character.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.start.saturating_add(self.length)
@@ -147,7 +147,7 @@ impl StyleRun {
 
 impl From<(usize, usize, String)> for StyleRun {
     fn from((start, length, sgr): (usize, usize, String)) -> Self {
-        Self { start, length, pen: sequence::changed_by(SgrState::default(), &sgr) }
+        Self { start, length, pen: sequence::apply_sgr(SgrState::default(), &sgr) }
     }
 }
 
@@ -158,28 +158,28 @@ impl From<StyleRun> for (usize, usize, String) {
 }
 
 impl StyledText {
-    /// What a command printed, all at once.
+    /// Converts a command's whole output.
     #[must_use]
     pub fn of(raw: &str) -> Self {
-        let mut paper = OutputBuffer::default();
-        paper.push(raw.as_bytes());
-        paper.printed()
+        let mut buffer = OutputBuffer::default();
+        buffer.push(raw.as_bytes());
+        buffer.printed()
     }
 
-    /// Text that was kept with its strokes. Where it holds what a terminal acts on (another program kept it as it came), that is acted
-    /// on here, and the strokes are about another text.
+    /// Creates a stored text with its styles. If the text has escape sequences (another program stored it raw), they are applied, and
+    /// the given styles are dropped, because their positions refer to another text.
     #[must_use]
     pub fn kept(text: &str, strokes: Vec<StyleRun>) -> Self {
         if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }
     }
 
-    /// Whether there is nothing in a text that a terminal would act on but newlines and tabs.
+    /// Checks that a text has no control characters but newlines and tabs.
     #[must_use]
     pub fn is_plain(text: &str) -> bool {
         text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
     }
 
-    /// The end of it, from a byte of the text on; where that is no boundary, from the next one.
+    /// Returns the end of the text from a byte index on; an index inside a character is moved to the next one.
     #[must_use]
     pub fn end_from(&self, byte: usize) -> Self {
         let byte = self.text.ceil_char_boundary(byte);
@@ -188,22 +188,27 @@ impl StyledText {
     }
 }
 
-/// Strokes as the text has them that lacks so many characters at its beginning.
+/// Shifts styles after `characters` characters were removed from the beginning of the text.
 #[must_use]
 pub fn moved(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
-    let left = strokes.iter().filter(|stroke| stroke.end() > characters);
-    left.map(|stroke| {
-        let cut = characters.saturating_sub(stroke.start);
-        StyleRun { start: stroke.start.saturating_sub(characters), length: stroke.length - cut, ..*stroke }
-    })
-    .collect()
+    let remaining = strokes.iter().filter(|stroke| stroke.end() > characters);
+    remaining
+        .map(|stroke| {
+            let cut = characters.saturating_sub(stroke.start);
+            StyleRun {
+                start: stroke.start.saturating_sub(characters),
+                length: stroke.length - cut,
+                ..*stroke
+            }
+        })
+        .collect()
 }
 
-/// Strokes that were kept as JSON; what is none is left out.
+/// Parses styles stored as JSON; invalid items are skipped.
 #[must_use]
 pub fn strokes_of(value: &Value) -> Vec<StyleRun> {
     let strokes = value.as_array().into_iter().flatten();
-    strokes.filter_map(|stroke| StyleRun::deserialize(stroke).ok()).take(MOST_STROKES).collect()
+    strokes.filter_map(|stroke| StyleRun::deserialize(stroke).ok()).take(MAX_STYLE_RUNS).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! All that a front end may be told while it watches a session.
+//! Events of a session, for front ends.
 //!
-//! The JSON names are those of pi's event stream, so its clients read `--mode json` unchanged; fields of tiller's
-//! own are extra. An event is told only after what it tells of is in the log. Every event carries a sequence number, so that a
-//! front end which joined late or lagged can take a snapshot and go on from there.
+//! The JSON names are those of pi's event stream, so its clients can read `--mode json` unchanged; tiller adds fields of its own. An event
+//! is sent only after the entry that it reports is in the log. Every event carries a sequence number, so that a front end that joined
+//! late or lagged can take a snapshot and continue from there.
 
 use std::sync::Arc;
 
@@ -18,34 +18,34 @@ use crate::message::{
 use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs};
 
-/// One event, stamped.
+/// An event with its sequence number and time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
-    /// What happened.
+    /// The content of the event.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// Counts up from 1 without gaps within one process.
+    /// The sequence number: from 1, without gaps within one process.
     pub seq: u64,
-    /// When it was told.
+    /// The time at which it was sent.
     pub time: UnixMs,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum EventKind {
-    /// A run begins: the model will be asked.
+    /// A run begins: a model request will follow.
     AgentStart,
-    /// A run's last turn is over.
+    /// The last turn of a run has ended.
     AgentEnd {
-        /// The messages it added, in order.
+        /// The messages that the run added, in order.
         messages: Vec<Arc<Message>>,
-        /// Whether the same will be tried again.
+        /// True if the request will be retried.
         will_retry: bool,
-        /// How it ended.
+        /// The outcome of the run.
         outcome: RunOutcome,
     },
-    /// Nothing runs and nothing waits to run; the last event of a run.
+    /// Nothing runs and nothing is queued to run; the last event of a run.
     AgentSettled,
     /// A request is about to be sent.
     TurnStart,
@@ -53,7 +53,7 @@ pub enum EventKind {
     TurnEnd {
         /// The answer.
         message: Arc<Message>,
-        /// The results of its calls, in the order they ended.
+        /// The results of its calls, in the order in which they ended.
         tool_results: Vec<Arc<Message>>,
     },
     /// A message begins; an answer is still empty.
@@ -63,7 +63,7 @@ pub enum EventKind {
     },
     /// A piece of the answer arrived.
     MessageUpdate {
-        /// Tokens so far, as far as the provider has told.
+        /// Tokens so far, as reported by the provider.
         usage: Usage,
         /// The piece.
         assistant_message_event: AssistantDelta,
@@ -73,7 +73,7 @@ pub enum EventKind {
         /// The message.
         message: Arc<Message>,
     },
-    /// A tool begins to work.
+    /// A tool call starts.
     ToolExecutionStart {
         /// The call.
         tool_call_id: CallId,
@@ -82,7 +82,7 @@ pub enum EventKind {
         /// The call's arguments.
         args: Value,
     },
-    /// A tool at work shows what it has so far.
+    /// A running tool reports intermediate output.
     ToolExecutionUpdate {
         /// The call.
         tool_call_id: CallId,
@@ -90,69 +90,69 @@ pub enum EventKind {
         tool_name: String,
         /// The call's arguments.
         args: Value,
-        /// The newest part of its output; replaces the one told before.
+        /// The newest part of its output; replaces the previous one.
         partial_result: ToolOutcome,
     },
-    /// A call has its result, and that is in the log.
+    /// A call has its result, and the result is in the log.
     ToolExecutionEnd {
         /// The call.
         tool_call_id: CallId,
         /// The tool.
         tool_name: String,
-        /// What it came to.
+        /// The result.
         result: ToolOutcome,
-        /// Whether it failed, was refused or was skipped.
+        /// True if the call failed, was refused or was skipped.
         is_error: bool,
     },
     /// A call was denied without a question. Its `tool_execution_start` and `tool_execution_end` follow.
     ToolCallDenied(Denial),
-    /// A call waits for somebody's word.
+    /// A call waits for approval.
     ApprovalRequested(ApprovalRequest),
-    /// A call no longer waits.
+    /// A call no longer waits for approval.
     ApprovalResolved {
         /// The call.
         tool_call_id: CallId,
-        /// The word.
+        /// The decision.
         decision: Decision,
     },
     /// The queues changed.
     QueueUpdate {
-        /// Texts of the steering messages among those that are [`listed`].
+        /// Texts of the steering messages that are [`listed`].
         steering: Vec<String>,
-        /// Texts of the follow-ups among those that are [`listed`].
+        /// Texts of the follow-ups that are [`listed`].
         follow_up: Vec<String>,
-        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each event
-        /// repeats them, and a long queue would be told anew with every message that joins it.
+        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each event repeats them,
+        /// and a long queue would be sent again with every message that is added.
         #[serde(serialize_with = "serialize_listed")]
         items: Vec<Arc<QueueItem>>,
-        /// How many messages wait.
+        /// The number of waiting messages.
         total: usize,
     },
     /// An entry is in the log.
     EntryAppended {
-        /// Its id.
+        /// The entry's id.
         entry_id: EntryId,
-        /// The line, as written.
+        /// The entry's line, as written.
         entry: Arc<RawValue>,
     },
-    /// Another model will answer the next turn.
+    /// The model of the next turn has changed.
     ModelChanged {
         /// The model.
         model: ModelRef,
     },
-    /// The next turn will think this much.
+    /// The thinking level of the next turn has changed.
     ThinkingLevelChanged {
-        /// How much.
+        /// The level.
         level: ThinkingLevel,
     },
-    /// Another session, or another branch of the same one, is on the screen now.
+    /// The front end shows another session now, or another branch of the same one.
     SessionChanged {
-        /// Why.
+        /// The reason.
         reason: SessionChange,
         /// The session.
         session_id: SessionId,
     },
-    /// The session got a name, or lost it.
+    /// The session's name was set or removed.
     SessionInfoChanged {
         /// The name.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,131 +160,131 @@ pub enum EventKind {
     },
     /// A `!` or `!!` command began.
     BashExecutionStart {
-        /// Names it until its end.
+        /// Identifies the command until its end.
         id: EntryId,
         /// The command.
         command: String,
         /// True for `!!`.
         exclude_from_context: bool,
     },
-    /// A `!` or `!!` command printed something.
+    /// A `!` or `!!` command printed output.
     BashExecutionUpdate {
-        /// Names the command.
+        /// Identifies the command.
         id: EntryId,
-        /// What it printed since the last update.
+        /// The output since the last update.
         delta: String,
     },
-    /// A `!` or `!!` command is over; its record is in the log at the latest when the turn ends.
+    /// A `!` or `!!` command has ended; its record is in the log at the latest at the end of the turn.
     BashExecutionEnd {
-        /// Names the command.
+        /// Identifies the command.
         id: EntryId,
         /// Its record.
         message: Arc<BashExecutionMessage>,
     },
-    /// A request failed, and goes out again after a while.
+    /// A request failed, and is retried after a delay.
     AutoRetryStart {
-        /// Which try comes next, from 1.
+        /// The number of the next retry, from 1.
         attempt: u32,
-        /// Most tries.
+        /// The maximum number of retries.
         max_attempts: u32,
-        /// How long it waits, in milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: u64,
-        /// What went wrong.
+        /// The error.
         error_message: String,
     },
-    /// A request that was tried again has its answer, or isn't tried any more.
+    /// A retried request has succeeded, or is given up.
     AutoRetryEnd {
-        /// Whether there is an answer.
+        /// True if it succeeded.
         success: bool,
-        /// How often it was tried again.
+        /// The number of retries.
         attempt: u32,
-        /// What went wrong in the end.
+        /// The last error.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<String>,
     },
-    /// A summary of the older part of the context is being made.
+    /// Compaction of the context has started.
     CompactionStart {
-        /// What made it necessary.
+        /// The reason for it.
         reason: CompactionReason,
     },
-    /// No summary could be made, and somebody is to say what now.
+    /// Compaction failed, and the user has to choose how to continue.
     CompactionFailed {
-        /// What made it necessary.
+        /// The reason for the compaction.
         reason: CompactionReason,
-        /// What went wrong.
+        /// The error.
         error_message: String,
-        /// What may be answered.
+        /// The possible choices.
         choices: Vec<CompactionChoice>,
     },
-    /// A request for a summary failed, of the context or of a branch, and goes out again after a while.
+    /// A request for a summary, of the context or of a branch, failed, and is retried after a delay.
     SummaryRetry {
-        /// Which try comes next, from 1.
+        /// The number of the next retry, from 1.
         attempt: u32,
-        /// Most tries.
+        /// The maximum number of retries.
         max_attempts: u32,
-        /// How long it waits, in milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: u64,
-        /// What went wrong.
+        /// The error.
         error_message: String,
     },
-    /// A branch is being summed up before it is left.
+    /// A summary of a branch is being made, before switching to another one.
     BranchSummaryStart,
-    /// The branch was left, or it wasn't.
+    /// The branch was switched, or the switch was given up.
     BranchSummaryEnd {
-        /// Whether somebody stopped it.
+        /// True if the user stopped it.
         aborted: bool,
-        /// What went wrong.
+        /// The error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
-    /// The context is smaller now and that is in the log, or it stays as it was.
+    /// Compaction has ended: the smaller context is in the log, or the context is unchanged.
     CompactionEnd {
-        /// What made it necessary.
+        /// The reason for it.
         reason: CompactionReason,
-        /// What stands in its place.
+        /// The summary that replaces the older part.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<Box<CompactionResult>>,
-        /// Whether somebody stopped it.
+        /// True if the user stopped it.
         aborted: bool,
-        /// Whether the request that was too long goes out again now.
+        /// True if the request that was too long is sent again now.
         will_retry: bool,
-        /// What went wrong.
+        /// The error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
-    /// Skills, templates or context files are others than before.
+    /// Skills, templates or context files have changed.
     ResourcesChanged {
-        /// How many skills there are.
+        /// The number of skills.
         skills: usize,
-        /// How many templates.
+        /// The number of templates.
         templates: usize,
-        /// How many context files.
+        /// The number of context files.
         context_files: usize,
     },
-    /// An extension's command has something to say to the user. When nothing ran, it comes with the start and the end of a run
-    /// that adds no message.
+    /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of a run that adds no
+    /// message.
     Notice {
-        /// What, in plain text.
+        /// The message, in plain text.
         message: String,
     },
-    /// Something is not as it should be, and the work goes on.
+    /// A problem occurred, and the work continues.
     Warning {
-        /// What, in one sentence.
+        /// The problem, in one sentence.
         message: String,
-        /// What to do about it.
+        /// The advice.
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
-    /// For those who look closely: unknown provider events, unparsable chunks.
+    /// A debugging detail: an unknown provider event or an unparsable chunk.
     Trace {
-        /// What kind of thing.
+        /// The kind of detail.
         name: String,
-        /// The thing, capped.
+        /// The data, truncated.
         data: Value,
     },
 }
 
-/// A piece of a growing answer. `content_index` is the block's place in the message.
+/// A piece of a growing answer. `content_index` is the index of its block in the message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the three kinds of block have the same three events with the same fields")]
@@ -327,12 +327,12 @@ pub enum AssistantDelta {
     },
 }
 
-/// What a tool has to show: so far, or in the end.
+/// Output of a tool: so far, or final.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolOutcome {
-    /// What the model reads.
+    /// The content for the model.
     pub content: Vec<UserBlock>,
-    /// What only people and programs read.
+    /// Data for people and programs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
@@ -355,7 +355,7 @@ pub struct Denial {
     pub cause: DenialCause,
     /// The reason of the policy or the extension, without the advice that the model gets with it.
     pub reason: String,
-    /// The least that would have allowed the call, where a flag can.
+    /// The weakest flag that would have allowed the call, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_by: Option<AllowedBy>,
 }
@@ -364,7 +364,7 @@ pub struct Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialCause {
-    /// It asks, and nobody can be asked.
+    /// It needs approval, and no one can be asked.
     NoApprover,
     /// The approval mode or a rule forbids it.
     Policy,
@@ -382,7 +382,7 @@ pub enum AllowedBy {
     Yes,
 }
 
-/// A call that waits for somebody's word.
+/// A call that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
@@ -392,19 +392,19 @@ pub struct ApprovalRequest {
     pub tool_name: String,
     /// The call's arguments.
     pub args: Value,
-    /// Why it asks.
+    /// The reason for the question.
     pub reason: String,
-    /// What "always" would allow for the rest of this session; empty when an extension wants it asked about every time, and then
+    /// The calls that "always" would allow for the rest of this session. Empty if an extension requires approval of every call; then
     /// "always" means once.
     pub rule: String,
-    /// What the call would do, where its tool can tell.
+    /// A preview of the call, if its tool provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
-    /// How many more calls of the same answer are going to ask after it, as far as is known by then.
+    /// The number of later calls of the same answer that are known to need approval.
     pub later: usize,
 }
 
-/// What a call would do if it ran now.
+/// A preview of a call's effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Preview {
@@ -412,7 +412,7 @@ pub enum Preview {
     Change(FileChange),
     /// It would fail.
     Failure {
-        /// Why, as the model would be told.
+        /// The error, as the model would get it.
         message: String,
     },
 }
@@ -420,17 +420,17 @@ pub enum Preview {
 /// A change to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileChange {
-    /// The file, as its tool names it.
+    /// The file's path, as displayed by its tool.
     pub path: String,
     /// A unified diff, cut at 2,000 lines.
     pub diff: String,
-    /// How many lines it adds.
+    /// The number of added lines.
     pub added: usize,
-    /// How many it removes.
+    /// The number of removed lines.
     pub removed: usize,
 }
 
-/// Somebody's word on a call that waits.
+/// A decision on a call that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "decision", rename_all = "camelCase")]
 pub enum Decision {
@@ -438,15 +438,15 @@ pub enum Decision {
     Once,
     /// This call and others that the rule covers may run until tiller ends.
     Session,
-    /// It may not run; the model is told the reason.
+    /// The call may not run.
     Deny {
-        /// Why, for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }
 
 impl Decision {
-    /// The word, as the log keeps it.
+    /// Returns the decision's name in the log.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -466,16 +466,16 @@ pub enum Decider {
     Rule,
     /// `--yes` answered beforehand.
     YesFlag,
-    /// A steering message took the place of an answer.
+    /// A steering message replaced the answer.
     Steering,
-    /// Nobody was there to answer.
+    /// No one was available to answer.
     Nobody,
     /// An extension.
     Extension,
 }
 
 impl Decider {
-    /// The word, as the log keeps it.
+    /// Returns the decider's name in the log.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -489,55 +489,55 @@ impl Decider {
     }
 }
 
-/// Why the context has to shrink.
+/// The reason for a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {
-    /// The user wanted it.
+    /// The user requested it.
     Manual,
-    /// It has come close to the model's window.
+    /// The context is close to the model's window.
     Threshold,
-    /// It was longer than the model's window.
+    /// A request exceeded the model's window.
     Overflow,
 }
 
-/// What to do when no summary could be made.
+/// A choice after a failed compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionChoice {
-    /// Ask the model once more.
+    /// Retry the summary.
     Retry,
-    /// Leave the older part out without a summary; the first message stays.
+    /// Drop the older part without a summary; the first message stays.
     Truncate,
-    /// Leave the context as it is.
+    /// Leave the context unchanged.
     GoOn,
 }
 
 impl CompactionChoice {
-    /// All of them, in the order they are offered.
+    /// All choices, in display order.
     pub const ALL: [Self; 3] = [Self::Retry, Self::Truncate, Self::GoOn];
 }
 
-/// What stands in the place of the older part of the context.
+/// The replacement of the older part of the context.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionResult {
     /// The summary.
     pub summary: String,
-    /// The first entry that stays as it is.
+    /// The first entry that is kept.
     pub first_kept_entry_id: EntryId,
-    /// Size of the context before.
+    /// Size of the context before the compaction.
     pub tokens_before: Tokens,
-    /// Files read and modified, among others.
+    /// Additional data, such as the files read and modified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// The model had nothing more to do.
+    /// The model finished.
     Completed,
     /// The provider or the log failed.
     Failed,
@@ -547,24 +547,24 @@ pub enum RunOutcome {
     MaxTurns,
 }
 
-/// When a queued message is delivered.
+/// The delivery of a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueKind {
     /// At the next gap between tool calls.
     Steer,
-    /// When the agent would otherwise be done.
+    /// When the agent would otherwise be idle.
     FollowUp,
 }
 
 impl EventKind {
-    /// The update that tells of these waiting messages.
+    /// Creates the update for these waiting messages.
     #[must_use]
     pub fn queue_update(items: Vec<impl Into<Arc<QueueItem>>>) -> Self {
         let items: Vec<Arc<QueueItem>> = items.into_iter().map(Into::into).collect();
         let texts = |kind: QueueKind| {
-            let of_kind = listed(&items).iter().filter(|item| item.kind == kind);
-            of_kind.map(|item| item.text.clone()).collect()
+            let selected = listed(&items).iter().filter(|item| item.kind == kind);
+            selected.map(|item| item.text.clone()).collect()
         };
         Self::QueueUpdate {
             steering: texts(QueueKind::Steer),
@@ -575,13 +575,13 @@ impl EventKind {
     }
 }
 
-/// Most messages that a `queue_update` lists as JSON.
+/// Maximum number of messages that a `queue_update` lists as JSON.
 const MAX_LISTED: usize = 100;
 
-/// Most bytes of text that a `queue_update` lists as JSON, once: 64 KiB.
+/// Maximum bytes of text that a `queue_update` lists as JSON: 64 KiB.
 const MAX_LISTED_BYTES: usize = 64 * 1024;
 
-/// The first of the waiting messages: at most 100 with at most 64 KiB of text. `get_queue` tells of all.
+/// Returns the first waiting messages: at most 100, with at most 64 KiB of text. `get_queue` returns all.
 #[must_use]
 pub fn listed(items: &[Arc<QueueItem>]) -> &[Arc<QueueItem>] {
     let mut bytes = 0;
@@ -596,51 +596,51 @@ fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> R
     listed(items).serialize(serializer)
 }
 
-/// A message that waits.
+/// A queued message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItem {
-    /// Its name in the queue.
+    /// Its id in the queue.
     pub id: QueueId,
-    /// When it is delivered.
+    /// The time of its delivery.
     pub kind: QueueKind,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What was typed, where a template made the text of it.
+    /// The text as typed, if a template produced the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
-    /// What it shows; told as a number, for they can be megabytes.
-    #[serde(serialize_with = "count", skip_serializing_if = "<[Image]>::is_empty")]
+    /// The images; serialized as their number, because they can be megabytes.
+    #[serde(serialize_with = "serialize_count", skip_serializing_if = "<[Image]>::is_empty")]
     pub images: Arc<[Image]>,
-    /// Left over from an earlier process: shown, and sent only when the user says so.
+    /// True if it is left over from an earlier process: it is shown, and sent only on request.
     pub held: bool,
 }
 
 impl QueueItem {
-    /// What was typed: `/skill:name` or `/template` with its arguments where one of them made the message, and else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one, else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         self.typed.clone().or_else(|| typed_skill(&self.text)).unwrap_or_else(|| self.text.clone())
     }
 }
 
-fn count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Result<S::Ok, S::Error> {
     images.len().serialize(serializer)
 }
 
-/// Why the session on the screen is another one.
+/// The reason why the front end shows another session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
-    /// A fresh one.
+    /// A new session.
     New,
-    /// One from disk.
+    /// A session from disk.
     Open,
-    /// A new one that begins with another one's path.
+    /// A new session that begins with the path of another one.
     Fork,
-    /// The same one from another leaf.
+    /// Another leaf of the same session.
     Leaf,
-    /// The same one, with which another program went on for longer than is told entry by entry.
+    /// The same session, to which another program appended more entries than are reported one by one.
     Grown,
 }
 
@@ -649,7 +649,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_flat_object_with_the_names_of_the_protocol() {
+    fn event_is_a_flat_object_with_protocol_names() {
         let event = Event {
             seq: 3,
             time: UnixMs(9),
@@ -666,7 +666,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_other_programs_read_have_their_names() {
+    fn event_fields_have_protocol_names() {
         let call = AssistantDelta::ToolcallStart { content_index: 1, id: "c1".into(), name: "bash".into() };
         let call = serde_json::to_value(call).unwrap();
         let expected =

@@ -1,7 +1,7 @@
-//! YAML at the head of a Markdown file, between two lines of `---`. Pure.
+//! Front matter: YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
-//! Skills and templates begin with it. What isn't known is passed over, so that files written for other programs can be
-//! read; what is neither YAML nor plain lines of `key: value` is an error that names the line of the file.
+//! Skills and templates begin with it. Unknown keys are ignored, so that files written for other programs can be read. A head that is
+//! neither YAML nor plain lines of `key: value` is an error that names the line of the file.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -10,21 +10,21 @@ use serde_saphyr::{DefaultMessageFormatter, SnippetMode};
 /// The line before and after the YAML.
 const FENCE: &str = "---";
 
-/// Why a file's head can't be used.
+/// The reason why front matter can't be parsed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrontMatterError {
     /// The second fence is missing.
     #[error("the front matter that begins with `---` has no end; a line of `---` closes it")]
     Unclosed,
-    /// It isn't YAML, or not of the kind that is wanted.
-    #[error("the front matter can't be read: {0}")]
+    /// It isn't YAML, or has values of the wrong type.
+    #[error("the front matter can't be parsed: {0}")]
     Yaml(String),
 }
 
-/// Takes a text apart: what its head says, the default without one, and the body without the blank lines around it.
+/// Splits a text into its parsed front matter (the default without one) and its body, trimmed of blank lines.
 ///
 /// # Errors
-/// When the head has no end or is not the YAML that is wanted.
+/// When the front matter has no end or can't be parsed as `T`.
 pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), FrontMatterError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((first, rest)) = text.split_once('\n').filter(|(first, _)| first.trim_end() == FENCE) else {
@@ -35,27 +35,27 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
         return Ok((T::default(), body.trim()));
     }
     let lines_before = first.lines().count();
-    // Far more than any head has; files come from everywhere, and a few lines of aliases can stand for gigabytes.
+    // Far more than any front matter has. The files may come from anywhere, and a few lines of aliases can expand to gigabytes.
     let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
     let options = serde_saphyr::options! { budget: budget };
     match serde_saphyr::from_str_with_options(yaml, options) {
         Ok(head) => Ok((head, body.trim())),
-        Err(error) => match plain(yaml).and_then(|head| serde_json::from_value(head).ok()) {
+        Err(error) => match parse_plain(yaml).and_then(|head| serde_json::from_value(head).ok()) {
             Some(head) => Ok((head, body.trim())),
-            None => Err(FrontMatterError::Yaml(told(&error, lines_before))),
+            None => Err(FrontMatterError::Yaml(describe(&error, lines_before))),
         },
     }
 }
 
-/// A head of nothing but lines of `key: value`, each value taken as it stands: other programs read heads that way, so files
-/// have `argument-hint: [a] [b]` and sentences with a colon, which are no YAML. None where YAML is meant.
-fn plain(head: &str) -> Option<Value> {
+/// Parses lines of `key: value`, each value taken literally. Other programs parse heads in this way, so files have
+/// `argument-hint: [a] [b]` and sentences with a colon, which are no YAML. `None` if the text uses YAML syntax.
+fn parse_plain(head: &str) -> Option<Value> {
     let mut values = Map::new();
     for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (key, value) = line.split_once(':')?;
         let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let value = value.trim();
-        // Anchors, aliases and blocks are for nobody else but YAML.
+        // Only YAML has anchors, aliases and blocks.
         if key.is_empty() || !is_key || value.starts_with(['&', '*', '|', '>']) {
             return None;
         }
@@ -64,20 +64,20 @@ fn plain(head: &str) -> Option<Value> {
             match value {
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
-                text => Value::String(unquoted(text).to_owned()),
+                text => Value::String(unquote(text).to_owned()),
             },
         );
     }
     Some(Value::Object(values))
 }
 
-/// A text without the quotes around the whole of it.
-fn unquoted(text: &str) -> &str {
-    let within = |quote| text.strip_prefix(quote).and_then(|text: &str| text.strip_suffix(quote));
-    within('"').or_else(|| within('\'')).unwrap_or(text)
+/// Removes the quotes around a whole text.
+fn unquote(text: &str) -> &str {
+    let strip = |quote| text.strip_prefix(quote).and_then(|text: &str| text.strip_suffix(quote));
+    strip('"').or_else(|| strip('\'')).unwrap_or(text)
 }
 
-/// What stands before and after the line that closes the head.
+/// Splits a text at the closing fence.
 fn split(text: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -89,8 +89,8 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// One line, with the place in the file and not in the head.
-fn told(error: &serde_saphyr::Error, lines_before: usize) -> String {
+/// Formats an error as one line, with the line number in the file instead of the head.
+fn describe(error: &serde_saphyr::Error, lines_before: usize) -> String {
     let formatter = DefaultMessageFormatter;
     let line_offset = u64::try_from(lines_before).unwrap_or_default();
     let options = serde_saphyr::render_options! {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn head_and_body_come_apart_whatever_the_line_ends() {
+    fn parse_head_and_body_with_any_line_ends() {
         let expected = Ok((Some("x".to_owned()), "Body.\n---\nMore.".to_owned()));
         assert_eq!(head("---\nname: x\nother: [1, 2]\n---\n\nBody.\n---\nMore.\n"), expected);
         let windows = head("\u{feff}---\r\nname: x\r\n---\r\nBody.\r\n").unwrap();
@@ -127,19 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_head_everything_is_body() {
+    fn parse_without_head_is_all_body() {
         assert_eq!(head("# Title\n---\n"), Ok((None, "# Title\n---".to_owned())));
         assert_eq!(head(""), Ok((None, String::new())));
         assert_eq!(head("---\n# nothing but a remark\n---\nBody"), Ok((None, "Body".to_owned())));
     }
 
     #[test]
-    fn a_head_without_an_end_is_an_error() {
+    fn parse_head_without_end_is_an_error() {
         assert_eq!(head("---\nname: x\n"), Err(FrontMatterError::Unclosed));
     }
 
     #[test]
-    fn what_is_not_yaml_is_told_in_one_line_with_its_place_in_the_file() {
+    fn parse_invalid_yaml_error_names_line_of_file() {
         let error = parse::<Head>("---\nname: x\nsize: large\n---\n").unwrap_err().to_string();
         assert!(error.contains("line 3") && !error.contains('\n'), "{error}");
         let error = head("---\nname: [x\n  y\n---\n").unwrap_err().to_string();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_is_no_yaml_but_plain_lines_is_taken_word_for_word() {
+    fn parse_plain_lines_are_taken_literally() {
         for (line, name) in [
             ("name: [a] [b]", "[a] [b]"),
             ("name: Use when: it rains", "Use when: it rains"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_unfolds_without_end_is_refused() {
+    fn parse_head_with_alias_bomb_is_refused() {
         let mut text = "---\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = level - 1;

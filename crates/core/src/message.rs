@@ -1,7 +1,7 @@
-//! What user, model and tools say to each other, in no provider's dialect.
+//! Messages between user, model and tools, independent of any provider's wire format.
 //!
-//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them.
-//! Unknown keys are ignored and unknown blocks read as `Unknown`; whoever copies a log copies its bytes.
+//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them. Unknown keys are ignored
+//! and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::unit::{Tokens, UnixMs, Usd};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
-    /// What the user typed, steered with or queued.
+    /// A message that the user typed, steered with or queued.
     User(UserMessage),
     /// One answer of the model.
     Assistant(AssistantMessage),
-    /// What one tool call came to.
+    /// The result of one tool call.
     ToolResult(ToolResultMessage),
     /// A command that the user ran with `!` or `!!`.
     BashExecution(BashExecutionMessage),
@@ -29,15 +29,15 @@ pub enum Message {
     System(SystemMessage),
 }
 
-/// What the user says.
+/// A message of the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserMessage {
     /// Text, or text and images.
     pub content: Content,
-    /// When it was said.
+    /// The time at which it was sent.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
-    /// The text as typed, where the content was made from a template or has files attached.
+    /// The text as typed, if the content was made from a template or has files attached.
     #[serde(
         default,
         deserialize_with = "lenient",
@@ -47,18 +47,18 @@ pub struct UserMessage {
     pub typed: Option<String>,
 }
 
-/// An image that somebody shows the model.
+/// An image for the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     /// Base64, standard alphabet with padding.
     pub data: String,
-    /// `image/png` and the like.
+    /// MIME type, such as `image/png`.
     pub mime_type: String,
 }
 
 impl UserMessage {
-    /// A message of text, and of images after it.
+    /// Creates a message of text, followed by images.
     pub fn with_images(text: impl Into<String>, images: &[Image], timestamp: UnixMs) -> Self {
         let text = UserBlock::Text { text: text.into() };
         let images =
@@ -70,32 +70,32 @@ impl UserMessage {
         }
     }
 
-    /// A message of text alone.
+    /// Creates a message of text.
     pub fn text(text: impl Into<String>, timestamp: UnixMs) -> Self {
         Self { content: Content::Blocks(vec![UserBlock::Text { text: text.into() }]), timestamp, typed: None }
     }
 
-    /// The same, made of what was typed, if that reads otherwise.
+    /// Sets the text as typed, if it differs from the content.
     #[must_use]
     pub fn typed_as(self, typed: Option<String>) -> Self {
         Self { typed, ..self }
     }
 
-    /// What was typed: `/skill:name` or `/template` with its arguments where one of them made the message, and else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one, else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         let text = || self.content.joined_text();
         self.short().unwrap_or_else(text)
     }
 
-    /// The same where it isn't the message's own text.
+    /// Returns the text as typed if it differs from the message's text.
     #[must_use]
     pub fn short(&self) -> Option<String> {
         self.typed.clone().or_else(|| typed_skill(&self.content.joined_text()))
     }
 }
 
-/// Content of a user's message: a bare string, or blocks.
+/// Content of a user's message: a plain string, or blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -106,7 +106,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// All text of it, blocks joined by newlines.
+    /// Returns all text, with blocks joined by newlines.
     #[must_use]
     pub fn joined_text(&self) -> String {
         match self {
@@ -115,7 +115,7 @@ impl Content {
         }
     }
 
-    /// The images of it.
+    /// Iterates over the images.
     pub fn images(&self) -> impl Iterator<Item = Image> {
         let blocks = match self {
             Self::Text(_) => &[],
@@ -128,7 +128,7 @@ impl Content {
         blocks.iter().filter_map(UserBlock::as_image).map(image)
     }
 
-    /// The content as blocks.
+    /// Converts the content to blocks.
     #[must_use]
     pub fn to_blocks(&self) -> Vec<UserBlock> {
         match self {
@@ -138,14 +138,14 @@ impl Content {
     }
 }
 
-/// All text in `blocks`, joined by newlines.
+/// Returns all text in `blocks`, joined by newlines.
 #[must_use]
 pub fn joined_text(blocks: &[UserBlock]) -> String {
     let texts: Vec<&str> = blocks.iter().filter_map(UserBlock::as_text).collect();
     texts.join("\n")
 }
 
-/// A block that a user or a tool may say.
+/// A block of a user message or a tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserBlock {
@@ -159,16 +159,16 @@ pub enum UserBlock {
     Image {
         /// Base64, standard alphabet with padding.
         data: String,
-        /// `image/png` and the like.
+        /// MIME type, such as `image/png`.
         mime_type: String,
     },
-    /// A block of a kind that tiller doesn't know; no model sees it.
+    /// A block of an unknown kind; it is not sent to models.
     #[serde(other)]
     Unknown,
 }
 
 impl UserBlock {
-    /// The block's text, if it is text.
+    /// Returns the block's text, if it is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -177,7 +177,7 @@ impl UserBlock {
         }
     }
 
-    /// The block's kind of image and its data, if it is an image.
+    /// Returns the MIME type and data, if the block is an image.
     #[must_use]
     pub fn as_image(&self) -> Option<(&str, &str)> {
         match self {
@@ -187,10 +187,10 @@ impl UserBlock {
     }
 }
 
-/// What stands in an [`AssistantMessage::error_message`] between what happened and what to do about it, both in one line.
+/// Separator between an error and its advice in [`AssistantMessage::error_message`], both on one line.
 pub const ADVICE: &str = " → ";
 
-/// The two parts of an error message: what happened, and what to do about it, where that is said.
+/// Splits an error message into the error and its advice, if it has one.
 #[must_use]
 pub fn advice_in(error_message: &str) -> (&str, Option<&str>) {
     match error_message.rsplit_once(ADVICE) {
@@ -203,32 +203,32 @@ pub fn advice_in(error_message: &str) -> (&str, Option<&str>) {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
-    /// Text, thinking and tool calls in the order they came.
+    /// Text, thinking and tool calls, in order.
     pub content: Vec<AssistantBlock>,
-    /// The protocol spoken: `anthropic-messages`, `openai-completions`, `scripted`.
+    /// The wire format: `anthropic-messages`, `openai-completions`, `scripted`.
     #[serde(default, deserialize_with = "lenient")]
     pub api: String,
     /// The provider's name: `anthropic`, `openai`.
     #[serde(default, deserialize_with = "lenient")]
     pub provider: String,
-    /// The model's id as it was asked for.
+    /// The model's id, as requested.
     #[serde(default, deserialize_with = "lenient")]
     pub model: String,
-    /// What the answer cost.
+    /// Tokens and cost of the answer.
     #[serde(default, deserialize_with = "lenient")]
     pub usage: Usage,
-    /// Why it ended.
+    /// The reason for its end.
     pub stop_reason: StopReason,
-    /// What went wrong, with `error` and `aborted`; secrets removed.
+    /// The error, with `error` and `aborted`; secrets removed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// When the request was sent.
+    /// The time at which the request was sent.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 
 impl AssistantMessage {
-    /// The calls it makes, in order.
+    /// Iterates over the tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => Some(call),
@@ -236,7 +236,7 @@ impl AssistantMessage {
         })
     }
 
-    /// Its text without thinking and calls, blocks joined by newlines.
+    /// Returns its text without thinking and calls, with blocks joined by newlines.
     #[must_use]
     pub fn joined_text(&self) -> String {
         let texts: Vec<&str> = self
@@ -262,18 +262,18 @@ pub enum AssistantBlock {
         /// The text.
         text: String,
     },
-    /// What the model thought before it spoke.
+    /// Thinking of the model before its answer.
     #[serde(rename_all = "camelCase")]
     Thinking {
-        /// The thought, or a summary of it; empty when the provider hides it.
+        /// The thinking, or a summary of it; empty when the provider hides it.
         thinking: String,
-        /// The provider's seal, sent back unchanged so that it can go on from the thought.
+        /// The provider's signature, sent back unchanged so that the model can continue the thinking.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         thinking_signature: Option<String>,
     },
     /// A call of a tool.
     ToolCall(ToolCall),
-    /// A block of a kind that tiller doesn't know; it is not sent back.
+    /// A block of an unknown kind; it is not sent back.
     #[serde(other)]
     Unknown,
 }
@@ -286,17 +286,16 @@ pub struct ToolCall {
     pub id: CallId,
     /// The tool's name.
     pub name: String,
-    /// The arguments, an object unless the model erred.
+    /// The arguments, an object unless the model made an error.
     #[serde(default)]
     pub arguments: Value,
-    /// The arguments as they came, when they weren't a JSON object; `arguments` is then empty and the call is
-    /// answered with an error.
+    /// The raw arguments, if they weren't a JSON object; `arguments` is then empty and the call gets an error result.
     #[serde(default, rename = "tillerRawArguments", skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<String>,
 }
 
 impl ToolCall {
-    /// Makes a call from arguments as they streamed in. No text at all means no arguments.
+    /// Creates a call from streamed arguments. Empty text means no arguments.
     #[must_use]
     pub fn from_streamed(id: CallId, name: String, arguments: &str) -> Self {
         if arguments.trim().is_empty() {
@@ -314,18 +313,18 @@ impl ToolCall {
     }
 }
 
-/// Arguments that say what a call is about, the most telling first.
-const TELLING: [&str; 6] = ["command", "pattern", "path", "url", "query", "name"];
+/// Arguments that identify a call, in order of preference.
+const SUMMARY_ARGUMENTS: [&str; 6] = ["command", "pattern", "path", "url", "query", "name"];
 
 impl ToolCall {
-    /// What the call is about, on one line without control characters: a path, a pattern and where, a command's first
-    /// line. Empty when no argument tells.
+    /// Returns a summary of the call on one line without control characters: a path, a pattern and its path, or a command's first line.
+    /// Empty if the call has no text argument.
     #[must_use]
     pub fn summary(&self) -> String {
         let text = |name: &str| self.arguments.get(name).and_then(Value::as_str).map(one_line);
         match (text("pattern"), text("path")) {
             (Some(pattern), Some(path)) => format!("{pattern} {path}"),
-            (Some(_), None) | (None, Some(_) | None) => TELLING
+            (Some(_), None) | (None, Some(_) | None) => SUMMARY_ARGUMENTS
                 .iter()
                 .find_map(|name| text(name))
                 .or_else(|| self.arguments.as_object()?.values().find_map(Value::as_str).map(one_line))
@@ -334,31 +333,31 @@ impl ToolCall {
     }
 }
 
-/// The first line that isn't blank, and `…` if more follow.
+/// Returns the first line that isn't blank, with `…` if more follow.
 fn one_line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default().replace(char::is_control, " ");
     if lines.next().is_some() { format!("{first} …") } else { first }
 }
 
-/// Why an answer ended.
+/// The reason for the end of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The model had said what it wanted.
+    /// The answer is complete.
     #[default]
     Stop,
-    /// The limit of output tokens was reached; its calls, if any, may be cut off.
+    /// The limit of output tokens was reached; its calls, if any, may be truncated.
     Length,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolUse,
-    /// The provider failed; `errorMessage` says how.
+    /// The provider failed; `errorMessage` has the error.
     Error,
     /// The user stopped it.
     Aborted,
 }
 
-/// What is read if it is what it should be, and else left at its default: a count that is no number must not cost the answer.
+/// Deserializes a value, or the default if it has the wrong type: an invalid token count must not lose the answer.
 pub fn lenient<'de, D, T>(source: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -367,7 +366,7 @@ where
     Value::deserialize(source).map(|value| serde_json::from_value(value).unwrap_or_default())
 }
 
-/// Tokens and money of one answer, or of many added up.
+/// Tokens and cost of one answer, or a sum of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
@@ -381,12 +380,12 @@ pub struct Usage {
     pub cache_write: Tokens,
     /// The provider's own total, or the sum of the four.
     pub total_tokens: Tokens,
-    /// What they cost.
+    /// The cost.
     pub cost: Cost,
 }
 
 impl Usage {
-    /// The total, or where that is 0 the sum of the four counts.
+    /// Returns the provider's total, or the sum of the four counts if that is 0.
     #[must_use]
     pub fn total(&self) -> Tokens {
         match self.total_tokens {
@@ -406,7 +405,7 @@ impl Usage {
     }
 }
 
-/// Money by kind of token.
+/// Cost by kind of token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
@@ -418,7 +417,7 @@ pub struct Cost {
     pub cache_read: Usd,
     /// For `cacheWrite`.
     pub cache_write: Usd,
-    /// All four.
+    /// The sum.
     pub total: Usd,
 }
 
@@ -432,24 +431,24 @@ impl Cost {
     }
 }
 
-/// What one tool call came to. Every call gets exactly one.
+/// The result of one tool call. Every call gets exactly one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
-    /// The call it answers.
+    /// The call's id.
     pub tool_call_id: CallId,
     /// The called tool's name.
     #[serde(default, deserialize_with = "lenient")]
     pub tool_name: String,
-    /// What the model reads.
+    /// The content for the model.
     pub content: Vec<UserBlock>,
-    /// What only people and programs read: a diff, an exit code, the reason of a refusal.
+    /// Data for people and programs only: a diff, an exit code, the reason of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Whether the call failed, was refused or was skipped.
+    /// True if the call failed, was refused or was skipped.
     #[serde(default, deserialize_with = "lenient")]
     pub is_error: bool,
-    /// When it ended.
+    /// The time at which it ended.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
@@ -460,15 +459,15 @@ pub struct ToolResultMessage {
 pub struct BashExecutionMessage {
     /// The command as typed.
     pub command: String,
-    /// Both of its streams as a terminal shows them, cut to the output limits.
+    /// Both output streams as a terminal shows them, cut to the output limits.
     pub output: String,
     /// Its exit code; absent when it was killed.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Whether the user, or tiller's own end, stopped it.
+    /// True if the user, or the end of tiller, stopped it.
     #[serde(default, deserialize_with = "lenient")]
     pub cancelled: bool,
-    /// Whether `output` is less than the whole.
+    /// True if `output` is not the whole output.
     #[serde(default, deserialize_with = "lenient")]
     pub truncated: bool,
     /// The file with the whole output, when `truncated`.
@@ -477,7 +476,7 @@ pub struct BashExecutionMessage {
     /// True for `!!`: logged and shown, never sent to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exclude_from_context: bool,
-    /// Where `output` is coloured.
+    /// The styles of `output`.
     #[serde(
         default,
         rename = "tillerStrokes",
@@ -485,20 +484,20 @@ pub struct BashExecutionMessage {
         deserialize_with = "lenient"
     )]
     pub strokes: Vec<StyleRun>,
-    /// When it ended.
+    /// The time at which it ended.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 
-/// Whether a tool of this name is tiller's own for commands, so that its results are what they printed. An extension's or a server's tool
-/// may have any other name.
+/// Checks whether a tool is tiller's own command tool, so that its results are command output. A tool of an extension or a server may
+/// have any other name.
 #[must_use]
 pub fn runs_commands(tool: &str) -> bool {
     tool == "bash"
 }
 
-/// Whether a tool of this name runs commands in another program whose sessions are imported. Others may have such a tool too: nothing
-/// in a text is obeyed because of it.
+/// Checks whether a tool runs commands in another program whose sessions are imported. Other programs may use the name too, so the
+/// result affects only the display.
 #[must_use]
 pub fn runs_commands_elsewhere(tool: &str) -> bool {
     matches!(tool, "Bash" | "shell" | "local_shell" | "exec_command")
@@ -507,10 +506,10 @@ pub fn runs_commands_elsewhere(tool: &str) -> bool {
 /// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemMessage {
-    /// Its text, whatever blocks it came in; may be empty.
+    /// Its text, joined from its blocks; may be empty.
     #[serde(default, deserialize_with = "text_of_content")]
     pub content: String,
-    /// When it was written.
+    /// The time at which it was written.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
@@ -519,14 +518,14 @@ fn text_of_content<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String
     Content::deserialize(source).map(|content| content.joined_text())
 }
 
-/// How much a model thinks before it answers.
+/// The amount of thinking before an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
-    /// Not at all.
+    /// No thinking.
     #[default]
     Off,
-    /// As little as the provider allows.
+    /// The minimum of the provider.
     Minimal,
     /// A little.
     Low,
@@ -534,15 +533,15 @@ pub enum ThinkingLevel {
     Medium,
     /// Much.
     High,
-    /// As much as the provider allows.
+    /// The maximum of the provider.
     Xhigh,
 }
 
 impl ThinkingLevel {
-    /// All levels, least first.
+    /// All levels, in ascending order.
     pub const ALL: [Self; 6] = [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh];
 
-    /// The level's name, as typed and logged.
+    /// Returns the level's name, as typed and logged.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -555,14 +554,14 @@ impl ThinkingLevel {
         }
     }
 
-    /// The level of that name, if there is one.
+    /// Parses a level's name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
-/// A model, named the way a request and the log name it.
+/// A reference to a model, as in requests and logs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRef {
@@ -573,7 +572,8 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Both names joined for a person to read. An id that is a path brings its own slash; what is typed needs both, see `Display`.
+    /// Returns the display name: both names joined by a slash. An id that is a path has a slash of its own; the form to type, with both
+    /// slashes, is `Display`.
     #[must_use]
     pub fn shown(&self) -> String {
         let Self { provider, id } = self;
@@ -587,27 +587,27 @@ impl std::fmt::Display for ModelRef {
     }
 }
 
-/// What a model is told of a tool, and what the policy may ask about it.
+/// The declaration of a tool, for the model and the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// The name the model calls it by.
+    /// The tool's name, as the model calls it.
     pub name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of its arguments: an object.
     pub parameters: Arc<Value>,
-    /// What it may do to the world.
+    /// The tool's access to the machine.
     pub access: Access,
 }
 
-/// What a tool may do to the world, by its own declaration.
+/// A tool's access to the machine, by its own declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Looks only; may run beside others of its kind.
+    /// Only reads; calls may run in parallel.
     Reads,
-    /// Changes files beneath the working directory.
+    /// Changes files in the working directory.
     Writes,
-    /// Runs anything at all.
+    /// Runs programs, with any effect.
     Executes,
 }
 
@@ -616,7 +616,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_is_a_path_is_shown_with_one_slash_and_named_with_both() {
+    fn model_ref_path_id_is_shown_with_one_slash() {
         let model = |id: &str| ModelRef { provider: "scripted".into(), id: id.into() };
         assert_eq!(model("/tmp/a.jsonl").shown(), "scripted/tmp/a.jsonl");
         assert_eq!(model("/tmp/a.jsonl").to_string(), "scripted//tmp/a.jsonl");
@@ -624,21 +624,21 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_kept_as_they_came() {
+    fn from_streamed_non_object_is_kept_raw() {
         let call = ToolCall::from_streamed("c1".into(), "bash".into(), r#"{"command": "l"#);
         assert_eq!(call.arguments, serde_json::json!({}));
         assert_eq!(call.raw_arguments.as_deref(), Some(r#"{"command": "l"#));
     }
 
     #[test]
-    fn a_call_without_argument_text_has_no_arguments() {
+    fn from_streamed_empty_text_is_no_arguments() {
         let call = ToolCall::from_streamed("c1".into(), "list_files".into(), "");
         assert_eq!(call.arguments, serde_json::json!({}));
         assert_eq!(call.raw_arguments, None);
     }
 
     #[test]
-    fn a_call_is_summed_up_by_the_argument_that_tells() {
+    fn summary_is_the_identifying_argument() {
         for (arguments, expected) in [
             (r#"{"command": "\n cargo test\u001b[1m\nls", "timeout": 3}"#, "cargo test [1m …"),
             (r#"{"path": "src/a.rs", "content": "x"}"#, "src/a.rs"),
@@ -652,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_written_in_the_logs_form() {
+    fn message_is_serialized_in_the_log_format() {
         let message = Message::ToolResult(ToolResultMessage {
             tool_call_id: "c1".into(),
             tool_name: "bash".into(),
@@ -668,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_prompt_in_blocks_is_read_too() {
+    fn system_message_in_blocks_is_parsed() {
         let text =
             r#"{"role":"system","content":[{"type":"text","text":"Be kind."}],"sections":{},"timestamp":7}"#;
         let said = SystemMessage { content: "Be kind.".into(), timestamp: UnixMs(7) };
@@ -676,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_block_does_not_cost_its_message() {
+    fn message_with_unknown_block_is_parsed() {
         let text = r#"{"role":"assistant","content":[{"type":"hologram","x":1},{"type":"text","text":"hi"}],"stopReason":"stop"}"#;
         let Message::Assistant(message) = serde_json::from_str(text).unwrap() else {
             panic!("an assistant message")
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_without_a_total_adds_up_its_parts() {
+    fn usage_without_total_is_the_sum_of_parts() {
         let mut sum = Usage { input: Tokens(5), output: Tokens(2), ..Usage::default() };
         assert_eq!(sum.total(), Tokens(7));
         sum.add(&Usage { input: Tokens(1), total_tokens: Tokens(9), ..Usage::default() });

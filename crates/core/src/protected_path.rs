@@ -1,6 +1,6 @@
-//! Paths that no write may reach without a question: git runs what is in `.git`, shells, logins and clients read the startup
-//! and credential files of the home directory, and tiller's own folders hold its configuration, keys, sessions and state.
-//! Pure: paths are compared by their letters, links aren't followed.
+//! Protected paths, which no write may change without approval: git runs programs in `.git`; shells, logins and clients read the
+//! startup and credential files of the home directory; tiller's own folders hold its configuration, keys, sessions and state.
+//! Pure: paths are compared as text, and links aren't followed.
 
 use std::path::{Component, Components, Path, PathBuf};
 
@@ -34,7 +34,7 @@ const HOME_FILES: &[&str] = &[
     ".zprofile",
     ".zshenv",
     ".zshrc",
-    // Programs that run what these name.
+    // Programs that run commands from these files.
     ".curlrc",
     ".emacs",
     ".gdbinit",
@@ -60,7 +60,7 @@ const HOME_FILES: &[&str] = &[
     ".s3cfg",
 ];
 
-/// Folders of the home directory, and files deeper in it; all that is beneath them counts.
+/// Folders of the home directory, and files deeper in it, with all their content.
 const HOME_FOLDERS: &[&str] = &[
     ".agents",
     ".aws",
@@ -102,7 +102,7 @@ const HOME_FOLDERS: &[&str] = &[
     "Library/LaunchDaemons",
 ];
 
-/// Files and folders of the home directory that hold keys, passwords or sessions; all that is beneath them counts.
+/// Files and folders of the home directory that hold keys, passwords or sessions, with all their content.
 const CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -148,7 +148,7 @@ const CREDENTIALS: &[&str] = &[
     "Library/Keychains",
 ];
 
-/// Lists the startup and credential files and folders that are protected, by their paths in the home directory.
+/// Lists the protected startup and credential files and folders, relative to the home directory.
 pub fn home_names() -> impl Iterator<Item = &'static str> {
     HOME_FILES.iter().chain(HOME_FOLDERS).copied()
 }
@@ -168,33 +168,33 @@ impl Protection {
     /// All reasons.
     pub const ALL: [Self; 3] = [Self::Git, Self::Home, Self::Own];
 
-    /// The reason, for the user, as the question gives it.
+    /// Returns the reason for the user, as shown in the approval question.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::Git => "writes in .git, and git runs what is there",
+            Self::Git => "writes in .git, whose files git may run",
             Self::Home => "changes startup or credential files in your home directory",
-            Self::Own => "reaches tiller's own configuration, keys or sessions",
+            Self::Own => "accesses tiller's own configuration, keys or sessions",
         }
     }
 }
 
-/// The folders that decide which paths are protected. All are absolute; a folder that a link leads to has both names.
+/// The folders that determine the protected paths. All are absolute; a folder behind a link is listed with both paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
     /// The home directory.
     pub homes: Vec<PathBuf>,
-    /// What links among the [startup and credential files](home_names) lead to, such as a repository of dotfiles.
+    /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
     pub startup: Vec<PathBuf>,
     /// Tiller's own folders.
     pub own: Vec<PathBuf>,
-    /// Folders in tiller's own that commands may read: skills, and the outputs of earlier commands.
+    /// Subfolders of tiller's own folders that commands may read: skills, and the outputs of earlier commands.
     pub readable: Vec<PathBuf>,
 }
 
 impl ProtectedPaths {
-    /// Finds out why writing to a path needs a question; `None` if it doesn't. The path is absolute and may have `.` and `..` in
-    /// it. Case is ignored, as some file systems do.
+    /// Returns the reason why writing to a path needs a question; `None` if it doesn't. The path is absolute and may contain `.` and
+    /// `..`. Case is ignored, as in some file systems.
     ///
     /// ```
     /// use std::path::Path;
@@ -208,44 +208,44 @@ impl ProtectedPaths {
     /// ```
     #[must_use]
     pub fn find(&self, path: &Path) -> Option<Protection> {
-        // A `.git` that `..` leaves again counts: it may be a link.
+        // A `.git` that `..` leaves again counts, because it may be a link.
         if path.components().any(|component| is_name(component, ".git")) {
             return Some(Protection::Git);
         }
         let path = normalize(path);
-        if is_beneath_any(&self.own, &path) {
+        if is_in_any(&self.own, &path) {
             return Some(Protection::Own);
         }
         self.is_startup(&path).then_some(Protection::Home)
     }
 
     fn is_startup(&self, path: &Path) -> bool {
-        self.homes.iter().any(|home| is_protected_in(home, path)) || is_beneath_any(&self.startup, path)
+        self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }
 
-    /// Checks whether a path lies in tiller's own folders, where commands may not even read without a question.
+    /// Checks whether a path lies in tiller's own folders, which commands may not even read without a question.
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
-        is_beneath_any(&self.own, &path) && !is_beneath_any(&self.readable, &path)
+        is_in_any(&self.own, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't count. A
-    /// wildcard in the path stands for whatever the shell may put there.
+    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't count. A wildcard
+    /// in the path stands for any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
         let is_public = path.extension().is_some_and(|ending| ending == "pub");
-        let is_beneath = |path: &Path, name: &str| {
+        let is_inside = |path: &Path, name: &str| {
             let names = Path::new(name).components();
             path.components().count() >= names.clone().count() && may_match(path.components(), names)
         };
-        let mut beneath = self.homes.iter().filter_map(|home| rest_that_may_match(&path, home));
-        !is_public && beneath.any(|rest| CREDENTIALS.iter().any(|name| is_beneath(rest, name)))
+        let mut rest = self.homes.iter().filter_map(|home| strip_matching_folder(&path, home));
+        !is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name)))
     }
 
-    /// Checks whether a folder holds credential files of the home directory, or is one of their folders. A wildcard stands for
-    /// whatever the shell may put there.
+    /// Checks whether a folder contains credential files of the home directory, or is one of their folders. A wildcard stands for any
+    /// name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, folder: &Path) -> bool {
         let folder = normalize(folder);
@@ -253,7 +253,7 @@ impl ProtectedPaths {
             let names = Path::new(name).components();
             folder.components().count() <= names.clone().count() && may_match(folder.components(), names)
         };
-        self.homes.iter().any(|home| match rest_that_may_match(&folder, home) {
+        self.homes.iter().any(|home| match strip_matching_folder(&folder, home) {
             Some(rest) => CREDENTIALS.iter().any(|name| is_above(rest, name)),
             None => {
                 let home = normalize(home);
@@ -263,72 +263,71 @@ impl ProtectedPaths {
         })
     }
 
-    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of
-    /// the home directory or in tiller's own, is a protected file, or holds one of them.
+    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of the home
+    /// directory or in tiller's own, is a protected file, or contains one of them.
     #[must_use]
     pub fn is_secret(&self, path: &Path) -> bool {
         let path = normalize(path);
-        let is_above = |folder: &Path| rest_beneath(&path, &normalize(folder)).is_some();
+        let is_above = |folder: &Path| strip_folder(&path, &normalize(folder)).is_some();
         let holds_protected =
             |home: &PathBuf| is_above(home) || HOME_FOLDERS.iter().any(|folder| is_above(&home.join(folder)));
-        (self.is_startup(&path) && !is_beneath_any(&self.readable, &path))
+        (self.is_startup(&path) && !is_in_any(&self.readable, &path))
             || self.is_private(&path)
             || self.homes.iter().any(holds_protected)
             || self.own.iter().any(|folder| is_above(folder))
     }
 }
 
-fn is_beneath_any(folders: &[PathBuf], path: &Path) -> bool {
-    folders.iter().any(|folder| rest_beneath(folder, path).is_some())
+fn is_in_any(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| strip_folder(folder, path).is_some())
 }
 
-/// The rest of a path that lies in a folder, or is it.
-fn rest_beneath<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+/// Strips a folder from the beginning of a path; `None` if the path doesn't lie in it.
+fn strip_folder<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     let mut rest = path.components();
-    let is_beneath = normalize(folder)
+    let is_inside = normalize(folder)
         .components()
         .all(|name| rest.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
-    is_beneath.then_some(rest.as_path())
+    is_inside.then_some(rest.as_path())
 }
 
 fn is_protected_in(home: &Path, path: &Path) -> bool {
-    let Some(beneath) = rest_beneath(home, path) else { return false };
+    let Some(rest) = strip_folder(home, path) else { return false };
     let is_file = || {
-        let mut names = beneath.components();
+        let mut names = rest.components();
         let first = names.next();
         names.next().is_none()
             && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
     };
-    is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder))
+    is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(rest, folder))
 }
 
-/// The rest of a path, which may have wildcards, behind what may be a folder.
-fn rest_that_may_match<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+/// Strips a folder from the beginning of a path whose wildcards may match it.
+fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
     let mut rest = path.components();
-    let is_it = normalize(folder).components().all(|name| {
+    let is_match = normalize(folder).components().all(|name| {
         rest.next().is_some_and(|pattern| {
             name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
         })
     });
-    is_it.then_some(rest.as_path())
+    is_match.then_some(rest.as_path())
 }
 
-/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may have
-/// wildcards.
+/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may have wildcards.
 fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
     pattern.zip(names).all(|(pattern, name)| {
         name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
     })
 }
 
-/// Checks whether a shell may put a name in the place of a pattern. A wildcard matches no dot at the beginning of a name; behind a
-/// `[` anything may match.
+/// Checks whether a shell may replace a pattern by a name. A wildcard matches no dot at the beginning of a name; after a `[`, any name
+/// may match.
 fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }
     let (mut in_pattern, mut in_name) = (0, 0);
-    // Where the last `*` stands, and what it matches so far ends.
+    // The index of the last `*`, and the end of its current match.
     let mut star = None;
     while in_name < name.len() {
         match (pattern.get(in_pattern), star) {
@@ -361,7 +360,7 @@ fn is_name(component: Component<'_>, name: &str) -> bool {
     component.as_os_str().eq_ignore_ascii_case(name)
 }
 
-/// A path with its `.` and `..` resolved by its letters alone.
+/// Resolves `.` and `..` in a path as text, without following links.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
@@ -385,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn home_startup_and_credential_files_are_protected() {
+    fn find_home_startup_and_credential_file_is_home() {
         for path in HOME_FILES.iter().chain(HOME_FOLDERS) {
             assert_eq!(find(&format!("/home/me/{path}")), Some(Protection::Home), "{path}");
         }
@@ -406,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn home_other_files_and_projects_are_not_protected() {
+    fn find_other_file_or_project_is_none() {
         for path in [
             "/home/me",
             "/home",
@@ -430,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_of_linked_startup_files_are_protected() {
+    fn find_target_of_linked_startup_file_is_home() {
         let startup = vec!["/home/me/dot/zshrc".into(), "/home/me/dot/ssh".into()];
         let protected = ProtectedPaths { startup, ..ProtectedPaths::default() };
         for path in ["/home/me/dot/zshrc", "/home/me/dot/ssh/authorized_keys"] {
@@ -441,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn git_folders_are_protected() {
+    fn find_git_folder_is_git() {
         for path in ["/w/.git", "/w/.GIT/config", "/w/.git/../x", "/home/me/.ssh/.git/x"] {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
         }
@@ -530,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn own_folders_are_private_but_for_what_commands_may_read() {
+    fn is_private_own_folder_except_readable_is_true() {
         let protected = ProtectedPaths {
             own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into()],

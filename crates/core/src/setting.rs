@@ -1,7 +1,7 @@
-//! The one table of settings: name, type, default, environment names and description.
+//! The table of settings: name, type, default, environment variables and description.
 //!
-//! The loader (`config`), `tiller settings` and the docs read it; nobody else knows a setting's default. In a settings
-//! file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
+//! The settings loader (`config`), `tiller settings` and the docs read it; no default is defined elsewhere. In a settings file
+//! `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,29 +13,29 @@ use serde_json::Value;
 pub struct Setting {
     /// Dotted name.
     pub name: &'static str,
-    /// What values it takes.
+    /// The accepted values.
     pub kind: SettingKind,
-    /// The default, in the form it is typed in; empty means unset.
+    /// The default, as a user would type it; empty means unset.
     pub default: &'static str,
-    /// Names of the environment under which other programs know it.
+    /// Additional environment variables, known from other programs.
     pub aliases: &'static [&'static str],
-    /// Who may set it.
+    /// The files that may set it.
     pub scope: SettingScope,
-    /// What it does, in one sentence.
+    /// The description, one sentence.
     pub about: &'static str,
 }
 
-/// Who may set a setting.
+/// The settings files that may set a setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SettingScope {
-    /// The user, and a project that the user trusts.
+    /// The user's file, and the file of a trusted project.
     #[default]
     Project,
-    /// The user alone, whoever is trusted: where the user's own things are kept, and whatever names a command to run.
+    /// Only the user's file, even in a trusted project: for paths to the user's own data, and commands.
     User,
 }
 
-/// What values a setting takes.
+/// The accepted values of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingKind {
     /// Any text, or unset.
@@ -44,21 +44,21 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// A whole number in this range, or unset where the default is.
     Count {
-        /// The smallest.
+        /// Minimum.
         min: u64,
-        /// The largest.
+        /// Maximum.
         max: u64,
     },
     /// A number in this range, or unset.
     Number {
-        /// The smallest.
+        /// Minimum.
         min: f64,
-        /// The largest.
+        /// Maximum.
         max: f64,
     },
     /// Names separated by commas, or unset.
     List,
-    /// Names separated by commas; off is none of them, on is unset.
+    /// Names separated by commas; off is an empty list, on is unset.
     ListOrSwitch,
 }
 
@@ -69,7 +69,7 @@ macro_rules! table {
             name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?),
             scope: table!(@scope $($scope)?), about: concat!($($about),+),
         };)*
-        /// Every setting there is, in the order they are shown.
+        /// All settings, in display order.
         pub static TABLE: &[&Setting] = &[$(&$konst),*];
     };
     (@scope $scope:expr) => { $scope };
@@ -79,136 +79,136 @@ macro_rules! table {
 }
 
 table! {
-    /// Provider to use when no model is named.
+    /// Provider to use if no model is given.
     PROVIDER = "provider", SettingKind::Text, "";
     /// Model to start with: `[provider/]id[:thinking]`.
     MODEL = "model", SettingKind::Text, "";
-    /// Tokens that a model takes of which tiller's catalogue knows nothing; unset is 128000.
+    /// Context window, in tokens, of models that tiller's catalog doesn't know; unset: 128000.
     WINDOW = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
-    /// Models to cycle through: patterns in order, each with `:thinking` if it shall think so much; unset is all of them.
+    /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
     MODELS = "models", SettingKind::List, "";
-    /// How much the model thinks before it answers.
+    /// Thinking level of the model.
     THINKING = "thinking", SettingKind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
-    /// Sampling temperature; unset is not sent.
+    /// Sampling temperature; unset: the provider's default.
     TEMPERATURE = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
-    /// Most tokens of one answer, thinking included; never above the model's own limit. Unset is that limit, at most 32000.
+    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32000.
     MAX_TOKENS = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Which calls are asked about: those that run something, only risky ones, or none because nothing may change.
+    /// Tool calls that need approval: all that run something, only risky ones, or `read-only` to forbid all changes.
     APPROVAL = "approval", SettingKind::Choice(&["ask", "auto", "read-only"]), "ask";
-    /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
+    /// Maximum model requests per run; unset: no limit in the TUI, 100 where no one can intervene.
     MAX_TURNS = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
-    /// Tools to offer; unset or on is all of them, off is none.
+    /// Tools to offer the model; unset or on: all, off: none.
     TOOLS = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
-    /// Whether skills of the project, of the user and of tiller are loaded.
+    /// Load skills of the project, the user and tiller.
     SKILLS = "skills", SettingKind::Choice(&["on", "off"]), "on";
-    /// Whether prompt templates of the project, of the user and of tiller are loaded.
+    /// Load prompt templates of the project, the user and tiller.
     TEMPLATES = "templates", SettingKind::Choice(&["on", "off"]), "on";
-    /// Whether AGENTS.md, CLAUDE.md and AGENT.md of the user and of the project are read.
+    /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES = "context_files", SettingKind::Choice(&["on", "off"]), "on";
-    /// Whether the mouse scrolls, folds and selects in the TUI; off leaves it to the terminal.
+    /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.
     MOUSE = "mouse", SettingKind::Choice(&["on", "off"]), "on", scope SettingScope::User;
-    /// Whether changed skills, templates and context files are noticed by themselves while tiller runs.
+    /// Reload skills, templates and context files when they change.
     WATCH = "watch", SettingKind::Choice(&["on", "off"]), "on";
-    /// When a steering message is delivered.
+    /// When steering messages are delivered.
     STEERING_POINT = "steering_point", SettingKind::Choice(&["between-tools", "after-answer"]), "between-tools";
-    /// How many waiting steering messages are delivered at once.
+    /// Number of waiting steering messages delivered at once.
     STEERING_MODE = "steering_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "all";
-    /// How many waiting follow-ups are delivered at once.
+    /// Number of waiting follow-up messages delivered at once.
     FOLLOW_UP_MODE = "follow_up_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
-    /// Whether consecutive calls of tools that only read run side by side.
+    /// Run consecutive calls of read-only tools in parallel.
     PARALLEL_TOOLS = "parallel_tools", SettingKind::Choice(&["on", "off"]), "on";
-    /// Whether failed requests that may succeed are sent again.
+    /// Retry requests that failed with a transient error.
     RETRY_ENABLED = "retry.enabled", SettingKind::Choice(&["on", "off"]), "on";
-    /// Most tries after the first.
+    /// Maximum number of retries.
     RETRY_MAX = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
-    /// Milliseconds before the first of them, doubled from try to try, with jitter.
+    /// Milliseconds before the first retry, doubled for each further one, with jitter.
     RETRY_BASE_MS = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
-    /// Most milliseconds between two tries, unless the provider asks for more.
+    /// Maximum milliseconds between two retries, unless the provider asks for more.
     RETRY_CAP_MS = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
-    /// Seconds to wait for an answer's first byte, and within it for more content, whatever pings come; unset is 300, and 900 for a
-    /// server on this machine or network.
+    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset: 300, or 900 for
+    /// a server on this machine or the local network.
     REQUEST_FIRST_BYTE_S = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
-    /// Seconds of silence within an answer after which it counts as broken off; pings are no silence.
+    /// Seconds without any data, pings included, after which an answer counts as interrupted.
     REQUEST_STALL_S = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
     BASH_TIMEOUT_S = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Most seconds that a call of the bash tool may ask for.
+    /// Maximum seconds that a call of the bash tool may ask for.
     BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
-    /// Shell that commands run in: an absolute path, or a name on PATH; unset is bash, else sh.
+    /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
     BASH_SHELL = "bash.shell", SettingKind::Text, "", scope SettingScope::User;
-    /// Line for the shell that stands before every command, such as `source .venv/bin/activate`.
+    /// Shell line that runs before every command, such as `source .venv/bin/activate`.
     BASH_PREFIX = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
-    /// Whether commands get the variables that hold providers' keys.
+    /// Pass the environment variables with providers' API keys to commands.
     BASH_INHERIT_KEYS = "bash.inherit_keys", SettingKind::Choice(&["off", "on"]), "off", scope SettingScope::User;
-    /// Most lines of one tool result.
+    /// Maximum lines of a tool result.
     TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
-    /// Most characters of one tool result.
+    /// Maximum characters of a tool result.
     TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
-    /// Whether a conversation that gets too long for the model's window is compacted by itself.
+    /// Compact the conversation automatically before it exceeds the model's context window.
     COMPACTION_ENABLED = "compaction.enabled", SettingKind::Choice(&["on", "off"]), "on", aliases &["COMPACT_ENABLED"];
-    /// What takes the place of its older part: a summary made by the model, or nothing but its first message.
+    /// Replacement for older messages: a summary by the model, or only the first message.
     COMPACTION_STRATEGY = "compaction.strategy", SettingKind::Choice(&["summarize", "truncate", "off"]), "summarize";
-    /// Tokens of the window that stay free; unset is 16,384, at most a quarter of the window.
+    /// Tokens of the context window to keep free; unset: 16,384, at most a quarter of the window.
     COMPACTION_RESERVE_TOKENS = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
-    /// Tokens of the newest messages that stay as they are; unset is 20,000, at most a third of the window.
+    /// Tokens of recent messages that compaction keeps; unset: 20,000, at most a third of the window.
     COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
-    /// Messages above which a conversation is compacted, whatever their size; unset is no limit.
+    /// Number of messages above which a conversation is compacted; unset: no limit.
     COMPACTION_MAX_MESSAGES = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
-    /// Messages that stay as they are; unset is half of compaction.max_messages, or all of it with the strategy truncate.
+    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with strategy truncate.
     COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
-    /// When the session log is synced to disk: every entry, user messages and turn ends, or never.
+    /// When the session log is synced to disk: after every entry, after user messages and turns, or never.
     SYNC = "sync", SettingKind::Choice(&["always", "turn", "never"]), "turn";
-    /// Folder that holds the logs themselves instead of one folder a working directory.
+    /// Folder for session logs, without a subfolder for each working directory.
     SESSION_DIR = "session_dir", SettingKind::Text, "", scope SettingScope::User;
-    /// Milliseconds that an extension may take over a hook; one that guards calls and takes longer has the call asked about.
+    /// Maximum milliseconds for an extension's hook; if a hook that guards calls takes longer, the call needs approval.
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
-    /// Whether images are painted beneath their line where the terminal can, or stay a line.
+    /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES = "images", SettingKind::Choice(&["auto", "line"]), "auto";
-    /// How the screen looks: the name of a theme, the path of its file, or auto: theme_dark or theme_light, as the terminal's ground is.
+    /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` / `theme_light`).
     THEME = "theme", SettingKind::Text, "auto";
-    /// The theme for terminals with a dark ground.
+    /// Theme for dark terminal backgrounds.
     THEME_DARK = "theme_dark", SettingKind::Text, "dark";
-    /// The theme for terminals with a light ground.
+    /// Theme for light terminal backgrounds.
     THEME_LIGHT = "theme_light", SettingKind::Text, "light";
-    /// How many colours the terminal has; auto goes by what its environment says.
+    /// Number of colors of the terminal; auto detects it from the environment.
     COLOURS = "colours", SettingKind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
-    /// Whether the terminal's title says which session this is and what it is doing.
+    /// Show the session's name and state in the terminal title.
     TERMINAL_TITLE = "terminal.title", SettingKind::Choice(&["on", "off"]), "on";
-    /// Whether the terminal is told that work goes on (OSC 9;4): by itself where that is understood, always, or never.
+    /// Report progress to the terminal (OSC 9;4): if supported, always, or never.
     TERMINAL_PROGRESS = "terminal.progress", SettingKind::Choice(&["auto", "on", "off"]), "auto";
-    /// What calls you when a long run ends or a call asks while you look elsewhere: a notification if the terminal has them, the bell, or nothing.
+    /// How to alert you when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell or off.
     NOTIFY = "notify.mode", SettingKind::Choice(&["auto", "bell", "off"]), "auto";
-    /// Seconds that a run takes at least for its end to be told so.
+    /// Minimum duration, in seconds, of a run whose end triggers an alert.
     NOTIFY_AFTER_S = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
-    /// What goes to the log file of tiller itself.
+    /// Level of messages in tiller's own log file.
     LOG_LEVEL = "log.level", SettingKind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
-    /// Where that file is, beginning at the state folder; unset is `tiller.log`.
+    /// Path of the log file, relative to the state folder; unset: `tiller.log`.
     LOG_FILE = "log.file", SettingKind::Text, "", scope SettingScope::User;
 }
 
-/// The setting of this name.
+/// Finds a setting by name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Setting> {
     TABLE.iter().copied().find(|setting| setting.name == name)
 }
 
 impl Setting {
-    /// The environment variable that sets it: `TILLER_BASH_TIMEOUT_S`.
+    /// Returns the environment variable that sets it: `TILLER_BASH_TIMEOUT_S`.
     #[must_use]
     pub fn env_name(&self) -> String {
         format!("TILLER_{}", self.name.replace('.', "_").to_uppercase())
     }
 
-    /// What it does, without the marks that set words of a program apart in it.
+    /// Returns the description without Markdown code marks.
     #[must_use]
     pub fn plain_about(&self) -> String {
         self.about.trim().replace('`', "")
     }
 
-    /// Reads a value as a person types it. Empty text means unset; what is on or off may also be true or false, 1 or 0.
+    /// Parses a value as a user types it. Empty text means unset; on and off may also be true and false, 1 and 0.
     ///
     /// # Errors
-    /// When the setting doesn't take that value; the text says what it takes.
+    /// When the setting doesn't accept the value; the error describes the accepted values.
     pub fn parse(&self, text: &str) -> Result<Option<SettingValue>, InvalidSetting> {
         let text = text.trim();
         if text.is_empty() || text == "none" {
@@ -240,7 +240,7 @@ impl Setting {
         Ok(Some(value))
     }
 
-    /// Reads a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null.
+    /// Parses a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null.
     ///
     /// # Errors
     /// As [`Setting::parse`].
@@ -261,15 +261,15 @@ impl Setting {
         }
     }
 
-    fn invalid(&self, given: &str) -> InvalidSetting {
-        InvalidSetting { name: self.name, given: given.to_owned(), expected: self.kind.to_string() }
+    fn invalid(&self, value: &str) -> InvalidSetting {
+        InvalidSetting { name: self.name, given: value.to_owned(), expected: self.kind.to_string() }
     }
 }
 
-/// The words of a setting that is on or off.
+/// The values of a setting that is on or off.
 const SWITCH: &[&str] = &["on", "off"];
 
-/// The same in the words of other programs.
+/// Parses on or off, also in the spellings of other programs.
 fn switch(text: &str) -> Option<&'static str> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some("on"),
@@ -302,15 +302,15 @@ impl fmt::Display for SettingKind {
     }
 }
 
-/// A value that a setting doesn't take.
+/// An error for a value that a setting doesn't accept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("setting {name}: `{given}` is not {expected}")]
 pub struct InvalidSetting {
-    /// The setting.
+    /// The setting's name.
     pub name: &'static str,
-    /// What was given.
+    /// The rejected value.
     pub given: String,
-    /// What it takes.
+    /// The accepted values.
     pub expected: String,
 }
 
@@ -339,10 +339,10 @@ impl fmt::Display for SettingValue {
     }
 }
 
-/// Where a value came from; later ones win.
+/// The source of a value; later ones take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingSource {
-    /// The table.
+    /// The table's default.
     Default,
     /// The user's settings file, by path.
     File(String),
@@ -355,7 +355,7 @@ pub enum SettingSource {
 }
 
 impl SettingSource {
-    /// The place of this kind of source in the order in which later ones win.
+    /// Returns the precedence of the source; the higher one wins.
     const fn rank(&self) -> u8 {
         match self {
             Self::Default => 0,
@@ -378,7 +378,7 @@ impl fmt::Display for SettingSource {
     }
 }
 
-/// All settings with their values and where these came from.
+/// All settings with their values and sources.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: BTreeMap<&'static str, (Option<SettingValue>, SettingSource)>,
@@ -395,7 +395,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets a value, unless one of a later kind of source stands already.
+    /// Sets a value, unless one from a source of higher precedence is set.
     pub fn set(&mut self, setting: &Setting, value: Option<SettingValue>, source: SettingSource) {
         let slot = self.values.get_mut(setting.name).expect("the table holds every setting");
         if source.rank() >= slot.1.rank() {
@@ -403,26 +403,26 @@ impl Settings {
         }
     }
 
-    /// Takes the value of one setting, and where that came from, as others have it.
-    pub fn adopt(&mut self, setting: &Setting, others: &Self) {
+    /// Copies the value and source of one setting from other settings.
+    pub fn adopt(&mut self, setting: &Setting, other: &Self) {
         if let Some(slot) = self.values.get_mut(setting.name) {
-            slot.clone_from(&others.values[setting.name]);
+            slot.clone_from(&other.values[setting.name]);
         }
     }
 
-    /// The settings that have another value among these than among the others.
-    pub fn differing(&self, others: &Self) -> impl Iterator<Item = &'static Setting> {
-        TABLE.iter().copied().filter(|setting| self.value(setting).0 != others.value(setting).0)
+    /// Iterates over the settings whose values differ.
+    pub fn differing(&self, other: &Self) -> impl Iterator<Item = &'static Setting> {
+        TABLE.iter().copied().filter(|setting| self.value(setting).0 != other.value(setting).0)
     }
 
-    /// A setting's value and where it came from.
+    /// Returns a setting's value and its source.
     #[must_use]
     pub fn value(&self, setting: &Setting) -> (Option<&SettingValue>, &SettingSource) {
         let (value, source) = &self.values[setting.name];
         (value.as_ref(), source)
     }
 
-    /// The text of a setting of kind text or choice, if set.
+    /// Returns the value of a text or choice setting, if set.
     #[must_use]
     pub fn text(&self, setting: &Setting) -> Option<&str> {
         match self.value(setting).0 {
@@ -431,13 +431,13 @@ impl Settings {
         }
     }
 
-    /// Whether a choice stands at this word.
+    /// Checks whether a choice setting has this value.
     #[must_use]
     pub fn is(&self, setting: &Setting, word: &str) -> bool {
         self.text(setting) == Some(word)
     }
 
-    /// The number of a setting of kind count, if set.
+    /// Returns the value of a count setting, if set.
     #[must_use]
     pub fn count(&self, setting: &Setting) -> Option<u64> {
         match self.value(setting).0 {
@@ -446,7 +446,7 @@ impl Settings {
         }
     }
 
-    /// The number of a setting of kind number, if set.
+    /// Returns the value of a number setting, if set.
     #[must_use]
     pub fn number(&self, setting: &Setting) -> Option<f64> {
         match self.value(setting).0 {
@@ -455,7 +455,7 @@ impl Settings {
         }
     }
 
-    /// The names of a setting of kind list, if set.
+    /// Returns the value of a list setting, if set.
     #[must_use]
     pub fn list(&self, setting: &Setting) -> Option<&[String]> {
         match self.value(setting).0 {
@@ -470,7 +470,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_default_is_a_value_of_its_setting() {
+    fn table_every_default_is_valid() {
         let settings = Settings::default();
         assert_eq!(settings.count(&BASH_TIMEOUT_S), Some(120));
         assert_eq!(settings.count(&MAX_TURNS), None);
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_says_what_is_taken() {
+    fn parse_invalid_value_error_lists_accepted_values() {
         let error = STEERING_MODE.parse("some").unwrap_err();
         assert_eq!(error.to_string(), "setting steering_mode: `some` is not one of one-at-a-time, all");
         assert!(BASH_TIMEOUT_S.parse("0").is_err());
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_or_off_takes_the_words_of_other_programs() {
+    fn parse_switch_accepts_words_of_other_programs() {
         for (text, word) in [("on", "on"), ("TRUE", "on"), ("1", "on"), ("false", "off"), ("0", "off")] {
             let value = COMPACTION_ENABLED.parse(text).unwrap();
             assert_eq!(value, Some(SettingValue::Text(word.into())), "{text}");
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_source_wins_whatever_the_order_of_setting() {
+    fn set_source_of_higher_precedence_wins() {
         let mut settings = Settings::default();
         settings.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::Flag("--sync".into()));
         settings.set(&SYNC, SYNC.parse("always").unwrap(), SettingSource::File("settings.json".into()));
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_name_follows_from_the_name() {
+    fn env_name_is_derived_from_the_name() {
         assert_eq!(BASH_TIMEOUT_S.env_name(), "TILLER_BASH_TIMEOUT_S");
     }
 }

@@ -1,31 +1,30 @@
-//! What somebody may have meant by a name that there isn't. Pure.
+//! Suggestions for misspelled names. Pure.
 
-/// Returns the candidate that is most like a name as a whole, if it is alike enough; the first that begins with the name
-/// comes before all others.
+/// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with the name as a prefix takes
+/// precedence.
 ///
-/// Alike enough is at most one edit in three letters of the longer name, and at most three edits. Two letters that changed
-/// places are one edit.
+/// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters are one edit.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let begins = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
+    let with_prefix = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
     let edits = |candidate: &str| if is_slip(name, candidate) { 1 } else { distance(name, candidate) };
-    let is_alike = |edits: usize, candidate: &str| {
+    let is_similar = |edits: usize, candidate: &str| {
         let longest = name.chars().count().max(candidate.chars().count());
         edits <= (longest / 3).clamp(1, 3)
     };
-    let alike = candidates
+    let similar = candidates
         .map(|candidate| (edits(candidate), candidate))
-        .filter(|(edits, candidate)| !name.is_empty() && is_alike(*edits, candidate));
-    begins.or_else(|| alike.min().map(|(_, candidate)| candidate))
+        .filter(|(edits, candidate)| !name.is_empty() && is_similar(*edits, candidate));
+    with_prefix.or_else(|| similar.min().map(|(_, candidate)| candidate))
 }
 
-/// Returns whether a line is one of the words that end a shell or an editor, which is never meant for a model.
+/// Checks whether a line is a quit command of a shell or an editor, which is never meant for a model.
 #[must_use]
 pub fn is_quit_word(line: &str) -> bool {
     matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
-/// Whether a word is another one but for one slip: a letter too many, too few or wrong, or two that changed places.
+/// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped letters.
 #[must_use]
 pub fn is_slip(word: &str, of: &str) -> bool {
     let differing: Vec<(char, char)> = word.chars().zip(of.chars()).filter(|(a, b)| a != b).collect();
@@ -34,7 +33,7 @@ pub fn is_slip(word: &str, of: &str) -> bool {
     distance(word, of) == 1 || are_swapped
 }
 
-/// How many letters have to be put in, taken out or changed (Levenshtein).
+/// Returns the edit distance (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_slip_is_one_letter_or_two_that_changed_places() {
+    fn is_slip_one_letter_or_two_swapped_is_true() {
         for word in ["comit", "committ", "commot", "comimt"] {
             assert!(is_slip(word, "commit"), "{word}");
         }
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_understood_and_a_stranger_is_not() {
+    fn nearest_typo_is_some_and_other_word_is_none() {
         let meant = |name| nearest(name, ["commit", "debug", "review"].into_iter());
         assert_eq!(meant("comit"), Some("commit"));
         assert_eq!(meant("rev"), Some("review"));

@@ -1,7 +1,7 @@
 //! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses it in a `String`.
 //!
-//! Two readers need a way around that: log lines replace the half by U+FFFD ([`replace_lone`]), and streamed answers join halves
-//! that arrive in two deltas ([`Wtf8`] and [`Joiner`]).
+//! Two readers work around that: log lines replace the half by U+FFFD ([`replace_lone`]), and streamed answers join halves that
+//! arrive in two deltas ([`Wtf8`] and [`Joiner`]).
 
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -31,7 +31,7 @@ pub fn replace_lone(json: &str) -> Option<String> {
                 copied = at;
             }
             Some(_) => at += ESCAPE,
-            // Another escape: what follows the backslash belongs to it, a second backslash above all.
+            // Another escape: the next character belongs to it, in particular a second backslash.
             None => at = json.len().min(at + 2),
         }
     }
@@ -65,7 +65,7 @@ impl Wtf8 {
         serde_json::Deserializer::from_str(json.get()).deserialize_byte_buf(Wtf8Visitor)
     }
 
-    /// Whether the string is empty.
+    /// Checks whether the string is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -93,14 +93,14 @@ impl Visitor<'_> for Wtf8Visitor {
     }
 }
 
-/// Joins the fragments of one text. A high half at the end of a fragment waits for the next one.
+/// Joins the fragments of one text. A high surrogate at the end of a fragment waits for the next fragment.
 #[derive(Debug, Default)]
 pub struct Joiner {
     pending: Option<[u8; WIDTH]>,
 }
 
 impl Joiner {
-    /// Returns the fragment as text: a pending half is joined with its other half, and every half without one is U+FFFD.
+    /// Returns the fragment as text: a pending half is joined with its other half, and a half without one becomes U+FFFD.
     pub fn push(&mut self, fragment: Wtf8) -> String {
         let bytes = match self.pending.take() {
             Some(half) if fragment.is_empty() => {
@@ -113,7 +113,7 @@ impl Joiner {
         String::from_utf8(bytes).unwrap_or_else(|error| self.decode(error.as_bytes()))
     }
 
-    /// Ends the text: U+FFFD for a half that still waits.
+    /// Ends the text; returns U+FFFD for a pending half.
     pub fn finish(&mut self) -> Option<String> {
         self.pending.take().map(|_| char::REPLACEMENT_CHARACTER.to_string())
     }
@@ -136,7 +136,7 @@ impl Joiner {
                     text.push(char::REPLACEMENT_CHARACTER);
                     &rest[WIDTH..]
                 }
-                // JSON text is UTF-8, so nothing but surrogates can be wrong.
+                // JSON text is UTF-8, so only surrogates can be invalid.
                 (None, _) => {
                     text.push(char::REPLACEMENT_CHARACTER);
                     &rest[error.error_len().unwrap_or(rest.len())..]
@@ -148,7 +148,7 @@ impl Joiner {
     }
 }
 
-/// The surrogate that WTF-8 bytes begin with.
+/// Decodes the surrogate at the beginning of WTF-8 bytes.
 fn surrogate(bytes: &[u8]) -> Option<u16> {
     match bytes {
         [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, ..] => {

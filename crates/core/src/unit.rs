@@ -1,4 +1,4 @@
-//! Quantities that carry their unit in their type: moments, tokens, money.
+//! Quantities with their unit in the type: points in time, tokens, money.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Range};
@@ -6,35 +6,35 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnixMs(pub i64);
 
 impl UnixMs {
-    /// Writes the moment as ISO-8601 UTC with milliseconds, `2026-11-21T03:16:58.198Z`.
+    /// Formats the time as ISO-8601 UTC with milliseconds, `2026-11-21T03:16:58.198Z`.
     ///
-    /// A moment outside the years -9999 to 9999 is written as the nearest one inside.
+    /// A time outside the years -9999 to 9999 is formatted as the nearest one inside.
     #[must_use]
     pub fn to_iso(self) -> String {
-        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(if self.0 < 0 {
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(if self.0 < 0 {
             jiff::Timestamp::MIN
         } else {
             jiff::Timestamp::MAX
         });
-        format!("{moment:.3}")
+        format!("{time:.3}")
     }
 
-    /// Reads an ISO-8601 moment with an offset; `None` when it isn't one.
+    /// Parses an ISO-8601 time with an offset; `None` if it isn't one.
     #[must_use]
     pub fn from_iso(text: &str) -> Option<Self> {
-        Self::from_usual_iso(text)
-            .or_else(|| text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_millisecond())))
+        Self::from_common_iso(text)
+            .or_else(|| text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_millisecond())))
     }
 
-    /// Reads `2026-11-21T03:16:58.198Z`, the form of nearly every moment in a log, many times faster than the general
-    /// form. `None` for every other, leap seconds among them.
-    fn from_usual_iso(text: &str) -> Option<Self> {
+    /// Parses `2026-11-21T03:16:58.198Z`, the form of nearly every time in a log, many times faster than the general parser. `None` for
+    /// every other form, leap seconds included.
+    fn from_common_iso(text: &str) -> Option<Self> {
         let digits = <&[u8; 24]>::try_from(text.as_bytes()).ok()?;
         for (at, sign) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')] {
             if digits[at] != sign {
@@ -48,7 +48,7 @@ impl UnixMs {
         };
         let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
         let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-        // Days up to 28 are in every month; the general form knows the others.
+        // Every month has days up to 28; the general parser handles later ones.
         if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
             return None;
         }
@@ -56,13 +56,13 @@ impl UnixMs {
         Some(Self((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000 + number(20..23)?))
     }
 
-    /// Milliseconds from `earlier` to here, never negative.
+    /// Returns the milliseconds since `earlier`, never negative.
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
-    /// How long ago the moment is at `now`, in the largest unit that fits: `now`, `5m`, `3h`, `2d`.
+    /// Returns the age at `now` in the largest unit that fits: `now`, `5m`, `3h`, `2d`.
     #[must_use]
     pub fn age(self, now: Self) -> String {
         match now.since_ms(self) / 60_000 {
@@ -75,23 +75,23 @@ impl UnixMs {
 }
 
 impl From<SystemTime> for UnixMs {
-    fn from(moment: SystemTime) -> Self {
-        let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar from the year 0 on. The year is taken to begin in March, so that the
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, from the year 0 on. The year is counted from March, so that the
 /// leap day is its last.
 const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    /// From 0000-03-01 to 1970-01-01.
+    /// Days from 0000-03-01 to 1970-01-01.
     const BEFORE_1970: i64 = 719_468;
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - BEFORE_1970
 }
 
-/// A count with separators, as people read it: `12,345`.
+/// Formats a number with thousands separators: `12,345`.
 #[must_use]
 pub fn thousands(count: usize) -> String {
     let digits = count.to_string();
@@ -105,7 +105,7 @@ pub fn thousands(count: usize) -> String {
     text
 }
 
-/// A number of tokens, as a provider counts them.
+/// A number of tokens, as counted by a provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tokens(pub u64);
@@ -123,7 +123,7 @@ impl AddAssign for Tokens {
     }
 }
 
-/// Shows `950`, `3.1k`, `48k`, `1.2M`.
+/// Formats `950`, `3.1k`, `48k`, `1.2M`.
 impl fmt::Display for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -153,7 +153,7 @@ impl AddAssign for Usd {
     }
 }
 
-/// Shows `$0.21`; below a cent `$0.0042`.
+/// Formats `$0.21`; below a cent `$0.0042`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 > 0.0 && self.0 < 0.01 { write!(f, "${:.4}", self.0) } else { write!(f, "${:.2}", self.0) }
@@ -165,19 +165,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_goes_to_iso_and_back() {
-        let moment = UnixMs(1_795_231_018_198);
-        assert_eq!(moment.to_iso(), "2026-11-21T03:16:58.198Z");
-        assert_eq!(UnixMs::from_iso("2026-11-21T03:16:58.198Z"), Some(moment));
+    fn unix_ms_to_iso_and_back_is_unchanged() {
+        let time = UnixMs(1_795_231_018_198);
+        assert_eq!(time.to_iso(), "2026-11-21T03:16:58.198Z");
+        assert_eq!(UnixMs::from_iso("2026-11-21T03:16:58.198Z"), Some(time));
         assert_eq!(UnixMs::from_iso("yesterday"), None);
         assert_eq!(UnixMs(0).to_iso(), "1970-01-01T00:00:00.000Z");
     }
 
     #[test]
-    fn the_usual_form_of_a_moment_reads_like_the_general_one() {
+    fn unix_ms_usual_form_parses_like_general_one() {
         let days = (0..400_000_i64).step_by(3).map(|day| day * 86_400_000 + day * 7_919 - 62_000_000_000_000);
-        for moment in days.map(UnixMs) {
-            let text = moment.to_iso();
+        for time in days.map(UnixMs) {
+            let text = time.to_iso();
             let general = text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
             assert_eq!(UnixMs::from_iso(&text), Some(UnixMs(general)), "{text}");
         }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_short() {
+    fn unix_ms_age_is_short() {
         let age = |ms: i64| UnixMs(200_000_000 - ms).age(UnixMs(200_000_000));
         assert_eq!(
             [age(-1), age(5_000), age(300_000), age(7_300_000), age(190_000_000)],
@@ -195,19 +195,19 @@ mod tests {
         );
     }
     #[test]
-    fn counts_are_grouped() {
+    fn thousands_are_grouped() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]
-    fn tokens_are_shown_short() {
+    fn tokens_are_displayed_short() {
         let shown: Vec<_> =
             [0, 950, 3_149, 48_200, 1_250_000].into_iter().map(|n| Tokens(n).to_string()).collect();
         assert_eq!(shown, ["0", "950", "3.1k", "48k", "1.2M"]);
     }
 
     #[test]
-    fn money_below_a_cent_keeps_its_digits() {
+    fn usd_below_a_cent_keeps_its_digits() {
         assert_eq!(Usd(0.0042).to_string(), "$0.0042");
         assert_eq!(Usd(0.211).to_string(), "$0.21");
         assert_eq!(Usd(0.0).to_string(), "$0.00");

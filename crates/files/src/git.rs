@@ -1,18 +1,18 @@
-//! The files of a git repository that tiller reads, so that no git is needed for a branch's name or a remote.
+//! Files of a git repository that tiller reads directly, so that branch names and remotes need no git.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
-/// The `.git` of the repository that `cwd` is in: a folder, or in a worktree or submodule a file that names one.
+/// Finds the `.git` of the repository that contains `cwd`: a folder, or in a worktree or submodule a file that names one.
 #[must_use]
 pub fn find(cwd: &Path) -> Option<PathBuf> {
     cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())
 }
 
-/// The folder with this working tree's own state (`HEAD`), given its `.git`. None where `.git` is a symbolic link or
-/// holds something else.
+/// Returns the folder with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic link or has other
+/// content.
 #[must_use]
 pub fn folder(git: &Path) -> Option<PathBuf> {
     let kind = git.symlink_metadata().ok()?.file_type();
@@ -23,7 +23,7 @@ pub fn folder(git: &Path) -> Option<PathBuf> {
     Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// The folder with what all working trees share (`config`, `info/exclude`), given a `.git`.
+/// Returns the folder that all working trees share (`config`, `info/exclude`), given a `.git`.
 #[must_use]
 pub fn common_folder(git: &Path) -> Option<PathBuf> {
     let folder = folder(git)?;
@@ -33,7 +33,7 @@ pub fn common_folder(git: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A text file of a folder that [`folder`] or [`common_folder`] found, by its path in it.
+/// Reads a text file by its path in a folder from [`folder`] or [`common_folder`].
 #[must_use]
 pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     let file = open_beneath::open(folder, Path::new(name)).ok()?;
@@ -42,8 +42,8 @@ pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The directory and those above it up to the root of its repository, nearest first; only itself outside of one. As for git, a
-/// repository that belongs to another user counts as none: anybody can make one in a folder that all may write to.
+/// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself outside of one.
+/// As for git, a repository that belongs to another user doesn't count: any user can create one in a world-writable folder.
 #[must_use]
 pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
     up_to_repository_of(cwd, nix::unistd::geteuid().as_raw())
@@ -51,9 +51,9 @@ pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
 
 fn up_to_repository_of(cwd: &Path, user: u32) -> Vec<&Path> {
     let at = cwd.ancestors().position(|folder| folder.join(".git").exists());
-    let is_theirs =
-        |folder: &Path| folder.join(".git").symlink_metadata().is_ok_and(|facts| facts.uid() == user);
-    let depth = at.filter(|at| cwd.ancestors().nth(*at).is_some_and(is_theirs)).unwrap_or(0);
+    let is_owned =
+        |folder: &Path| folder.join(".git").symlink_metadata().is_ok_and(|metadata| metadata.uid() == user);
+    let depth = at.filter(|at| cwd.ancestors().nth(*at).is_some_and(is_owned)).unwrap_or(0);
     cwd.ancestors().take(depth + 1).collect()
 }
 

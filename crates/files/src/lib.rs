@@ -1,17 +1,17 @@
-//! File access for everything that tiller reads by itself: configuration, ignore files, instructions, logs, prompts.
+//! Safe file access: for all files that tiller reads on its own, such as configuration, ignore files, instructions, logs and prompts.
 //!
-//! A path may come from a repository that somebody cloned, so it may name a pipe, a device, a link out of the project or
-//! a file of gigabytes. The functions here open without blocking, look at the opened descriptor, and read up to a limit:
+//! A path may come from a cloned repository, so it may name a pipe, a device, a link out of the project or a file of gigabytes. The
+//! functions open without blocking, check the opened descriptor, and read up to a limit:
 //!
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - [`read_within`] for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
 //! - [`open_folder`] for folders that the user named.
-//! - [`create_private`] for files to write that the user named.
-//! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
+//! - [`create_private`] for output files that the user named.
+//! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens inside a
 //!   folder without following links.
 //!
-//! `tests/library/edges.rs` fails when other code opens such files by itself.
+//! `tests/library/edges.rs` fails when other code opens such files directly.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _};
@@ -28,10 +28,10 @@ pub mod open_beneath;
 pub mod search_path;
 pub mod walk;
 
-/// Largest configuration or ignore file that is read, in bytes.
+/// Maximum size of a configuration or ignore file, in bytes.
 pub const CONFIG_LIMIT: u64 = 1024 * 1024;
 
-/// A file's identity on this machine, whatever its name.
+/// A file's identity on this machine, independent of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId {
     device: u64,
@@ -45,14 +45,14 @@ impl From<&Metadata> for FileId {
 }
 
 impl From<&FileStat> for FileId {
-    fn from(facts: &FileStat) -> Self {
+    fn from(stat: &FileStat) -> Self {
         // The types differ between systems; on macOS a device is an i32.
         #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "needed elsewhere")]
-        Self { device: facts.st_dev as u64, inode: facts.st_ino as u64 }
+        Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
     }
 }
 
-/// Opens a regular file for reading. Links are followed; pipes and devices are refused without waiting for them.
+/// Opens a regular file for reading. Links are followed; pipes and devices are refused without blocking.
 ///
 /// # Errors
 /// When it can't be opened, or isn't a regular file.
@@ -60,12 +60,12 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, OpenOptions::new().read(true))
 }
 
-/// Opens a regular file with these options, never waiting for the other end of a pipe.
+/// Opens a regular file with these options, without blocking on a pipe.
 ///
 /// # Errors
 /// When it can't be opened, or isn't a regular file.
 pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Opening alone makes some devices act, so the type is asked first; the descriptor has the last word.
+    // Opening some devices has an effect, so the type is checked first; the check of the descriptor is decisive.
     require_regular(&path.metadata()?)?;
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let file = options.clone().custom_flags(flags.bits()).open(path)?;
@@ -73,7 +73,7 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a folder that the user named, to be walked. Links are followed.
+/// Opens a folder that the user named, for a walk. Links are followed.
 ///
 /// # Errors
 /// When it can't be opened, or isn't a folder.
@@ -100,7 +100,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     into_text(read(path, limit)?)
 }
 
-/// Opens a regular file whose real path lies beneath `root`.
+/// Opens a regular file whose real path lies inside `root`.
 ///
 /// # Errors
 /// As [`open`], and when a link leads out of `root`.
@@ -113,10 +113,10 @@ pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The reason why a link out of the project isn't followed.
-pub const OUTSIDE: &str = "it lies outside of the project";
+/// The error for a link that leads out of the project.
+pub const OUTSIDE: &str = "it lies outside the project";
 
-/// Reads a regular file of at most `limit` bytes whose real path lies beneath `root`.
+/// Reads a regular file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
 /// As [`read`], and when a link leads out of `root`.
@@ -124,7 +124,7 @@ pub fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> 
     read_limited(open_within(root, path)?, limit)
 }
 
-/// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies beneath `root`.
+/// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
 /// As [`read_within`], and when it isn't UTF-8.
@@ -132,8 +132,8 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
     into_text(read_within(root, path, limit)?)
 }
 
-/// Reads a UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
-/// its writer is done.
+/// Reads UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until its writer has
+/// finished.
 ///
 /// # Errors
 /// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
@@ -144,14 +144,14 @@ pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
     into_text(read_limited(OpenOptions::new().read(true).open(path)?, limit)?)
 }
 
-/// Tells `/dev/null`, by which people say that a file is empty, from other devices.
+/// Checks for `/dev/null`, which users pass for an empty file.
 fn is_null_device(path: &Path) -> bool {
     let device =
         |path: &Path| path.metadata().ok().filter(|it| it.file_type().is_char_device()).map(|it| it.rdev());
-    device(path).is_some_and(|found| device(Path::new("/dev/null")) == Some(found))
+    device(path).is_some_and(|device_id| device(Path::new("/dev/null")) == Some(device_id))
 }
 
-/// The rest of an opened file, at most `limit` bytes.
+/// Reads the rest of an open file, at most `limit` bytes.
 ///
 /// # Errors
 /// When it can't be read or is larger.
@@ -165,39 +165,39 @@ pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
 }
 
-/// Lists what lies directly in folders of tiller's own and in their `extensions`; those that can't be read have nothing.
+/// Lists the entries of tiller's own folders and of `extensions` in them; unreadable folders count as empty.
 pub fn list_own_entries(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     let folders = folders.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
     folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path())
 }
 
-/// Returns the real path that a link leads to; `None` for anything else.
+/// Returns the real path of a link's target; `None` for any other file.
 #[must_use]
 pub fn link_target(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
-/// Makes a folder of tiller's own, and the missing ones above it, for the user alone whatever the umask.
+/// Creates a folder of tiller's own, and its missing parents, accessible by the user only, whatever the umask.
 ///
 /// # Errors
-/// When it can't be made.
+/// When it can't be created.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Creates a file that the user named, or empties the one that is there, for the user alone whatever the umask. Links are
-/// followed; pipes and devices are refused.
+/// Creates or truncates a file that the user named, accessible by the user only, whatever the umask. Links are followed; pipes and
+/// devices are refused.
 ///
 /// # Errors
-/// When it can't be created or emptied, or isn't a regular file.
+/// When it can't be created or truncated, or isn't a regular file.
 pub fn create_private(path: &Path) -> io::Result<File> {
     match path.metadata() {
-        Ok(there) => require_regular(&there)?,
+        Ok(metadata) => require_regular(&metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    // Emptied only once it is known to be a file, and private.
+    // Truncated only after it is known to be a regular file, and private.
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.bits());
     let file = options.open(path)?;
@@ -207,7 +207,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes a file or folder of tiller's own from everybody but the user.
+/// Removes all permissions of other users from a file or folder of tiller's own.
 ///
 /// # Errors
 /// When its permissions can't be read or set.
@@ -234,7 +234,7 @@ fn require_regular(metadata: &Metadata) -> io::Result<()> {
         () if kind.is_socket() => "a socket",
         () => "a device",
     };
-    Err(io::Error::other(format!("not a regular file but {name}")))
+    Err(io::Error::other(format!("{name}, not a regular file")))
 }
 
 fn too_large(limit: u64) -> io::Error {
@@ -242,7 +242,7 @@ fn too_large(limit: u64) -> io::Error {
         0 => format!("{} KiB", limit / 1024),
         mebibytes => format!("{mebibytes} MiB"),
     };
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit}, which is the limit"))
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than the limit of {limit}"))
 }
 
 #[cfg(test)]

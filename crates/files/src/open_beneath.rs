@@ -1,7 +1,7 @@
-//! Opening and making what lies beneath a folder without following a link on the way.
+//! Opening and creating files inside a folder without following links in the path.
 //!
-//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). Elsewhere, and
-//! where a sandbox forbids that call, each component is opened from the descriptor of the one before.
+//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). On other systems, and where a
+//! sandbox forbids that call, each component is opened from the descriptor of its parent.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,10 +13,10 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 
-/// Flags for a folder on the way.
+/// Flags for intermediate folders.
 const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
-/// Opens a folder by its path; links are followed, and anything else is refused without waiting for it.
+/// Opens a folder by its path; links are followed, and other files are refused without blocking.
 ///
 /// # Errors
 /// When it can't be opened or isn't a folder.
@@ -25,10 +25,10 @@ pub fn open_root(root: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
 }
 
-/// Opens a file for reading, without waiting where it is a pipe or a device. An empty `below` is the root itself.
+/// Opens a file for reading, without blocking on a pipe or a device. An empty `below` is the root itself.
 ///
 /// # Errors
-/// When it can't be opened, or a link is on the way from `root`.
+/// When it can't be opened, or the path from `root` has a link.
 pub fn open(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_root(root)?, below, OFlag::O_RDONLY)
 }
@@ -36,15 +36,15 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
 /// Opens a folder.
 ///
 /// # Errors
-/// When it can't be opened, isn't a folder, or a link is on the way from `root`.
+/// When it can't be opened, isn't a folder, or the path from `root` has a link.
 pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
     open_at(&open_root(root)?, below, FOLDER)
 }
 
-/// Opens a folder and makes the missing part of the way to it.
+/// Opens a folder, and creates the missing part of the path to it.
 ///
 /// # Errors
-/// When it can't be made or opened, or a link is on the way from `root`.
+/// When it can't be created or opened, or the path from `root` has a link.
 pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
     let mut folder = open_root(root)?;
     for component in below.components() {
@@ -63,10 +63,10 @@ pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// Opens what lies beneath an opened folder.
+/// Opens a path inside an open folder.
 ///
 /// # Errors
-/// When it can't be opened, or a link is on the way.
+/// When it can't be opened, or the path has a link.
 pub fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
@@ -114,7 +114,7 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// A path to an opened folder that survives its renaming; on systems without one, `otherwise`.
+/// Returns a path to an open folder that stays valid when the folder is renamed; `otherwise` on systems without such paths.
 #[must_use]
 pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
     descriptor_path(folder).unwrap_or(otherwise)
@@ -133,9 +133,9 @@ fn descriptor_path(_folder: &File) -> Option<PathBuf> {
     None
 }
 
-/// The folder as a stream of its entries.
+/// Opens the folder as a stream of its entries.
 pub(super) fn entries_of(folder: &File) -> io::Result<Dir> {
-    // A descriptor of its own: reading moves the position, which copies share.
+    // A separate descriptor: reading moves the position, which duplicates share.
     Ok(Dir::openat(folder, ".", FOLDER | OFlag::O_CLOEXEC, Mode::empty())?)
 }
 
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// A root with `real/file`, a link `link` to `real`, and a link `out` to a folder beside the root.
+    /// Creates a root with `real/file`, a link `link` to `real`, and a link `out` to a folder next to the root.
     fn folders() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap().join("root");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn open_link_on_the_way_is_refused_by_both_ways() {
+    fn open_link_in_path_is_refused_by_both_methods() {
         let (_folder, root) = folders();
         let opened = File::open(&root).unwrap();
         for open in [open_at, open_step_by_step] {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn make_folder_makes_nothing_behind_a_link() {
+    fn make_folder_creates_nothing_behind_a_link() {
         let (folder, root) = folders();
         make_folder(&root, Path::new("real/a/b")).unwrap();
         assert!(root.join("real/a/b").is_dir());

@@ -1,5 +1,5 @@
-//! Search paths of skills, templates and context files, and problems with their files. Files are read through the functions of this crate,
-//! and never from outside the folder that bounds their search path.
+//! Search paths of skills, templates and context files, and problems with their files. Files are read through the functions of this
+//! crate, and never from outside the folder that bounds their search path.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// Who a resource is from; of several with one name the first in this order counts.
+/// The origin of a resource; of several with one name, the first in this order takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceOrigin {
-    /// Named when tiller was started.
+    /// Named on the command line.
     Given,
     /// The project's own.
     Project,
@@ -36,19 +36,19 @@ impl fmt::Display for ResourceOrigin {
     }
 }
 
-/// A file or folder to look for resources in. It need not exist, unless it was given.
+/// A file or folder with resources. It need not exist, unless it was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPath {
-    /// Absolute.
+    /// The absolute path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// The origin of its resources.
     pub origin: ResourceOrigin,
-    /// The folder that files have to lie beneath, links followed: for what anybody may have written, the project's root.
+    /// The folder that must contain all files, links followed. For untrusted content, the project's root.
     pub bounds: Option<PathBuf>,
 }
 
 impl SearchPath {
-    /// Whether a file of this place lies within its bounds. One that is missing does.
+    /// Checks whether a file lies within the bounds. A missing file does.
     #[must_use]
     pub fn holds(&self, file: &Path) -> bool {
         let Some(bounds) = &self.bounds else { return true };
@@ -58,10 +58,10 @@ impl SearchPath {
         }
     }
 
-    /// The bytes of a file of this place; one more than `most` when there are too many.
+    /// Reads a file; at most `most + 1` bytes, so that a longer file can be detected.
     ///
     /// # Errors
-    /// When it lies beyond the bounds, can't be read, or isn't a regular file.
+    /// When it lies outside the bounds, can't be read, or isn't a regular file.
     pub fn read(&self, file: &Path, most: usize) -> io::Result<Vec<u8>> {
         let opened = match &self.bounds {
             Some(bounds) => crate::open_within(bounds, file)?,
@@ -73,7 +73,7 @@ impl SearchPath {
     }
 }
 
-/// Tells one state of a file from another, within a process: see [`Problem::state`].
+/// Returns a hash of a file's content, valid within a process: see [`ResourceProblem::state`].
 #[must_use]
 pub fn state(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -81,19 +81,19 @@ pub fn state(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Something that is wrong with a file, for the user.
+/// A problem with a file, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceProblem {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong and what became of it: `not used: not UTF-8 text`.
+    /// The problem and its consequence: `not used: not UTF-8 text`.
     pub what: String,
-    /// Tells one state of the file from another: a file that was changed and is still wrong is a new problem.
+    /// Hash of the file's content: a file that was changed and is still wrong is a new problem.
     pub state: u64,
 }
 
 impl ResourceProblem {
-    /// A problem that doesn't depend on what a file holds.
+    /// Creates a problem that doesn't depend on the file's content.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
         Self { path: path.into(), what: what.into(), state: 0 }

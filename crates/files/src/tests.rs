@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use super::walk::{CancelFlag, HiddenFiles, WalkOptions, walk};
 use super::*;
 
-/// Puts something at a path that a reader must not fall for.
+/// Creates a trap at a path.
 type Trap = fn(&Path);
 
-/// What a cloned repository, or somebody on the same machine, can put in the place of a file that tiller reads by itself.
+/// Files that a cloned repository, or another user, can put in the place of a file that tiller reads on its own.
 const TRAPS: [(&str, Trap); 9] = [
     ("a link to an endless device", |path| symlink("/dev/zero", path).unwrap()),
     ("a link to the terminal", |path| symlink("/dev/tty", path).unwrap()),
@@ -60,19 +60,19 @@ fn read_within_link_that_stays_inside_is_followed() {
 }
 
 #[test]
-fn read_errors_say_what_is_wrong() {
+fn read_error_names_the_cause() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, [b'x'; 2049]).unwrap();
     let why = |path: &Path, limit| read_text(path, limit).unwrap_err().to_string();
-    assert_eq!(why(&path, 2048), "larger than 2 KiB, which is the limit");
-    assert_eq!(why(Path::new("/dev/zero"), 1), "not a regular file but a device");
+    assert_eq!(why(&path, 2048), "larger than the limit of 2 KiB");
+    assert_eq!(why(Path::new("/dev/zero"), 1), "a device, not a regular file");
     fs::write(&path, b"\xff").unwrap();
     assert_eq!(why(&path, 2048), "not UTF-8 text");
 }
 
 #[test]
-fn read_stream_takes_pipes_up_to_the_limit() {
+fn read_stream_pipe_is_read_up_to_the_limit() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("pipe");
     mkfifo(&path, Mode::S_IRWXU).unwrap();
@@ -126,7 +126,7 @@ fn walked(folder: &Path, options: WalkOptions) -> Vec<String> {
 }
 
 #[test]
-fn walk_ignore_files_that_are_traps_count_for_nothing() {
+fn walk_ignore_file_that_is_a_trap_is_skipped() {
     for file in [".gitignore", ".ignore", ".git/info/exclude", "sub/.gitignore"] {
         for (name, trap) in TRAPS {
             let folder = tree(&[("root/a", ""), ("root/sub/b", ""), ("root/.git/info/x", "")]);
@@ -141,7 +141,7 @@ fn walk_ignore_files_that_are_traps_count_for_nothing() {
 }
 
 #[test]
-fn walk_leaves_out_what_git_ignores() {
+fn walk_skips_files_that_git_ignores() {
     let folder = tree(&[
         (".git/info/exclude", "excluded\n"),
         (".gitignore", "*.log\n!keep.log\n/target/\n"),
@@ -183,7 +183,7 @@ fn walk_leaves_out_what_git_ignores() {
 }
 
 #[test]
-fn walk_shows_links_and_does_not_follow_them() {
+fn walk_lists_links_without_following() {
     let folder = tree(&[("real/x", "")]);
     symlink("real", folder.path().join("link")).unwrap();
     symlink("/", folder.path().join("out")).unwrap();
@@ -191,14 +191,14 @@ fn walk_shows_links_and_does_not_follow_them() {
 }
 
 #[test]
-fn walk_folder_swapped_for_a_link_shows_nothing() {
+fn walk_folder_swapped_for_link_lists_nothing() {
     let (folder, outside) = (tree(&[("a", ""), ("sub/x", "")]), tree(&[("secret", "")]));
     let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), WalkOptions::default());
     assert_eq!(entries.next().unwrap().below, PathBuf::from("a"));
     fs::rename(folder.path().join("sub"), folder.path().join("moved")).unwrap();
     symlink(outside.path(), folder.path().join("sub")).unwrap();
     let rest: Vec<PathBuf> = entries.map(|entry| entry.below).collect();
-    assert_eq!(rest, [PathBuf::from("sub")], "the link itself, and nothing behind it");
+    assert_eq!(rest, [PathBuf::from("sub")], "the link itself, without its target's entries");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn walk_cancelled_ends() {
 }
 
 #[test]
-fn walk_excluded_folder_is_left_out_by_any_name() {
+fn walk_excluded_folder_is_skipped_by_any_name() {
     let folder = tree(&[("a/x", ""), ("b/x", "")]);
     let excluded = vec![FileId::from(&folder.path().join("a").metadata().unwrap())];
     let options = WalkOptions { excluded, ..WalkOptions::default() };

@@ -1,8 +1,8 @@
-//! Walking a folder as a developer sees it: what git ignores is left out, links aren't followed.
+//! Folder walks: files that git ignores are skipped, links aren't followed.
 //!
-//! Each folder is opened from the descriptor of the one above, so a folder that is swapped for a link meanwhile shows
-//! nothing. Ignore files are read here and not by the `ignore` crate, which would open whatever has their name and read
-//! it without a limit; matching is that crate's.
+//! Each folder is opened from the descriptor of its parent, so a folder that is swapped for a link meanwhile lists nothing. Ignore files
+//! are read by this module instead of the `ignore` crate, which would open any file of that name and read it without a limit; that crate
+//! does the matching.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,20 +20,20 @@ use nix::sys::stat::{SFlag, fstatat};
 
 use super::{CONFIG_LIMIT, FileId, git, open_beneath, read, read_limited};
 
-/// Deepest folder that is entered; each level holds a descriptor open.
+/// Maximum depth; each level holds a descriptor open.
 const MAX_DEPTH: usize = 128;
 
-/// A flag that asks long work to stop.
+/// A flag that requests cancellation of long work.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Asks the work to stop.
+    /// Requests cancellation.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true once the work is to stop.
+    /// Returns true if cancellation was requested.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -43,10 +43,10 @@ impl CancelFlag {
 /// The treatment of files and folders whose names begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HiddenFiles {
-    /// They are walked; `.git` is not.
+    /// Listed, except `.git`.
     #[default]
     Included,
-    /// They are left out.
+    /// Skipped.
     Skipped,
 }
 
@@ -57,9 +57,9 @@ pub struct WalkOptions {
     pub hidden: HiddenFiles,
     /// The number of levels to list; all by default.
     pub max_depth: Option<usize>,
-    /// Files, and folders with everything beneath them, that are left out.
+    /// Files, and folders with all their content, to skip.
     pub excluded: Vec<FileId>,
-    /// Ends the walk when it is set.
+    /// Ends the walk when set.
     pub cancel: CancelFlag,
 }
 
@@ -74,19 +74,18 @@ pub enum WalkEntryKind {
     Other,
 }
 
-/// A file or folder.
+/// A listed file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEntry {
-    /// The path from the folder that is walked.
+    /// The path relative to the walked folder.
     pub below: PathBuf,
     /// Its kind.
     pub kind: WalkEntryKind,
-    /// The time of its last change, in whole seconds.
+    /// The modification time, in whole seconds.
     pub modified: SystemTime,
 }
 
-/// Walks a folder that is open and was found at `path`, depth first, in the order of names. What can't be read is left
-/// out, as by `ls`.
+/// Walks an open folder that was found at `path`, depth first, in the order of names. Unreadable entries are skipped, as by `ls`.
 #[must_use]
 pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
     let rules = Rules::above(path);
@@ -104,12 +103,12 @@ pub struct FileWalk {
     options: WalkOptions,
 }
 
-/// A folder that the walk is in.
+/// A folder that the walk has entered.
 #[derive(Debug)]
 struct Level {
     folder: File,
     below: PathBuf,
-    /// The entries still to come, the next one last.
+    /// The remaining entries, the next one last.
     names: Vec<OsString>,
 }
 
@@ -131,7 +130,7 @@ impl Iterator for FileWalk {
             }
             if kind == WalkEntryKind::Folder && self.levels.len() < self.depth() {
                 let level = self.levels.last()?;
-                // One that can't be opened, or was swapped for a link, is listed and not entered.
+                // A folder that can't be opened, or was swapped for a link, is listed but not entered.
                 if let Ok(folder) = open_beneath::open_at(&level.folder, Path::new(&name), OFlag::O_DIRECTORY)
                 {
                     self.enter(folder, below.clone());
@@ -173,14 +172,14 @@ fn names_in(folder: &File) -> io::Result<Vec<OsString>> {
 }
 
 fn stat_entry(folder: &File, name: &OsStr) -> Option<(WalkEntryKind, SystemTime, FileId)> {
-    let facts = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
-    let kind = match SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT {
+    let stat = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+    let kind = match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
         SFlag::S_IFDIR => WalkEntryKind::Folder,
         SFlag::S_IFREG => WalkEntryKind::File,
         _ => WalkEntryKind::Other,
     };
-    let since_epoch = Duration::from_secs(u64::try_from(facts.st_mtime).unwrap_or_default());
-    Some((kind, SystemTime::UNIX_EPOCH + since_epoch, FileId::from(&facts)))
+    let since_epoch = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default());
+    Some((kind, SystemTime::UNIX_EPOCH + since_epoch, FileId::from(&stat)))
 }
 
 /// The rules of the ignore files from the repository's root down to the current folder.
@@ -198,12 +197,12 @@ struct LevelRules {
     ignore: Gitignore,
     /// `.gitignore`.
     git: Gitignore,
-    /// `.git/info/exclude`, at a repository's root; what lies above it doesn't count for git.
+    /// `.git/info/exclude`, at a repository's root; git ignores those of outer repositories.
     exclude: Option<Gitignore>,
 }
 
 impl Rules {
-    /// Reads the rules of the folders above one, up to its repository's root, or where it has none of all.
+    /// Reads the rules of a folder's ancestors up to its repository's root; without a repository, of all ancestors.
     fn above(path: &Path) -> Self {
         let has_git = |folder: &&Path| folder.join(".git").exists();
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
@@ -223,7 +222,7 @@ impl Rules {
         Self { levels: levels.collect(), global: parse_rules(path, &own) }
     }
 
-    /// Decides whether an entry of the current folder is ignored: `.ignore` decides before git's files, inner ones before outer.
+    /// Checks whether an entry of the current folder is ignored: `.ignore` precedes git's files, inner folders precede outer ones.
     fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
         let is_folder = kind == WalkEntryKind::Folder;
         let mut git = Match::None;
@@ -247,7 +246,7 @@ impl Rules {
 }
 
 impl LevelRules {
-    /// Reads the ignore files of a folder in which there are these names.
+    /// Reads the ignore files of a folder that contains these names.
     fn read(folder: &File, path: &Path, names: &[OsString]) -> Self {
         let has = |name: &str| names.iter().any(|other| other == name);
         let rules = |name: &str| {
@@ -263,7 +262,7 @@ impl LevelRules {
     }
 }
 
-/// Reads an ignore file. One that is a link is passed over, as git does with `.gitignore`.
+/// Reads an ignore file. A link is skipped, as git does with `.gitignore`.
 fn read_ignore_file(folder: &File, name: &str) -> Option<Vec<u8>> {
     let file = open_beneath::open_at(folder, Path::new(name), OFlag::O_RDONLY).ok()?;
     file.metadata().ok()?.is_file().then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()
@@ -275,7 +274,7 @@ fn parse_rules(folder: &Path, rules: &[u8]) -> Gitignore {
     }
     let mut builder = GitignoreBuilder::new(folder);
     for line in String::from_utf8_lossy(rules).trim_start_matches('\u{feff}').lines() {
-        // A line that makes no sense is passed over, as by git.
+        // An invalid line is skipped, as by git.
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

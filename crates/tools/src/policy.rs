@@ -1,8 +1,8 @@
-//! May this call run? Allow, ask, or deny: decided from the tool's own declaration, what the command is, the mode, and
-//! what the user has allowed for the session.
+//! The approval policy: allow, ask or deny a tool call, from the tool's declared access, the parsed command, the mode and the
+//! session's rules.
 //!
-//! Pure: it looks at nothing but its arguments. It is advice to a careful user and no prison: a command that is let through
-//! can do whatever the user can. Paths are the workspace's business.
+//! Pure: it reads only its arguments. It protects a careful user from mistakes and is no sandbox: an allowed command can do
+//! everything that the user can. Paths are checked by [`workspace`](crate::workspace).
 
 use std::path::{Path, PathBuf};
 
@@ -26,24 +26,24 @@ use risk::CommandFolders;
 /// Tools that search a folder.
 const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
 
-/// The mode: the calls that ask.
+/// The approval mode: selects the calls that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// Commands ask, and writing to a [protected path](tiller_core::protected_path); reading, and writing elsewhere in the working
-    /// directory and in folders that were added to it for that, don't.
+    /// Commands ask, and so do writes to a [protected path](tiller_core::protected_path). Reads, and writes elsewhere in the
+    /// working directory and in folders added for writing, don't.
     #[default]
     Ask,
-    /// Only commands that look dangerous ask, and writing to a protected path.
+    /// Commands that look dangerous ask, and so do writes to a protected path.
     Auto,
-    /// Nothing that changes anything runs.
+    /// Calls that may change anything are denied.
     ReadOnly,
 }
 
 impl ApprovalMode {
-    /// All modes, in the order they are offered.
+    /// All modes, in display order.
     pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
 
-    /// The mode's name, as typed and shown.
+    /// Returns the mode's name, as typed and shown.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,14 +53,14 @@ impl ApprovalMode {
         }
     }
 
-    /// The mode of that name, if there is one.
+    /// Parses a mode's name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
-/// The answer where the policy would ask.
+/// The source of the answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
     /// The user is asked.
@@ -73,25 +73,25 @@ pub enum AskBehavior {
 /// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyVerdict {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// It may run, because a question about it was answered beforehand.
+    /// The call may run because a rule or `--yes` answered the question beforehand.
     Granted(Grant),
-    /// Somebody has to say yes first.
+    /// The user has to allow the call first.
     Ask {
         /// The reason, for the user.
         reason: String,
         /// The calls that "always" allows for the rest of the session; its `Display` is the text to show.
         rule: PermissionRule,
     },
-    /// It may not run.
+    /// The call may not run.
     Deny {
         /// The reason, for the model.
         reason: String,
     },
 }
 
-/// The answer to a question that was given before it came up.
+/// The reason why a call runs without a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// A rule of the session covers the call.
@@ -108,34 +108,34 @@ impl PolicyVerdict {
     }
 }
 
-/// What is known of the repository whose `.git` lies in the working directory.
+/// State of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepositoryState {
-    /// There is none, nobody looked, or git may run something there: files that a tool wrote could pass for a repository, and git
-    /// runs what its configuration names.
+    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could pass for a
+    /// repository, and git runs programs that its configuration names.
     #[default]
     Unknown,
-    /// It is a real one whose configuration runs nothing.
+    /// A real repository whose configuration runs nothing.
     Harmless,
 }
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The mode: the calls that ask.
+    /// The approval mode.
     pub mode: ApprovalMode,
-    /// The answer where it would ask.
+    /// The source of the answer where the policy would ask.
     pub asking: AskBehavior,
-    /// The working directory; deleting beneath it is less of a risk than elsewhere.
+    /// The working directory; deleting inside it is less of a risk than elsewhere.
     pub root: PathBuf,
-    /// The home directory and tiller's own folders; without them nothing is known to be a startup file or tiller's.
+    /// The home directory and tiller's own folders; if empty, no path counts as a startup file or as tiller's.
     pub protected: ProtectedPaths,
-    /// Folders beside the working directory that may be written to, without links.
+    /// Folders outside the working directory that may be written to, with links resolved.
     pub writable: Vec<PathBuf>,
 }
 
 impl Policy {
-    /// Decides on a call of the tool with that spec.
+    /// Decides on a call of the tool with this spec.
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         match (self.mode, spec.access) {
@@ -152,8 +152,7 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that reads, as far as its argument `path` tells where; tools that search begin in the working directory
-    /// without one.
+    /// Decides on a call that reads, by its argument `path`; search tools without one start in the working directory.
     fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
         let path = path.or_else(|| SEARCHING_TOOLS.contains(&tool).then_some("."));
@@ -162,7 +161,7 @@ impl Policy {
         self.judge_reading(tool, path, &real, rules)
     }
 
-    /// Decides on a call that reads a path, and what is beneath it; `real` is where the path leads.
+    /// Decides on a call that reads a path and everything under it; `real` is the path with links resolved.
     #[must_use]
     pub fn judge_reading(&self, tool: &str, path: &str, real: &Path, rules: &SessionRules) -> PolicyVerdict {
         if !self.protected.is_credential(real) && !self.protected.holds_credentials(real) {
@@ -180,7 +179,7 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that writes, as far as its argument `path` tells where.
+    /// Decides on a call that writes, by its argument `path`.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let path = arguments.get("path").and_then(Value::as_str);
         let protected = path.and_then(|path| Some((path, self.folders().protection(path)?)));
@@ -199,7 +198,7 @@ impl Policy {
 
     fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let command = arguments.get("command").and_then(Value::as_str);
-        let risk = command.and_then(|line| risk::of(line, self.folders()));
+        let risk = command.and_then(|line| risk::find_risk(line, self.folders()));
         let is_free = self.mode == ApprovalMode::Auto && risk.is_none();
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
@@ -217,15 +216,15 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
-    /// workspace; `None` for any other command, and for one that isn't understood. `repository` is called for git's commands alone.
+    /// Lists the paths that a read-only command reads; such a command needs no question if all of them lie in the workspace.
+    /// Returns `None` for any other command, and for one that can't be parsed. `repository` is called for git commands only.
     #[must_use]
     pub fn list_read_paths(
         &self,
         line: &str,
         repository: impl FnOnce() -> RepositoryState,
     ) -> Option<Vec<String>> {
-        // Whatever lies there may be a secret.
+        // Every file there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
         (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()
     }
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_has_its_say_on_each_kind_of_tool() {
+    fn judge_each_mode_and_access_decides() {
         let (read, write) = (("read_file", Access::Reads, ""), ("edit_file", Access::Writes, ""));
         let (test, sudo) = (("bash", Access::Executes, "cargo test"), ("bash", Access::Executes, "sudo ls"));
         for (mode, asking, (name, access, command), expected) in [
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_where_git_keeps_what_it_runs_asks_and_is_allowed_file_by_file() {
+    fn judge_write_in_git_folder_asks_for_each_file() {
         let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
             let policy = Policy { mode, asking, root: root.into(), ..Policy::default() };
             let arguments = json!({ "path": path });
@@ -315,7 +314,7 @@ mod tests {
         let mut rules = SessionRules::default();
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
-                let expected = format!("ask exactly `{path}`: writes in .git, and git runs what is there");
+                let expected = format!("ask exactly `{path}`: writes in .git, whose files git may run");
                 assert_eq!(asks(path, mode, AskBehavior::User, "/work", &rules), expected);
                 assert_eq!(asks(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
             }
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn write_to_home_startup_file_asks_in_every_mode() {
+    fn judge_write_to_home_startup_file_asks_in_every_mode() {
         for (path, root) in [
             (".bashrc", "/home/me"),
             ("../.bashrc", "/home/me/work"),
@@ -372,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn reading_credentials_with_a_tool_asks() {
+    fn judge_reading_credentials_asks() {
         let judge = |mode, root: &str, tool: &str, arguments: Value| {
             let policy = Policy { mode, root: root.into(), protected: at_home(), ..Policy::default() };
             judge(&policy, tool, Access::Reads, &arguments, &SessionRules::default())
         };
         let asks =
-            |path: &str| format!("ask exactly `{path}`: reaches keys or passwords in your home directory");
+            |path: &str| format!("ask exactly `{path}`: reads keys or passwords in your home directory");
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::ReadOnly] {
             for (root, tool, path) in [
                 ("/home/me", "read_file", ".ssh/id_rsa"),
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_writes_protected_paths_asks_in_every_mode() {
+    fn judge_command_writing_protected_path_asks() {
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for (line, protection) in [
                 ("x >| .git/config", Protection::Git),
@@ -438,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_a_command_is_allowed_as_a_whole() {
+    fn judge_tool_without_command_is_allowed_as_a_whole() {
         let policy = Policy::default();
         let mut rules = SessionRules::default();
         let PolicyVerdict::Ask { rule, .. } =
@@ -453,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_rule_covers_its_program_and_nothing_smuggled_in_beside_it() {
+    fn judge_session_rule_covers_no_appended_command() {
         let policy = Policy { root: "/work".into(), ..Policy::default() };
         for (allowed, command, expected) in [
             ("cargo test", "cargo test parse -- --nocapture", true),

@@ -1,10 +1,11 @@
-//! Commands: start one, stream what it prints, stop it with everything it started.
+//! Child processes: starts commands, streams their output, and stops them with all processes that they started.
 //!
-//! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
-//! enough to clean up; on Linux it has a watchdog of its own. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
-//! it), its stdout is what the command prints, its stderr carries one report. One may be started ahead of its command
-//! ([`Runner::start_standby`]). What a command may do is the policy's
-//! business, not decided here. A program to talk with ([`Runner::converse`]) gets what is written to that lifeline.
+//! A [`Runner`] starts each command through the [`supervisor`], a small process of our own binary that outlives tiller just long
+//! enough to clean up; on Linux it has a watchdog of its own. Three pipes connect the two: the supervisor's stdin is its lifeline
+//! (when it closes, for whatever reason, the command is stopped), its stdout carries the command's output, its stderr carries one
+//! exit report. A supervisor can be started ahead of its command ([`Runner::start_standby`]). A program with piped stdio
+//! ([`Runner::converse`]) gets the bytes that are written to the lifeline. The policy decides which commands may run, not this
+//! module.
 
 use std::ffi::OsString;
 use std::io;
@@ -29,47 +30,47 @@ use launcher::{Launcher, Standby, Supervisor};
 use order::CommandOrder;
 pub use piped_child::{PipedChild, Program};
 
-/// How long output is still read after the helper has ended. Then nothing of the command is left, and the pipe ends at
-/// once; only a process that the helper may not kill (another user's, through sudo) can hold it open longer.
+/// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is left and the
+/// pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can hold it open.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Bytes read at once.
+/// Read buffer size, in bytes.
 const CHUNK: usize = 16 * 1024;
 
-/// Why a command could not be run, or its end not be learnt.
+/// An error that prevents a command from running, or its exit status from being known.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// Nobody said how commands are run.
-    #[error("commands can't be run here: there is no helper for them")]
-    NoHelper,
-    /// The folder to run it in isn't there.
+    /// No supervisor program is configured.
+    #[error("commands can't be run: no supervisor program is configured")]
+    NoSupervisor,
+    /// The working directory doesn't exist or isn't a folder.
     #[error("working directory {path}: not a folder")]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// There is no such shell.
-    #[error("shell {shell}: there is no such program; give its absolute path, or a name that is on PATH")]
+    /// The shell doesn't exist.
+    #[error("shell {shell}: program not found; give its absolute path, or a name that is on PATH")]
     NoShell {
-        /// As it was named.
+        /// The configured name or path.
         shell: String,
     },
-    /// The helper could not be started.
-    #[error("helper {helper}: cannot start")]
+    /// The supervisor could not be started.
+    #[error("supervisor {program}: cannot start")]
     Start {
-        /// The helper's program.
-        helper: PathBuf,
-        /// Why.
+        /// The supervisor's program.
+        program: PathBuf,
+        /// The cause.
         source: io::Error,
     },
-    /// The helper could not start the shell.
+    /// The supervisor could not start the shell.
     #[error("{reason}")]
     Shell {
-        /// The helper's words.
+        /// The supervisor's message.
         reason: String,
     },
-    /// The helper ended without a report: somebody killed it.
-    #[error("the process that watched over the command was killed")]
+    /// The supervisor ended without a report: it was killed.
+    #[error("the command's supervisor was killed")]
     Lost,
 }
 
@@ -79,39 +80,39 @@ pub struct Runner {
     launcher: Launcher,
     standby: Arc<Standby>,
     shell: PathBuf,
-    /// Stands before every line.
+    /// A shell line that runs before every command.
     prefix: Option<String>,
 }
 
-/// What to run.
+/// A command line and its working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// A line for the shell.
+    /// The line for the shell.
     pub line: String,
-    /// Where to run it.
+    /// The working directory.
     pub cwd: PathBuf,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// The shell's own end.
+    /// The shell's own exit status.
     pub status: ExitStatus,
-    /// Processes it left behind, which were killed.
+    /// The number of processes that it left behind and that were killed.
     pub leftovers: usize,
 }
 
-/// How the shell ended.
+/// The exit status of the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// Killed by this signal.
+    /// It was killed by this signal.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// The exit code; none if a signal killed it.
+    /// Returns the exit code; `None` if a signal killed the command.
     #[must_use]
     pub const fn code(self) -> Option<i32> {
         match self {
@@ -122,29 +123,29 @@ impl ExitStatus {
 }
 
 impl Runner {
-    /// Runs commands with the running program as the helper; its `main` has to hand over to [`supervisor::main`].
+    /// Creates a runner with the current program as the supervisor; its `main` has to call [`supervisor::main`].
     ///
     /// # Errors
-    /// When the system can't name the running program (never on Linux).
+    /// When the system can't determine the path of the program (never on Linux).
     pub fn this_program() -> io::Result<Self> {
         Ok(Self::with_helper(this_program()?))
     }
 
-    /// Runs nothing: every command ends before it begins, with an error that says so.
+    /// Creates a runner without a supervisor: every command fails to start.
     #[must_use]
     pub fn none() -> Self {
         Self::with_helper(PathBuf::new())
     }
 
-    /// Runs commands with another program as the helper, one that hands over to [`supervisor::main`] when its first
-    /// argument is [`supervisor::NAME`]. The path has to be absolute.
+    /// Creates a runner with another program as the supervisor; it has to call [`supervisor::main`] when its first argument is
+    /// [`supervisor::NAME`]. The path has to be absolute.
     #[must_use]
     pub fn with_helper(supervisor: impl Into<PathBuf>) -> Self {
         let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
         Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None }
     }
 
-    /// Runs commands in another shell: a path, or a program of that name on `PATH`. It has to take `-c LINE`.
+    /// Sets the shell: a path, or the name of a program on `PATH`. It has to accept `-c LINE`.
     ///
     /// # Errors
     /// When there is no such program.
@@ -158,37 +159,36 @@ impl Runner {
         Ok(Self { shell, ..self })
     }
 
-    /// Puts a line of the shell's before each command's: `source ~/.venv/bin/activate`. Whether it fails makes no difference to the
-    /// command.
+    /// Sets a shell line that runs before every command: `source ~/.venv/bin/activate`. Its failure doesn't affect the command.
     #[must_use]
     pub fn with_prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: Some(prefix.into()), ..self }
     }
 
-    /// Keeps variables of tiller's own environment from commands.
+    /// Removes variables of tiller's own environment from that of commands.
     #[must_use]
     pub fn withholding(self, names: impl IntoIterator<Item = String>) -> Self {
         let launcher = Launcher { withheld: names.into_iter().collect(), ..self.launcher };
-        // One that waits has the environment of before.
+        // A waiting supervisor has the previous environment.
         Self { launcher, standby: Arc::default(), ..self }
     }
 
-    /// The shell that commands run in: bash where there is one, else sh.
+    /// Returns the shell that commands run in: bash if it is installed, else sh.
     #[must_use]
     pub fn shell(&self) -> &Path {
         &self.shell
     }
 
-    /// Starts a supervisor for the next command, unless one waits already, so that the command starts sooner. Call it within
-    /// a tokio runtime.
+    /// Starts a supervisor ahead of the next command, unless one is waiting already, so that the command starts sooner. Call it
+    /// within a tokio runtime.
     pub fn start_standby(&self) {
-        self.standby.keep(&self.launcher);
+        self.standby.start(&self.launcher);
     }
 
-    /// Starts the next supervisor if one was started ahead before: where there was a command, there may well be another.
+    /// Starts the next supervisor if one was requested before, because another command is likely to follow.
     pub fn renew_standby(&self) {
-        if self.standby.is_wanted() {
-            self.standby.keep(&self.launcher);
+        if self.standby.is_requested() {
+            self.standby.start(&self.launcher);
         }
     }
 
@@ -197,13 +197,13 @@ impl Runner {
         self.standby.end();
     }
 
-    /// Starts a command with no terminal and nothing to read on stdin. Call it within a tokio runtime.
+    /// Starts a command without a terminal and with an empty stdin. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the folder is missing or the helper can't be started.
+    /// When the folder is missing or the supervisor can't be started.
     pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
         if self.launcher.program.as_os_str().is_empty() {
-            return Err(ProcessError::NoHelper);
+            return Err(ProcessError::NoSupervisor);
         }
         if !command.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: command.cwd.clone() });
@@ -216,17 +216,17 @@ impl Runner {
             None => self.start_supervisor(&order)?,
         };
         let Supervisor { lifeline, output, reports, process } = supervisor;
-        Ok(Running { lifeline: Some(lifeline), output, reports, helper: process, drain_until: None })
+        Ok(Running { lifeline: Some(lifeline), output, reports, supervisor: process, drain_until: None })
     }
 
     fn start_supervisor(&self, order: &CommandOrder<'_>) -> Result<Supervisor, ProcessError> {
         let arguments = [order.program].into_iter().chain(order.arguments.iter().map(OsString::as_os_str));
         self.launcher
             .start(arguments, order.cwd)
-            .map_err(|source| ProcessError::Start { helper: self.launcher.program.clone(), source })
+            .map_err(|source| ProcessError::Start { program: self.launcher.program.clone(), source })
     }
 
-    /// What the shell is given.
+    /// Returns the line for the shell's `-c`.
     fn line(&self, command: &ShellCommand) -> String {
         match &self.prefix {
             Some(prefix) => format!("{prefix}\n{}", command.line),
@@ -235,12 +235,12 @@ impl Runner {
     }
 }
 
-/// The running program, to be started again as a helper.
+/// Returns the path of the running program, to start it again as a supervisor.
 ///
 /// # Errors
-/// When the system can't name it (never on Linux).
+/// When the system can't determine it (never on Linux).
 pub fn this_program() -> io::Result<PathBuf> {
-    // The link stays right when the file was replaced by an upgrade, which `current_exe` would not.
+    // The link stays valid when an upgrade replaces the file; the path from `current_exe` would not.
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
@@ -248,26 +248,26 @@ fn find_shell() -> PathBuf {
     on_path("bash").unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Where a program is, as a shell would look for it.
+/// Finds a program on `PATH`, as a shell would.
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
-    places.find(|place| place.is_absolute() && place.is_file())
+    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(program));
+    candidates.find(|path| path.is_absolute() && path.is_file())
 }
 
-/// A command at work. Dropping it kills the command and everything it started, within moments.
+/// A running command. Dropping it kills the command and all processes that it started, within moments.
 #[derive(Debug)]
 pub struct Running {
     lifeline: Option<OwnedFd>,
     output: ChildStdout,
     reports: ChildStderr,
-    helper: Child,
+    supervisor: Child,
     drain_until: Option<Instant>,
 }
 
 impl Running {
-    /// What was printed next, to stdout or stderr, in the order it was written; `None` when nothing that could print is
-    /// left. Cancel-safe.
+    /// Returns the next output, of stdout and stderr in the order in which it was written; `None` when no process is left that could
+    /// print. Cancel-safe.
     pub async fn chunk(&mut self) -> Option<Bytes> {
         let mut buffer = BytesMut::with_capacity(CHUNK);
         loop {
@@ -278,7 +278,7 @@ impl Running {
                     Ok(count) if count > 0 => return Some(buffer.freeze()),
                     Ok(_) | Err(_) => return None,
                 },
-                _ = self.helper.wait(), if self.drain_until.is_none() => {
+                _ = self.supervisor.wait(), if self.drain_until.is_none() => {
                     self.drain_until = Some(Instant::now() + DRAIN);
                 }
                 () = tokio::time::sleep_until(deadline), if self.drain_until.is_some() => return None,
@@ -286,19 +286,19 @@ impl Running {
         }
     }
 
-    /// Orders the command and everything it started to be killed. Chunks and the exit are still to be had.
+    /// Requests that the command and all processes that it started be killed. Chunks and the exit status can still be read.
     pub fn stop(&mut self) {
         self.lifeline = None;
     }
 
-    /// Waits for the end and drops what is still printed.
+    /// Waits for the end and drops the remaining output.
     ///
     /// # Errors
-    /// When the shell could not be started, or the helper was killed.
+    /// When the shell could not be started, or the supervisor was killed.
     pub async fn wait(mut self) -> Result<Exit, ProcessError> {
         while self.chunk().await.is_some() {}
         let mut text = String::new();
-        // The helper alone holds the other end, so this ends when the helper does.
+        // Only the supervisor holds the other end, so this returns when the supervisor ends.
         let _ = self.reports.read_to_string(&mut text).await;
         match ExitReport::parse(&text) {
             Some(ExitReport::Ended(exit)) => Ok(exit),

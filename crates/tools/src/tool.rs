@@ -1,10 +1,10 @@
-//! What a model may do: the [`Tool`] trait and the built-in tools.
+//! Tools of the model: the [`Tool`] trait and the built-in tools.
 //!
-//! A tool gets checked arguments and answers with a [`ToolOutput`]; what the model can act on (a missing file, an exit
-//! code) is an output with `is_error`, never a Rust error. Whether a call may run at all is the policy's business.
+//! A tool gets checked arguments and returns a [`ToolOutput`]. A failure that the model can act on (a missing file, an exit code) is
+//! an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may run.
 //!
-//! `registry` gathers the built-in tools, one file each; `typed` gives each its schema and checks from one struct of
-//! arguments. What front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
+//! `registry` lists the built-in tools, one file each; `typed_tool` derives a tool's schema and checks from its argument struct.
+//! Front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
 //! `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`, `{matches}` of
 //! `grep`, `{files}` of `list_files`.
 
@@ -39,36 +39,36 @@ pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
-/// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
+/// A function that the model may call. Built-in tools, MCP tools and an embedder's own tools implement it.
 pub trait Tool: Send + Sync {
-    /// What the model and the policy are told of it.
+    /// Returns the tool's name, description, parameters and access, for the model and the policy.
     fn spec(&self) -> &ToolSpec;
 
     /// Checks arguments without acting on them.
     ///
     /// # Errors
-    /// A sentence for the model that names the argument and what is expected of it.
+    /// A sentence for the model that names the argument and the expected value.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
-    /// Starts what makes a call quicker: the model has named the tool and still writes the arguments. Called within a tokio
+    /// Prepares for a call, to make it start sooner: the model has named the tool and still writes the arguments. Called within a tokio
     /// runtime; must return at once. The call may never come.
     fn prepare(&self) {}
 
-    /// Does the work. Dropping the future stops it, with every process it started; what there was of its result until then is
-    /// what it gave to [`Progress::if_stopped`], or else what it showed last.
+    /// Runs the call. Dropping the future stops it, with every process it started; its partial result is then the one given to
+    /// [`ToolProgress::on_cancel`], or else the text shown last.
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_>;
 
-    /// What a call with arguments that passed [`Tool::check`] would do, for whoever is asked about it; it changes nothing.
-    /// `None`, unless a tool knows better: the arguments say it all.
+    /// Previews a call with arguments that passed [`Tool::check`], for the user who is asked about it; it changes nothing. Returns
+    /// `None` by default: then the arguments are shown.
     fn preview(&self, _arguments: &Value) -> Option<PreviewFuture<'_>> {
         None
     }
 }
 
-/// A look at what a call would do.
+/// A pending preview.
 pub type PreviewFuture<'a> = Pin<Box<dyn Future<Output = Preview> + Send + 'a>>;
 
-/// The work of one call.
+/// A pending call.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 
 /// One call of a tool.
@@ -76,70 +76,70 @@ pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 pub struct ToolInvocation {
     /// Arguments that passed [`Tool::check`].
     pub arguments: Value,
-    /// Where to show what there is so far.
+    /// The sink for intermediate output.
     pub progress: ToolProgress,
 }
 
-/// Where a tool at work leaves what there is so far: to be shown, and to be kept if it is stopped.
+/// Intermediate output of a running tool: shown while it runs, and kept as the result if it is stopped.
 #[derive(Clone)]
 pub struct ToolProgress {
     show: Arc<dyn Fn(StyledText) + Send + Sync>,
-    /// A lock because whoever stops the tool asks, on another thread, and nobody holds it for longer than a look.
-    remains: Arc<Mutex<Option<Box<Remains>>>>,
+    /// A mutex, because the result is requested on another thread when the tool is stopped; it is held only briefly.
+    partial_result: Arc<Mutex<Option<Box<PartialResult>>>>,
 }
 
-/// Says what a tool has at the moment.
-type Remains = dyn Fn() -> ToolOutput + Send;
+/// Returns the output so far.
+type PartialResult = dyn Fn() -> ToolOutput + Send;
 
 impl ToolProgress {
-    /// Shows texts in this way.
+    /// Creates a progress sink that passes each text to `show`.
     pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
-        Self { show: Arc::new(show), remains: Arc::default() }
+        Self { show: Arc::new(show), partial_result: Arc::default() }
     }
 
-    /// Shows the newest part of the output. Each text replaces the one before, so none has to arrive; call it a few times a
+    /// Shows the newest part of the output. Each text replaces the previous one, so that some may be dropped; call it a few times per
     /// second at most.
     pub fn show(&self, text: String) {
-        self.show_printed(StyledText { text, strokes: Vec::new() });
+        self.show_styled(StyledText { text, strokes: Vec::new() });
     }
 
-    /// The same of what a command prints, which is coloured.
-    pub fn show_printed(&self, printed: StyledText) {
-        (self.show)(printed);
+    /// Shows the newest part of a command's output, which has colors.
+    pub fn show_styled(&self, styled: StyledText) {
+        (self.show)(styled);
     }
 
-    /// Names what says what there is of the output, should the tool be stopped: asked at that moment, once, and to be quick.
-    pub fn if_stopped(&self, remains: impl Fn() -> ToolOutput + Send + 'static) {
-        *self.remains.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(remains));
+    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment, and has to be fast.
+    pub fn on_cancel(&self, partial_result: impl Fn() -> ToolOutput + Send + 'static) {
+        *self.partial_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(partial_result));
     }
 
-    /// What there is of the output now, where the tool says so.
+    /// Returns the output so far, if the tool has set [`ToolProgress::on_cancel`].
     pub fn remains(&self) -> Option<ToolOutput> {
-        let remains = self.remains.lock().unwrap_or_else(PoisonError::into_inner);
-        remains.as_ref().map(|remains| remains())
+        let partial_result = self.partial_result.lock().unwrap_or_else(PoisonError::into_inner);
+        partial_result.as_ref().map(|current| current())
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// What the model reads, within the output limits.
+    /// The content for the model, within the output limits.
     pub content: Vec<UserBlock>,
-    /// What only people and programs read: `{"diff": …}`, `{"exitCode": …}`.
+    /// Data for people and programs only: `{"diff": …}`, `{"exitCode": …}`.
     pub details: Option<Value>,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// What the user should know although the model can't act on it: that output was cut.
+    /// A warning for the user, which the model can't act on: the output was cut.
     pub warning: Option<String>,
 }
 
 impl ToolOutput {
-    /// A success that is only text.
+    /// Creates a successful result that is only text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![UserBlock::Text { text: text.into() }], ..Self::default() }
     }
 
-    /// A failure that the model should read.
+    /// Creates a failed result with a message for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }

@@ -1,8 +1,8 @@
-//! Which paths may be touched: those beneath the working directory, and beneath folders that were added.
+//! The workspace: the paths that tools may reach, which lie in the working directory and in added folders.
 //!
-//! A path is resolved once, following every link, and must end up beneath a root; [`Workspace::open`] then opens what was
-//! resolved without following any link, so that a folder swapped for a link in between gains nothing. Whether a call may
-//! run is the policy's business; what a command of the shell touches, nobody's here.
+//! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the resolved path without
+//! following any link, so that swapping a folder for a link in between gains nothing. Whether a call may run is decided by the
+//! [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use self::protected::ProtectedFolders;
 
 mod protected;
 
-/// Why a path may not be touched. The texts are for the model.
+/// The reason why a path can't be accessed. The messages are for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// The working directory can't be used.
@@ -26,13 +26,13 @@ pub enum WorkspaceError {
     NoRoot {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The path leads out.
+    /// The path leads out of the workspace.
     #[error(
-        "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller \
-         lets them"
+        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to \
+         add the folder"
     )]
     Outside {
         /// The path, as given.
@@ -40,7 +40,7 @@ pub enum WorkspaceError {
         /// The working directory.
         root: PathBuf,
     },
-    /// The path may be read only.
+    /// The path is read-only.
     #[error("{path} may be read but not written")]
     ReadOnly {
         /// The path, as given.
@@ -52,69 +52,70 @@ pub enum WorkspaceError {
         /// The path, as given.
         path: String,
     },
-    /// A link on the way leads nowhere, so what writing through it would make can't be told.
+    /// A link in the path leads nowhere, so the file that a write through it would create isn't known.
     #[error("{path} is a symbolic link that leads nowhere")]
     BrokenLink {
         /// The link.
         path: PathBuf,
     },
-    /// A link on the way leads to where writing needs approval, which the path doesn't say.
-    #[error("{path} leads by a symbolic link to where writing needs approval; name the file itself: {real}")]
+    /// A link in the path leads to a target that needs approval for writing, which the path itself doesn't show.
+    #[error("{path} is a symbolic link to a file that needs approval for writing; use its real path: {real}")]
     HiddenTarget {
         /// The path, as given.
         path: String,
-        /// Where it leads.
+        /// The path with links resolved.
         real: PathBuf,
     },
-    /// The file system says no.
+    /// An error of the file system.
     #[error("{path}: {source}")]
     Io {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What a path is wanted for.
+/// The access that a call needs to a path, or that a folder allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAccess {
-    /// To look.
+    /// Reading.
     Read,
-    /// To change.
+    /// Reading and writing.
     Write,
 }
 
-/// What a folder ends with that may only be read.
+/// Suffix of a read-only folder.
 const READ_ONLY: &str = ":ro";
 
-/// Parses a folder as it is typed behind `--add-dir` and `/add-dir`: its path without links, and what tools may do there. Relative
-/// paths begin at `cwd`, and `~` stands for `home`.
+/// Parses a folder argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows. Relative
+/// paths start at `cwd`, and `~` stands for `home`.
 ///
 /// # Errors
-/// When there is no such folder; of the kind [`io::ErrorKind::NotADirectory`] where something else is there.
+/// When there is no such folder; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
 pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
-    // Also where a folder is called so: what looks protected is. That folder is typed with a slash behind it.
-    let (path, purpose) =
+    // The suffix also applies to a folder whose name ends with it, because the argument asks for protection. Such a folder is
+    // added with a trailing slash.
+    let (path, access) =
         typed.strip_suffix(READ_ONLY).map_or((typed, FileAccess::Write), |path| (path, FileAccess::Read));
     let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
     if folder.is_dir() {
-        Ok((folder, purpose))
+        Ok((folder, access))
     } else {
         Err(io::Error::new(io::ErrorKind::NotADirectory, "not a folder"))
     }
 }
 
-/// An added folder as the model is told of it.
+/// Describes an added folder for the model.
 #[must_use]
-pub fn describe_folder(path: &Path, purpose: FileAccess) -> String {
-    match purpose {
+pub fn describe_folder(path: &Path, access: FileAccess) -> String {
+    match access {
         FileAccess::Read => format!("{} (to read only)", path.display()),
         FileAccess::Write => path.display().to_string(),
     }
 }
 
-/// A path with `~` as a shell reads it; `None` where that stands for a home directory that isn't known.
+/// Expands `~` in a path as a shell does; `None` if the home directory isn't known.
 fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -127,51 +128,51 @@ fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
 /// The folders that tools may reach.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// The working directory, without links.
+    /// The working directory, with links resolved.
     root: PathBuf,
-    /// Other folders, as given: they may come to be later.
+    /// Additional folders, as given: they may be created later.
     added: Vec<(PathBuf, FileAccess)>,
-    /// Folders that may be read whatever the others say, and take nothing from them.
+    /// Folders that are always readable; they don't restrict the access that other folders allow.
     readable: Vec<PathBuf>,
     protected: ProtectedFolders,
-    /// Paths where writing needs approval; what a link hides of them is refused.
+    /// Paths that need approval for writing; a link that hides one is refused.
     approved: ProtectedPaths,
-    /// The folders and paths that the user adds while tools work; clones share them. A lock because tools look at it on other threads, and
-    /// nobody holds it for longer than a look.
-    session: Arc<Mutex<(SessionFolders, Once)>>,
+    /// Folders and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other threads; it is
+    /// held only briefly.
+    session: Arc<Mutex<(SessionFolders, AllowedOnce)>>,
 }
 
-/// The folders that the user adds for one session, all without links.
+/// The folders that the user adds for one session, all with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFolders {
     /// Folders as [`Workspace::with_folder`] adds them.
     pub added: Vec<(PathBuf, FileAccess)>,
-    /// Folders that may be read; where writing isn't allowed it can be asked for.
+    /// Readable folders; writing is allowed by other folders or by approval.
     pub readable: Vec<PathBuf>,
 }
 
 /// A file or folder that one call may reach.
-type Once = Option<(PathBuf, FileAccess)>;
+type AllowedOnce = Option<(PathBuf, FileAccess)>;
 
-/// A path that may be touched.
+/// A path that may be accessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// The root that it lies beneath, without links.
+    /// The root that contains it, with links resolved.
     root: PathBuf,
-    /// The way from the root; empty for the root itself.
+    /// The path relative to the root; empty for the root itself.
     below: PathBuf,
-    /// How to show it: relative to the working directory where it lies in it, else absolute.
+    /// The display path: relative to the working directory if it lies in it, else absolute.
     shown: String,
 }
 
 impl ResolvedPath {
-    /// The whole path, without links as of when it was resolved.
+    /// Returns the whole path, with the links resolved at the time of the check.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         if self.below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.below) }
     }
 
-    /// The path to show: relative to the working directory where it lies in it (`.` for itself), else absolute.
+    /// Returns the display path: relative to the working directory if it lies in it (`.` for itself), else absolute.
     #[must_use]
     pub fn shown(&self) -> &str {
         &self.shown
@@ -179,14 +180,14 @@ impl ResolvedPath {
 }
 
 impl Workspace {
-    /// The workspace of a working directory.
+    /// Creates the workspace of a working directory.
     ///
     /// # Errors
-    /// When it isn't a folder.
+    /// When it isn't a readable folder.
     pub fn new(root: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
-        let given = root.as_ref();
-        let no_root = |source| WorkspaceError::NoRoot { path: given.to_owned(), source };
-        let root = fs::canonicalize(given).map_err(no_root)?;
+        let path = root.as_ref();
+        let no_root = |source| WorkspaceError::NoRoot { path: path.to_owned(), source };
+        let root = fs::canonicalize(path).map_err(no_root)?;
         fs::read_dir(&root).map_err(no_root)?;
         Ok(Self {
             root,
@@ -198,112 +199,111 @@ impl Workspace {
         })
     }
 
-    /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to. Where folders lie in
-    /// each other, or in the working directory, the deepest decides; of a folder that is added for both, it is the one to read.
+    /// Adds an absolute folder, which need not exist yet, or a single file, for reading or for reading and writing. If folders contain
+    /// each other, or the working directory, the deepest decides; for a folder that is added twice, the read-only entry does.
     #[must_use]
-    pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: FileAccess) -> Self {
-        self.added.push((folder.into(), purpose));
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
+        self.added.push((folder.into(), access));
         self
     }
 
-    /// Lets an absolute folder, which need not exist yet, or a single file be read; where writing is allowed there it stays so.
+    /// Makes an absolute folder, which need not exist yet, or a single file readable; writing stays allowed where it was.
     #[must_use]
     pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.readable.push(folder.into());
         self
     }
 
-    /// Protects absolute folders, which need not exist yet: nothing is written beneath them, and nothing is read but what
-    /// [`Workspace::with_readable`] names strictly beneath them.
+    /// Protects absolute folders, which need not exist yet: nothing in them is written, and only paths strictly inside them that
+    /// [`Workspace::with_readable`] names are read.
     #[must_use]
     pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.protected.extend(folders);
         self
     }
 
-    /// Refuses writes whose path hides behind a link that it leads to one of these.
+    /// Refuses writes to these paths through a link that hides them.
     #[must_use]
     pub fn with_approved_paths(mut self, paths: ProtectedPaths) -> Self {
         self.approved = paths;
         self
     }
 
-    /// The working directory, without links.
+    /// Returns the working directory, with links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Finds out where a path leads, and whether it may be touched. Relative paths start at the working directory; the
-    /// path need not exist.
+    /// Resolves a path and checks that it may be accessed. Relative paths start at the working directory; the path need not exist.
     ///
     /// # Errors
-    /// When it leads out of the workspace, or into a part that may only be read, or can't be followed; when it is to be written to and
-    /// only a link tells that it is in a `.git`.
-    pub fn resolve(&self, path: &str, purpose: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
+    /// When the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when a link hides
+    /// that it leads to a path that needs approval.
+    pub fn resolve(&self, path: &str, access: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
-        let meant = self.expand_home(path).ok_or_else(outside)?;
-        let real = follow(&self.root, &meant)?;
-        // Approvals go by the path that a call names.
-        let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(&meant)));
-        if purpose == FileAccess::Write && protection.is_some() && named != protection {
+        let expanded = self.expand_home(path).ok_or_else(outside)?;
+        let real = resolve_links(&self.root, &expanded)?;
+        // Approvals check the path that a call names.
+        let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(&expanded)));
+        if access == FileAccess::Write && protection.is_some() && named != protection {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
-        if self.protected.hold(&real)
-            && (purpose == FileAccess::Write || !self.is_readable_though_protected(&real))
+        if self.protected.contains(&real)
+            && (access == FileAccess::Write || !self.is_readable_though_protected(&real))
         {
             return Err(WorkspaceError::Protected { path: path.to_owned() });
         }
-        if self.is_allowed_once(&real, purpose) {
-            return Ok(self.beneath(deepest_folder(&real), &real));
+        if self.is_allowed_once(&real, access) {
+            return Ok(self.resolved(deepest_folder(&real), &real));
         }
-        match (self.grant(&real, purpose), purpose) {
+        match (self.grant(&real, access), access) {
             (None, _) => Err(outside()),
             (Some((_, FileAccess::Read)), FileAccess::Write) => {
                 Err(WorkspaceError::ReadOnly { path: path.to_owned() })
             }
-            (Some((folder, _)), _) => Ok(self.beneath(folder, &real)),
+            (Some((folder, _)), _) => Ok(self.resolved(folder, &real)),
         }
     }
 
-    /// Finds out where a path leads that may not be touched only because it leads out of the workspace; `None` for any other.
+    /// Resolves a path that is refused only because it lies outside the workspace; `None` for any other path.
     #[must_use]
-    pub fn find_outside(&self, path: &str, purpose: FileAccess) -> Option<PathBuf> {
-        match self.resolve(path, purpose) {
-            Err(WorkspaceError::Outside { .. }) => follow(&self.root, &self.expand_home(path)?).ok(),
+    pub fn find_outside(&self, path: &str, access: FileAccess) -> Option<PathBuf> {
+        match self.resolve(path, access) {
+            Err(WorkspaceError::Outside { .. }) => resolve_links(&self.root, &self.expand_home(path)?).ok(),
             Ok(_) | Err(_) => None,
         }
     }
 
-    /// Lets calls reach a path without links, and what is beneath it, until something else is allowed or nothing is.
+    /// Lets calls reach a path (with links resolved) and everything in it, until it is replaced or set to `None`.
     pub fn allow_once(&self, path: Option<(PathBuf, FileAccess)>) {
         self.session().1 = path;
     }
 
-    /// Sets the folders that this session adds.
+    /// Sets the folders that the user added to this session.
     pub fn set_session_folders(&self, folders: SessionFolders) {
         self.session().0 = folders;
     }
 
-    /// Lists the folders beside the working directory that may be written to, without links.
+    /// Lists the folders outside the working directory that may be written to, with links resolved.
     #[must_use]
     pub fn list_writable(&self) -> Vec<PathBuf> {
         let added = self.session().0.added.clone();
-        let writable = self.added.iter().chain(&added).filter(|(_, purpose)| *purpose == FileAccess::Write);
+        let writable = self.added.iter().chain(&added).filter(|(_, access)| *access == FileAccess::Write);
         writable.filter_map(|(folder, _)| folder.canonicalize().ok()).collect()
     }
 
-    fn session(&self) -> MutexGuard<'_, (SessionFolders, Once)> {
+    fn session(&self) -> MutexGuard<'_, (SessionFolders, AllowedOnce)> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_allowed_once(&self, real: &Path, wanted: FileAccess) -> bool {
-        self.session().1.as_ref().is_some_and(|(path, purpose)| {
-            real.starts_with(path) && (wanted == FileAccess::Read || *purpose == FileAccess::Write)
+    fn is_allowed_once(&self, real: &Path, access: FileAccess) -> bool {
+        self.session().1.as_ref().is_some_and(|(path, granted)| {
+            real.starts_with(path) && (access == FileAccess::Read || *granted == FileAccess::Write)
         })
     }
 
-    /// A path with `~` as a shell reads it. Where the home directory isn't known, taken literally it would make a folder of that name.
+    /// Expands `~` in a path. If the home directory isn't known, a literal `~` would create a folder of that name.
     fn expand_home(&self, path: &str) -> Option<PathBuf> {
         expand_home(path, self.approved.homes.last().map(PathBuf::as_path))
     }
@@ -313,31 +313,31 @@ impl Workspace {
         readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.allow_reading(&folder))
     }
 
-    /// The folder that decides on a path, without links, and what it may be used for.
-    fn grant(&self, real: &Path, wanted: FileAccess) -> Option<(PathBuf, FileAccess)> {
+    /// Returns the folder that decides on a path, with links resolved, and the access that it allows.
+    fn grant(&self, real: &Path, access: FileAccess) -> Option<(PathBuf, FileAccess)> {
         let session = self.session().0.clone();
-        let holding = |(folder, purpose): (&PathBuf, FileAccess)| {
+        let containing = |(folder, access): (&PathBuf, FileAccess)| {
             let folder = fs::canonicalize(folder).ok()?;
-            real.starts_with(&folder).then_some((folder, purpose))
+            real.starts_with(&folder).then_some((folder, access))
         };
-        let own = real.starts_with(&self.root).then(|| (self.root.clone(), FileAccess::Write));
+        let root = real.starts_with(&self.root).then(|| (self.root.clone(), FileAccess::Write));
         let added = self
             .added
             .iter()
             .chain(&session.added)
-            .filter_map(|(folder, purpose)| holding((folder, *purpose)));
-        let depth = |(folder, purpose): &(PathBuf, FileAccess)| {
-            (folder.components().count(), *purpose == FileAccess::Read)
+            .filter_map(|(folder, access)| containing((folder, *access)));
+        let depth = |(folder, access): &(PathBuf, FileAccess)| {
+            (folder.components().count(), *access == FileAccess::Read)
         };
-        let decides = own.into_iter().chain(added).max_by_key(depth);
-        let read = if wanted == FileAccess::Read { session.readable.as_slice() } else { &[] };
-        decides.or_else(|| {
-            self.readable.iter().chain(read).find_map(|folder| holding((folder, FileAccess::Read)))
+        let decisive = root.into_iter().chain(added).max_by_key(depth);
+        let read = if access == FileAccess::Read { session.readable.as_slice() } else { &[] };
+        decisive.or_else(|| {
+            self.readable.iter().chain(read).find_map(|folder| containing((folder, FileAccess::Read)))
         })
     }
 
-    /// A path that lies in this folder, or is this file.
-    fn beneath(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
+    /// Returns a path in this folder, or this file.
+    fn resolved(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
         if let Ok(below) = real.strip_prefix(&self.root) {
             let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
             return ResolvedPath { root: self.root.clone(), below: below.to_owned(), shown };
@@ -353,16 +353,16 @@ impl Workspace {
         }
     }
 
-    /// Walks a folder, leaving out protected folders and what git ignores.
+    /// Walks a folder; protected folders and files ignored by git are skipped.
     ///
     /// # Errors
-    /// When it can't be opened, or the way to it became a link since it was resolved.
+    /// When it can't be opened, or the path to it became a link since it was resolved.
     pub fn walk(&self, folder: &ResolvedPath, options: WalkOptions) -> io::Result<FileWalk> {
         let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
         Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
     }
 
-    /// The path of an entry that [`Workspace::walk`] found.
+    /// Returns the path of an entry that [`Workspace::walk`] found.
     #[must_use]
     pub fn found(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
         let below = folder.below.join(&entry.below);
@@ -374,16 +374,16 @@ impl Workspace {
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
     ///
     /// # Errors
-    /// When it can't be opened, or the way to it became a link since it was resolved.
+    /// When it can't be opened, or the path to it became a link since it was resolved.
     pub fn open(&self, resolved: &ResolvedPath) -> io::Result<File> {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// The folder that a file is to be written in, made if it isn't there. Paths made from [`Folder::path`] stay in it
-    /// whatever happens to its name meanwhile (on Linux).
+    /// Opens the folder in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`] stay in it even
+    /// if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
-    /// When it can't be made or opened, or the way to it became a link since it was resolved.
+    /// When it can't be created or opened, or the path to it became a link since it was resolved.
     pub fn folder_of(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
@@ -393,7 +393,7 @@ impl Workspace {
     }
 }
 
-/// A folder held open to write in, and the name that was asked for in it.
+/// An open folder to write in, and the name of the target file.
 #[derive(Debug)]
 pub struct Folder {
     _handle: File,
@@ -402,26 +402,26 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// A path to the folder, good as long as this value lives.
+    /// Returns a path to the folder, valid as long as this value lives.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path to the file that was asked for.
+    /// Returns a path to the target file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.path.join(&self.name)
     }
 }
 
-/// The deepest folder on the way to a path that is there.
+/// Returns the deepest existing folder in a path.
 fn deepest_folder(real: &Path) -> PathBuf {
     real.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
 }
 
-/// Where `path` leads when every link is followed, as the system would, through the part of it that exists.
-fn follow(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
+/// Resolves every link in the existing part of `path`, as the system would.
+fn resolve_links(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
     let mut real = root.to_owned();
     for component in path.components() {
         match component {
@@ -429,14 +429,14 @@ fn follow(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
             Component::ParentDir => {
                 real.pop();
             }
-            Component::Normal(name) => real = step(&real, Path::new(name))?,
+            Component::Normal(name) => real = resolve_component(&real, Path::new(name))?,
             Component::CurDir | Component::Prefix(_) => {}
         }
     }
     Ok(real)
 }
 
-fn step(from: &Path, name: &Path) -> Result<PathBuf, WorkspaceError> {
+fn resolve_component(from: &Path, name: &Path) -> Result<PathBuf, WorkspaceError> {
     let next = from.join(name);
     let is_link = match next.symlink_metadata() {
         Ok(metadata) => metadata.is_symlink(),
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_beneath_the_root_resolve_wherever_they_wander() {
+    fn resolve_path_inside_root_is_ok() {
         let (_folder, workspace) = folders();
         let absolute = workspace.root().join("sub/file").display().to_string();
         for (path, expected) in [
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_lead_out_are_refused_with_the_root() {
+    fn resolve_path_outside_root_is_refused() {
         let (_folder, workspace) = folders();
         let root = workspace.root().display().to_string();
         for path in [
@@ -517,7 +517,7 @@ mod tests {
             "~/x",
         ] {
             let refusal = format!(
-                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them"
+                "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to add the folder"
             );
             assert_eq!(shown(&workspace, path), Err(refusal));
         }
@@ -530,14 +530,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_git_is_written_only_by_a_path_that_says_so() {
+    fn resolve_write_to_git_through_link_is_refused() {
         let (_folder, workspace) = folders();
         let root = workspace.root();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         symlink(".git/hooks", root.join("hooks")).unwrap();
         let real = root.join(".git/hooks/pre-commit").display().to_string();
         let refusal = format!(
-            "hooks/pre-commit leads by a symbolic link to where writing needs approval; name the file itself: {real}"
+            "hooks/pre-commit is a symbolic link to a file that needs approval for writing; use its real path: {real}"
         );
         assert_eq!(shown(&workspace, "hooks/pre-commit"), Err(refusal));
         assert_eq!(shown(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
@@ -545,20 +545,20 @@ mod tests {
     }
 
     #[test]
-    fn resolve_link_to_a_startup_file_is_refused() {
+    fn resolve_link_to_startup_file_is_refused() {
         let (folder, workspace) = folders();
         let home = folder.path().canonicalize().unwrap();
         fs::write(home.join(".bashrc"), "").unwrap();
         symlink("../.bashrc", home.join("inside/notes")).unwrap();
         let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
         let workspace = workspace.with_folder(&home, FileAccess::Write).with_approved_paths(paths);
-        assert!(shown(&workspace, "notes").unwrap_err().contains("to where writing needs approval"));
+        assert!(shown(&workspace, "notes").unwrap_err().contains("needs approval for writing"));
         assert!(shown(&workspace, "../.bashrc").is_ok(), "the question has been asked");
         assert!(workspace.resolve("notes", FileAccess::Read).is_ok());
     }
 
     #[test]
-    fn an_added_folder_is_reached_for_what_it_was_added_for() {
+    fn resolve_added_folder_allows_its_access() {
         let (folder, workspace) = folders();
         let outside = folder.path().join("outside");
         let workspace = workspace.with_folder(&outside, FileAccess::Read);
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn of_folders_in_each_other_the_deepest_decides() {
+    fn resolve_nested_folders_deepest_decides() {
         let (folder, workspace) = folders();
         let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
         fs::create_dir_all(outside.join("open/closed")).unwrap();
@@ -604,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_readable_is_not_written() {
+    fn resolve_read_only_folder_refuses_write() {
         let (folder, workspace) = folders();
         let secret = folder.path().join("outside/secret").display().to_string();
         let workspace = workspace.with_readable(folder.path().join("outside"));
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_file_is_reached_and_its_neighbours_are_not() {
+    fn resolve_added_file_excludes_its_neighbors() {
         let (folder, workspace) = folders();
         let outside = folder.path().canonicalize().unwrap().join("outside");
         fs::write(outside.join("one"), "1").unwrap();
@@ -628,20 +628,20 @@ mod tests {
     }
 
     #[test]
-    fn allow_once_path_outside_is_reached_until_taken_back() {
+    fn allow_once_path_is_reached_until_revoked() {
         let (folder, workspace) = folders();
         let outside = folder.path().canonicalize().unwrap().join("outside");
         let text = |name: &str| outside.join(name).display().to_string();
         let clone = workspace.clone();
-        let reached = |path: &str, purpose| clone.resolve(path, purpose).map(|it| it.path()).ok();
-        for (path, purpose) in [("secret", FileAccess::Read), ("new/deep", FileAccess::Write)] {
-            let real = workspace.find_outside(&text(path), purpose).unwrap();
+        let reached = |path: &str, access| clone.resolve(path, access).map(|it| it.path()).ok();
+        for (path, access) in [("secret", FileAccess::Read), ("new/deep", FileAccess::Write)] {
+            let real = workspace.find_outside(&text(path), access).unwrap();
             assert_eq!(real, outside.join(path));
-            workspace.allow_once(Some((real.clone(), purpose)));
-            assert_eq!(reached(&text(path), purpose), Some(real));
+            workspace.allow_once(Some((real.clone(), access)));
+            assert_eq!(reached(&text(path), access), Some(real));
             assert_eq!(reached(&text("other"), FileAccess::Read), None);
             workspace.allow_once(None);
-            assert_eq!(reached(&text(path), purpose), None);
+            assert_eq!(reached(&text(path), access), None);
         }
         workspace.allow_once(Some((outside.join("secret"), FileAccess::Read)));
         assert_eq!(reached(&text("secret"), FileAccess::Write), None);
@@ -654,7 +654,7 @@ mod tests {
         let outside = folder.path().canonicalize().unwrap().join("outside");
         let secret = outside.join("secret").display().to_string();
         let clone = workspace.clone();
-        let can = |purpose| clone.resolve(&secret, purpose).is_ok();
+        let can = |access| clone.resolve(&secret, access).is_ok();
         let readable = vec![outside.clone()];
         workspace.set_session_folders(SessionFolders { readable, ..SessionFolders::default() });
         assert_eq!((can(FileAccess::Read), can(FileAccess::Write)), (true, false));
@@ -668,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_swapped_for_a_link_after_the_check_is_not_followed() {
+    fn open_folder_swapped_for_link_is_not_followed() {
         let (folder, workspace) = folders();
         let resolved = workspace.resolve("sub/file", FileAccess::Write).unwrap();
         let fresh = workspace.resolve("sub/secret", FileAccess::Write).unwrap();
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_held_open_stays_itself() {
+    fn folder_held_open_stays_itself() {
         let (folder, workspace) = folders();
         let resolved = workspace.resolve("sub/made", FileAccess::Write).unwrap();
         let held = workspace.folder_of(&resolved).unwrap();

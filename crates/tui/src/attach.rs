@@ -156,7 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("endless.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        assert!(file(&path).unwrap_err().ends_with("endless.png: not a regular file but a device"));
+        assert!(file(&path).unwrap_err().ends_with("endless.png: a device, not a regular file"));
     }
 
     #[test]

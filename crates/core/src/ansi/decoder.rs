@@ -1,47 +1,47 @@
-//! Text out of bytes that come in pieces.
+//! Incremental UTF-8 decoding.
 
-/// Takes the text out of bytes as they come; a character that is cut off at the end of a piece waits for the next one.
+/// Decodes bytes that arrive in pieces; a character that is cut off at the end of a piece waits for the next piece.
 #[derive(Clone, Debug, Default)]
 pub struct AnsiDecoder {
-    /// Bytes of a character that isn't whole yet.
-    torn: Vec<u8>,
+    /// Bytes of an incomplete character.
+    incomplete: Vec<u8>,
 }
 
 impl AnsiDecoder {
-    /// At the beginning.
+    /// Creates a decoder.
     #[must_use]
     pub const fn new() -> Self {
-        Self { torn: Vec::new() }
+        Self { incomplete: Vec::new() }
     }
 
-    /// Adds the next bytes to a text. What is no UTF-8 becomes replacement characters.
+    /// Decodes the next bytes and appends them to `text`. Invalid UTF-8 becomes replacement characters.
     pub fn decode(&mut self, bytes: &[u8], text: &mut String) {
         let joined;
-        let bytes = if self.torn.is_empty() {
+        let bytes = if self.incomplete.is_empty() {
             bytes
         } else {
-            joined = [self.torn.as_slice(), bytes].concat();
-            self.torn.clear();
+            joined = [self.incomplete.as_slice(), bytes].concat();
+            self.incomplete.clear();
             joined.as_slice()
         };
         let mut chunks = bytes.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             text.push_str(chunk.valid());
             let invalid = chunk.invalid();
-            let is_torn = chunks.peek().is_none()
+            let is_incomplete = chunks.peek().is_none()
                 && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-            if is_torn {
-                self.torn = invalid.to_vec();
+            if is_incomplete {
+                self.incomplete = invalid.to_vec();
             } else if !invalid.is_empty() {
                 text.push(char::REPLACEMENT_CHARACTER);
             }
         }
     }
 
-    /// Whether a character waits for the rest of its bytes.
+    /// Checks for an incomplete character that waits for more bytes.
     #[must_use]
     pub fn waits(&self) -> bool {
-        !self.torn.is_empty()
+        !self.incomplete.is_empty()
     }
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_cut_in_two_arrives_whole() {
+    fn decode_character_cut_in_two_is_whole() {
         let mut decoder = AnsiDecoder::new();
         let told = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc", b"\xe2\x82"].map(|bytes| {
             let mut text = String::new();

@@ -1,54 +1,54 @@
-//! The line that a command is writing, and the text that came of those before.
+//! The output buffer: a single-line terminal emulator with the text of finished lines.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::decoder::AnsiDecoder;
 use super::sequence::{self, Sequence, next_sequence};
 use super::width::of_grapheme;
-use super::{Emphasis, MOST_STROKES, SgrState, StyleRun, StyledText, moved};
+use super::{Emphasis, MAX_STYLE_RUNS, SgrState, StyleRun, StyledText, moved};
 
-/// Columns from one tab stop to the next, as terminals have them.
+/// Columns between tab stops, as in terminals.
 pub const TAB: usize = 8;
 
-/// Columns that can be written over: of a longer line the end. So much is kept as cells.
-const MOST_COLUMNS: usize = 16 * 1024;
+/// Columns of a line that can be overwritten; of a longer line, the last ones. Each is kept as a cell.
+const MAX_COLUMNS: usize = 16 * 1024;
 
-/// Bytes of one cell: a base and its marks. Marks beyond are left out.
-const MOST_OF_A_CELL: usize = 64;
+/// Maximum bytes of a cell: a base character and its combining marks. Further marks are dropped.
+const MAX_CELL_BYTES: usize = 64;
 
-/// Bytes of a control sequence beyond which it says nothing that counts.
-const MOST_OF_A_SEQUENCE: usize = 256;
+/// Maximum bytes of a control sequence; the parameters of a longer one are ignored.
+const MAX_SEQUENCE_BYTES: usize = 256;
 
-/// What a command prints, as it comes.
+/// A command's output.
 ///
-/// A line is a row of cells under a cursor that carriage returns and backspaces move; whatever is written lands there. Of the control
-/// sequences those count that set colours and emphasis (SGR), that erase in the line (EL), and that return to its beginning (CHA).
-/// Cost: linear in what comes.
+/// A line is a row of cells with a cursor; carriage returns and backspaces move it, and text is written at it. Supported control
+/// sequences set colors and attributes (SGR), erase in the line (EL), and return to its beginning (CHA). The cost is linear in the
+/// input.
 #[derive(Clone, Debug)]
 pub struct OutputBuffer {
     /// Bytes of finished text that are kept at least, if there are as many.
-    most: usize,
+    max_bytes: usize,
     pen: SgrState,
-    cells: Vec<Cell>,
+    cells: Vec<OutputCell>,
     cursor: usize,
-    /// Marks at the beginning of a line, which have nothing to stand on.
-    lead: String,
+    /// Combining marks at the beginning of a line, without a base character.
+    leading_marks: String,
     is_rewritten: bool,
     decoder: AnsiDecoder,
-    /// What means nothing before more has come: the last grapheme, a sequence that isn't over.
-    open: String,
-    /// What can't change any more.
-    done: StyledText,
-    /// Characters of `done`.
+    /// Input that needs more input to be interpreted: the last grapheme, or an incomplete sequence.
+    pending: String,
+    /// The text that can't change any more.
+    finished: StyledText,
+    /// Number of characters of `finished`.
     characters: usize,
-    /// Newlines that came.
+    /// Number of newlines received.
     lines: usize,
     is_cut: bool,
 }
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Cell {
+struct OutputCell {
     glyph: Glyph,
     pen: SgrState,
 }
@@ -57,8 +57,8 @@ struct Cell {
 enum Glyph {
     Char(char),
     Cluster(Box<str>),
-    /// It belongs to what stands before it: a wide character, a tab.
-    Rest,
+    /// The continuation of the cell before it: of a wide character or a tab.
+    Continuation,
 }
 
 impl Default for OutputBuffer {
@@ -68,75 +68,76 @@ impl Default for OutputBuffer {
 }
 
 impl OutputBuffer {
-    /// An empty one, which may forget the beginning of a text of more than so many bytes.
+    /// Creates an empty buffer that may drop the beginning of finished text longer than `max_bytes`.
     #[must_use]
-    pub const fn keeping(most: usize) -> Self {
+    pub const fn keeping(max_bytes: usize) -> Self {
         Self {
-            most,
+            max_bytes,
             pen: SgrState { emphasis: Emphasis::NONE, fg: None, bg: None },
             cells: Vec::new(),
             cursor: 0,
-            lead: String::new(),
+            leading_marks: String::new(),
             is_rewritten: false,
             decoder: AnsiDecoder::new(),
-            open: String::new(),
-            done: StyledText { text: String::new(), strokes: Vec::new() },
+            pending: String::new(),
+            finished: StyledText { text: String::new(), strokes: Vec::new() },
             characters: 0,
             lines: 0,
             is_cut: false,
         }
     }
 
-    /// One that goes on where this one is, and of the text that is finished has and keeps no more than about so many bytes. It is for
-    /// those who are told the rest as text: what has come of a character that isn't whole yet is left to that.
+    /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for readers that get
+    /// further output as text, so bytes of an incomplete character are left out.
     #[must_use]
-    pub fn carried(&self, most: usize) -> Self {
-        Self { most, decoder: AnsiDecoder::new(), ..self.end(most) }
+    pub fn carried(&self, max_bytes: usize) -> Self {
+        Self { max_bytes, decoder: AnsiDecoder::new(), ..self.end(max_bytes) }
     }
 
-    /// Takes what comes next.
+    /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
-        let mut text = std::mem::take(&mut self.open);
+        let mut text = std::mem::take(&mut self.pending);
         self.decoder.decode(bytes, &mut text);
         self.read(&text);
-        self.forget();
+        self.drop_oldest();
     }
 
-    /// What there is, the line at hand as it stands.
+    /// Returns the text so far, the current line included.
     #[must_use]
     pub fn printed(&self) -> StyledText {
         self.end_of(usize::MAX)
     }
 
-    /// The same, of the text that is finished no more than about so many bytes.
+    /// Returns the end of the text so far, with at most about `bytes` of finished text.
     #[must_use]
     pub fn end_of(&self, bytes: usize) -> StyledText {
         self.end(bytes).finish()
     }
 
-    /// How many lines came, one that has no end counted.
+    /// Returns the number of lines, an unfinished one included.
     #[must_use]
     pub fn lines(&self) -> usize {
-        let is_in_line = !self.done.text.is_empty() && !self.done.text.ends_with('\n');
-        let begun = is_in_line || !(self.cells.is_empty() && self.open.is_empty() && !self.decoder.waits());
-        self.lines + usize::from(begun)
+        let is_in_line = !self.finished.text.is_empty() && !self.finished.text.ends_with('\n');
+        let is_begun =
+            is_in_line || !(self.cells.is_empty() && self.pending.is_empty() && !self.decoder.waits());
+        self.lines + usize::from(is_begun)
     }
 
-    /// Whether the beginning of the text was forgotten.
+    /// Returns true if the beginning of the text was dropped.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
     }
 
     fn end(&self, bytes: usize) -> Self {
-        let cut = self.done.text.len().saturating_sub(bytes);
-        let done = self.done.end_from(cut);
+        let cut = self.finished.text.len().saturating_sub(bytes);
+        let finished = self.finished.end_from(cut);
         Self {
-            characters: done.text.chars().count(),
-            done,
+            characters: finished.text.chars().count(),
+            finished,
             cells: self.cells.clone(),
-            lead: self.lead.clone(),
-            open: self.open.clone(),
+            leading_marks: self.leading_marks.clone(),
+            pending: self.pending.clone(),
             decoder: self.decoder.clone(),
             is_cut: self.is_cut || cut > 0,
             ..*self
@@ -144,35 +145,35 @@ impl OutputBuffer {
     }
 
     fn finish(mut self) -> StyledText {
-        let mut text = std::mem::take(&mut self.open);
+        let mut text = std::mem::take(&mut self.pending);
         if self.decoder.waits() {
             text.push(char::REPLACEMENT_CHARACTER);
         }
         self.read(&text);
-        let last = std::mem::take(&mut self.open);
+        let last = std::mem::take(&mut self.pending);
         if !last.starts_with(['\u{1b}', '\u{9b}']) {
             self.write(&last);
         }
-        self.settle();
-        self.done.strokes.drain(..self.done.strokes.len().saturating_sub(MOST_STROKES));
-        self.done
+        self.finish_line();
+        self.finished.strokes.drain(..self.finished.strokes.len().saturating_sub(MAX_STYLE_RUNS));
+        self.finished
     }
 
-    /// Acts on a text, but for what of its end isn't certain yet.
+    /// Interprets a text, except an ambiguous end.
     fn read(&mut self, text: &str) {
         let mut at = 0;
         while at < text.len() {
             let rest = &text[at..];
             let length = rest.find(char::is_control).unwrap_or(rest.len());
             if length == rest.len() {
-                self.begin(rest);
+                self.write_extendable(rest);
                 return;
             }
             self.write(&rest[..length]);
             at += length;
             let Some(c) = text[at..].chars().next() else { return };
             if matches!(c, '\u{1b}' | '\u{9b}') {
-                let Some(length) = self.obey(&text[at..]) else { return };
+                let Some(length) = self.apply_sequence(&text[at..]) else { return };
                 at += length;
             } else {
                 self.control(c);
@@ -181,13 +182,13 @@ impl OutputBuffer {
         }
     }
 
-    /// Writes what more may follow on: its last grapheme may be the beginning of another one.
-    fn begin(&mut self, text: &str) {
+    /// Writes a text whose last grapheme stays pending, because more text may extend it.
+    fn write_extendable(&mut self, text: &str) {
         let last = text.graphemes(true).next_back().map_or(0, str::len);
-        let last = if last > MOST_OF_A_CELL { 0 } else { last };
-        let (sure, open) = text.split_at(text.len() - last);
-        self.write(sure);
-        open.clone_into(&mut self.open);
+        let last = if last > MAX_CELL_BYTES { 0 } else { last };
+        let (complete, pending) = text.split_at(text.len() - last);
+        self.write(complete);
+        pending.clone_into(&mut self.pending);
     }
 
     fn control(&mut self, c: char) {
@@ -200,7 +201,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Goes to the next stop. What it passes stays.
+    /// Moves the cursor to the next tab stop; cells in between stay as they are.
     fn tab(&mut self) {
         let stop = (self.cursor / TAB + 1) * TAB;
         self.cursor = self.cells.len().min(stop);
@@ -209,22 +210,22 @@ impl OutputBuffer {
         }
     }
 
-    /// Does what the sequence says that a text begins with, and says how long that is. One that isn't over waits for its end.
-    fn obey(&mut self, text: &str) -> Option<usize> {
+    /// Applies the sequence at the beginning of a text and returns its length. An incomplete one stays pending.
+    fn apply_sequence(&mut self, text: &str) -> Option<usize> {
         let (sequence, length) = next_sequence(text);
         match sequence {
-            Sequence::Style(parameters) => self.pen = sequence::changed_by(self.pen, parameters),
+            Sequence::Style(parameters) => self.pen = sequence::apply_sgr(self.pen, parameters),
             Sequence::EraseToEnd => self.cut(self.cursor),
             Sequence::EraseLine => {
                 self.cells.clear();
-                self.lead.clear();
+                self.leading_marks.clear();
                 self.cursor = 0;
             }
             Sequence::LineStart => self.cursor = 0,
             Sequence::Other => {}
             Sequence::Open(shorter) => {
-                let is_short = text.len() <= MOST_OF_A_SEQUENCE;
-                self.open.push_str(if is_short { text } else { shorter });
+                let is_short = text.len() <= MAX_SEQUENCE_BYTES;
+                self.pending.push_str(if is_short { text } else { shorter });
                 return None;
             }
         }
@@ -238,79 +239,83 @@ impl OutputBuffer {
         for grapheme in text.graphemes(true) {
             match of_grapheme(grapheme) {
                 0 => self.mark(grapheme),
-                width => self.put(Glyph::of(grapheme), width),
+                width => self.put(Glyph::from_grapheme(grapheme), width),
             }
         }
     }
 
-    /// Puts a mark onto what is before the cursor.
+    /// Adds a combining mark to the character before the cursor.
     fn mark(&mut self, mark: &str) {
-        let mut before = self.cells.iter_mut().take(self.cursor).rev();
-        match before.find(|cell| cell.glyph != Glyph::Rest) {
+        let mut previous = self.cells.iter_mut().take(self.cursor).rev();
+        match previous.find(|cell| cell.glyph != Glyph::Continuation) {
             Some(cell) => cell.glyph.mark(mark),
-            None if self.lead.len() + mark.len() <= MOST_OF_A_CELL => self.lead.push_str(mark),
+            None if self.leading_marks.len() + mark.len() <= MAX_CELL_BYTES => {
+                self.leading_marks.push_str(mark)
+            }
             None => {}
         }
     }
 
     fn put(&mut self, glyph: Glyph, width: usize) {
-        if self.cursor + width > MOST_COLUMNS {
+        if self.cursor + width > MAX_COLUMNS {
             self.is_rewritten = false;
-            self.settle();
+            self.finish_line();
         }
         if self.cursor < self.cells.len() {
-            self.halve(self.cursor);
-            self.halve(self.cursor + width);
+            self.clear_split_glyph(self.cursor);
+            self.clear_split_glyph(self.cursor + width);
             self.is_rewritten = true;
         }
-        let rest = std::iter::repeat_n(Glyph::Rest, width - 1);
+        let rest = std::iter::repeat_n(Glyph::Continuation, width - 1);
         for glyph in std::iter::once(glyph).chain(rest) {
-            let cell = Cell { glyph, pen: self.pen };
+            let cell = OutputCell { glyph, pen: self.pen };
             match self.cells.get_mut(self.cursor) {
-                Some(there) => *there = cell,
+                Some(existing) => *existing = cell,
                 None => self.cells.push(cell),
             }
             self.cursor += 1;
         }
     }
 
-    /// Leaves blanks where something wide would be cut in two at a column.
-    fn halve(&mut self, at: usize) {
-        let is_rest = |cell: &Cell| cell.glyph == Glyph::Rest;
-        if !self.cells.get(at).is_some_and(is_rest) {
+    /// Replaces a wide character that would be split at a column by spaces.
+    fn clear_split_glyph(&mut self, at: usize) {
+        let is_continuation = |cell: &OutputCell| cell.glyph == Glyph::Continuation;
+        if !self.cells.get(at).is_some_and(is_continuation) {
             return;
         }
-        let from = self.cells[..at].iter().rposition(|cell| !is_rest(cell)).unwrap_or(0);
-        let end =
-            self.cells[at..].iter().position(|cell| !is_rest(cell)).map_or(self.cells.len(), |n| at + n);
+        let from = self.cells[..at].iter().rposition(|cell| !is_continuation(cell)).unwrap_or(0);
+        let end = self.cells[at..]
+            .iter()
+            .position(|cell| !is_continuation(cell))
+            .map_or(self.cells.len(), |n| at + n);
         self.cells[from..end].iter_mut().for_each(|cell| cell.glyph = Glyph::Char(' '));
     }
 
     fn cut(&mut self, at: usize) {
-        self.halve(at);
+        self.clear_split_glyph(at);
         self.cells.truncate(at);
     }
 
     fn end_line(&mut self) {
-        self.settle();
-        self.done.text.push('\n');
+        self.finish_line();
+        self.finished.text.push('\n');
         self.characters += 1;
         self.lines += 1;
     }
 
-    /// Makes text of the line at hand, as far as it is there.
-    fn settle(&mut self) {
+    /// Moves the current line to the finished text, without a newline.
+    fn finish_line(&mut self) {
         if std::mem::take(&mut self.is_rewritten) {
-            // What wiped out a longer text.
-            let kept = self.cells.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
-            self.cells.truncate(kept);
+            // Spaces that overwrote a longer text.
+            let length = self.cells.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
+            self.cells.truncate(length);
         }
-        self.characters += self.lead.chars().count();
-        self.done.text.push_str(&self.lead);
-        self.lead.clear();
+        self.characters += self.leading_marks.chars().count();
+        self.finished.text.push_str(&self.leading_marks);
+        self.leading_marks.clear();
         let mut cells = std::mem::take(&mut self.cells);
         for cell in cells.drain(..) {
-            let characters = cell.glyph.write(&mut self.done.text);
+            let characters = cell.glyph.write(&mut self.finished.text);
             self.stroke(cell.pen, characters);
             self.characters += characters;
         }
@@ -319,50 +324,50 @@ impl OutputBuffer {
 
     fn stroke(&mut self, pen: SgrState, length: usize) {
         let start = self.characters;
-        match self.done.strokes.last_mut() {
+        match self.finished.strokes.last_mut() {
             _ if pen == SgrState::default() || length == 0 => {}
             Some(last) if last.pen == pen && last.end() == start => last.length += length,
-            _ => self.done.strokes.push(StyleRun { start, length, pen }),
+            _ => self.finished.strokes.push(StyleRun { start, length, pen }),
         }
     }
 
-    /// Forgets the beginning of what is longer than it need be.
-    fn forget(&mut self) {
-        let strokes = &mut self.done.strokes;
-        if strokes.len() > 2 * MOST_STROKES {
-            strokes.drain(..strokes.len() - MOST_STROKES);
+    /// Drops the beginning of text that is longer than the limit.
+    fn drop_oldest(&mut self) {
+        let strokes = &mut self.finished.strokes;
+        if strokes.len() > 2 * MAX_STYLE_RUNS {
+            strokes.drain(..strokes.len() - MAX_STYLE_RUNS);
         }
-        let text = &mut self.done.text;
-        if text.len() <= self.most.saturating_mul(2) {
+        let text = &mut self.finished.text;
+        if text.len() <= self.max_bytes.saturating_mul(2) {
             return;
         }
-        let least = text.floor_char_boundary(text.len() - self.most);
-        let cut = text[..least].rfind('\n').map_or(least, |at| at + 1);
-        // A line that is longer than all that is to be kept is cut where it may be.
-        let cut = if text.len() - cut > self.most.saturating_mul(2) { least } else { cut };
+        let earliest_cut = text.floor_char_boundary(text.len() - self.max_bytes);
+        let cut = text[..earliest_cut].rfind('\n').map_or(earliest_cut, |at| at + 1);
+        // A single line longer than the limit is cut at any character.
+        let cut = if text.len() - cut > self.max_bytes.saturating_mul(2) { earliest_cut } else { cut };
         let characters = text[..cut].chars().count();
         text.drain(..cut);
         self.characters -= characters;
-        self.done.strokes = moved(&self.done.strokes, characters);
+        self.finished.strokes = moved(&self.finished.strokes, characters);
         self.is_cut = true;
     }
 }
 
-impl Cell {
-    /// Whether nobody sees it.
+impl OutputCell {
+    /// Checks whether the cell is invisible.
     fn is_blank(&self) -> bool {
-        let is_space = matches!(self.glyph, Glyph::Char(' ' | '\t') | Glyph::Rest);
-        let seen = Emphasis::REVERSED.and(Emphasis::UNDERLINE).and(Emphasis::STRIKE);
-        is_space && self.pen.bg.is_none() && self.pen.emphasis.without(seen) == self.pen.emphasis
+        let is_space = matches!(self.glyph, Glyph::Char(' ' | '\t') | Glyph::Continuation);
+        let visible = Emphasis::REVERSED.and(Emphasis::UNDERLINE).and(Emphasis::STRIKE);
+        is_space && self.pen.bg.is_none() && self.pen.emphasis.without(visible) == self.pen.emphasis
     }
 }
 
 impl Glyph {
-    fn of(grapheme: &str) -> Self {
+    fn from_grapheme(grapheme: &str) -> Self {
         let mut chars = grapheme.chars();
         match (chars.next(), chars.next()) {
             (Some(c), None) => Self::Char(c),
-            _ if grapheme.len() > MOST_OF_A_CELL => Self::Char(char::REPLACEMENT_CHARACTER),
+            _ if grapheme.len() > MAX_CELL_BYTES => Self::Char(char::REPLACEMENT_CHARACTER),
             _ => Self::Cluster(grapheme.into()),
         }
     }
@@ -371,14 +376,14 @@ impl Glyph {
         let text = match &*self {
             Self::Char(c) => c.to_string(),
             Self::Cluster(text) => text.to_string(),
-            Self::Rest => return,
+            Self::Continuation => return,
         };
-        if text.len() + mark.len() <= MOST_OF_A_CELL {
+        if text.len() + mark.len() <= MAX_CELL_BYTES {
             *self = Self::Cluster((text + mark).into());
         }
     }
 
-    /// Adds it to a text; says how many characters that are.
+    /// Appends the glyph to a text; returns the number of characters.
     fn write(&self, text: &mut String) -> usize {
         match self {
             Self::Char(c) => {
@@ -389,7 +394,7 @@ impl Glyph {
                 text.push_str(cluster);
                 cluster.chars().count()
             }
-            Self::Rest => 0,
+            Self::Continuation => 0,
         }
     }
 }

@@ -1,33 +1,34 @@
-//! Escape sequences (ECMA-48): where they end, and what those few say that count.
+//! Escape sequences (ECMA-48): their end, and the meaning of the supported ones.
 
 use super::{AnsiColor, Emphasis, SgrState};
 
-/// Numbers of a sequence that are read; the longest that means something has five for each of two colours.
-const MOST_NUMBERS: usize = 32;
+/// Maximum number of SGR parameters that are parsed; the longest useful sequence has five for each of two colors.
+const MAX_PARAMETERS: usize = 32;
 
-/// What an escape sequence says.
+/// The meaning of an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sequence<'a> {
-    /// Colours and emphasis, from these parameters on.
+    /// SGR with these parameters.
     Style(&'a str),
     EraseToEnd,
     EraseLine,
     LineStart,
-    /// Something that is left out.
+    /// An ignored sequence.
     Other,
-    /// The text ends before it does. What says as much of it is enough to go on from.
+    /// An incomplete sequence. The text is a shorter equivalent, sufficient to continue parsing.
     Open(&'static str),
 }
 
-/// The sequence that `text` begins with, and its bytes. One that ends with its line is left out as far as it goes.
+/// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the end of the line at the
+/// latest.
 pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     let mut chars = text.chars();
     if chars.next() == Some('\u{9b}') {
-        return control(text, '\u{9b}'.len_utf8());
+        return parse_control(text, '\u{9b}'.len_utf8());
     }
     match chars.next() {
-        Some('[') => control(text, 2),
-        Some(']' | 'P' | '_' | '^' | 'X') => string(text),
+        Some('[') => parse_control(text, 2),
+        Some(']' | 'P' | '_' | '^' | 'X') => parse_string(text),
         Some(' '..='/') => match text[1..].find(|c| !(' '..='/').contains(&c)) {
             None => (Sequence::Open("\u{1b}("), text.len()),
             Some(at) => {
@@ -41,8 +42,8 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     }
 }
 
-/// A control sequence: numbers, then a byte that says what they are for.
-fn control(text: &str, from: usize) -> (Sequence<'_>, usize) {
+/// Parses a control sequence: parameters, then a byte with the function.
+fn parse_control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     let is_inside = |c: char| (' '..='?').contains(&c);
     let Some(length) = text[from..].find(|c| !is_inside(c)) else {
         return (Sequence::Open("\u{1b}[?"), text.len());
@@ -60,8 +61,8 @@ fn control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     (sequence, end + 1)
 }
 
-/// A string (a title, a link's address) ends with BEL or `ESC \`; one that doesn't ends with the line.
-fn string(text: &str) -> (Sequence<'_>, usize) {
+/// Parses a control string (a title, a link's address), which ends with BEL or `ESC \`, or at the end of the line.
+fn parse_string(text: &str) -> (Sequence<'_>, usize) {
     let open = (Sequence::Open("\u{1b}]"), text.len());
     let Some(end) = text[1..].find(['\u{7}', '\u{1b}', '\n']).map(|at| at + 1) else { return open };
     match text.as_bytes()[end..] {
@@ -72,39 +73,39 @@ fn string(text: &str) -> (Sequence<'_>, usize) {
     }
 }
 
-/// The pen after a sequence that changes it.
-pub(super) fn changed_by(pen: SgrState, parameters: &str) -> SgrState {
+/// Returns the style after an SGR sequence.
+pub(super) fn apply_sgr(pen: SgrState, parameters: &str) -> SgrState {
     let mut pen = pen;
-    let mut rest = parameters.split(';').take(MOST_NUMBERS);
+    let mut rest = parameters.split(';').take(MAX_PARAMETERS);
     while let Some(parameter) = rest.next() {
         // `4:0` and `38:2::1:2:3` have their numbers in one parameter.
         let mut parts = parameter.split(':');
-        let Some(number) = read(parts.next()) else { return pen };
+        let Some(number) = parse_number(parts.next()) else { return pen };
         let joined = parameter.contains(':');
         match number {
             38 | 48 | 58 => {
-                let colour = if joined { joined_colour(parts) } else { colour(&mut rest) };
+                let color = if joined { joined_color(parts) } else { color(&mut rest) };
                 match number {
-                    38 => pen.fg = colour,
-                    48 => pen.bg = colour,
+                    38 => pen.fg = color,
+                    48 => pen.bg = color,
                     _ => {}
                 }
             }
             4 if parts.next() == Some("0") => pen.emphasis = pen.emphasis.without(Emphasis::UNDERLINE),
-            number => pen = changed(pen, number),
+            number => pen = apply_parameter(pen, number),
         }
     }
     pen
 }
 
-fn read(parameter: Option<&str>) -> Option<u8> {
+fn parse_number(parameter: Option<&str>) -> Option<u8> {
     match parameter? {
         "" => Some(0),
         digits => digits.parse().ok(),
     }
 }
 
-fn changed(mut pen: SgrState, number: u8) -> SgrState {
+fn apply_parameter(mut pen: SgrState, number: u8) -> SgrState {
     let on = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.and(emphasis), ..pen };
     let off = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.without(emphasis), ..pen };
     match number {
@@ -131,22 +132,26 @@ fn changed(mut pen: SgrState, number: u8) -> SgrState {
     pen
 }
 
-/// The colour of `38;5;n` or `38;2;r;g;b`, from its second number on.
-fn colour<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
-    match read(rest.next())? {
-        5 => Some(indexed(read(rest.next())?)),
-        2 => Some(AnsiColor::Rgb(read(rest.next())?, read(rest.next())?, read(rest.next())?)),
+/// Parses the color of `38;5;n` or `38;2;r;g;b`, from its second number on.
+fn color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
+    match parse_number(rest.next())? {
+        5 => Some(indexed(parse_number(rest.next())?)),
+        2 => Some(AnsiColor::Rgb(
+            parse_number(rest.next())?,
+            parse_number(rest.next())?,
+            parse_number(rest.next())?,
+        )),
         _ => None,
     }
 }
 
-/// The colour of `38:5:n` or `38:2::r:g:b`, whose space between may be missing.
-fn joined_colour<'a>(parts: impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
+/// Parses the color of `38:5:n` or `38:2::r:g:b`; the color space in between may be missing.
+fn joined_color<'a>(parts: impl Iterator<Item = &'a str>) -> Option<AnsiColor> {
     let parts: Vec<&str> = parts.take(6).collect();
     match *parts.as_slice() {
-        ["5", index, ..] => Some(indexed(read(Some(index))?)),
+        ["5", index, ..] => Some(indexed(parse_number(Some(index))?)),
         ["2", r, g, b] | ["2", _, r, g, b, ..] => {
-            Some(AnsiColor::Rgb(read(Some(r))?, read(Some(g))?, read(Some(b))?))
+            Some(AnsiColor::Rgb(parse_number(Some(r))?, parse_number(Some(g))?, parse_number(Some(b))?))
         }
         _ => None,
     }

@@ -12,7 +12,7 @@ fn red() -> SgrState {
 }
 
 #[test]
-fn only_what_is_to_be_read_is_left() {
+fn styled_text_has_only_readable_text() {
     for (raw, expected) in [
         ("a\tb\nc", "a\tb\nc"),
         ("\u{1b}[1;31mred\u{1b}[0m", "red"),
@@ -30,7 +30,7 @@ fn only_what_is_to_be_read_is_left() {
 }
 
 #[test]
-fn of_a_line_that_is_written_over_the_last_state_is_left() {
+fn styled_text_overwritten_line_has_its_last_state() {
     for (raw, expected) in [
         ("[#  ] 10%\r[## ] 20%\r\nend", "[## ] 20%\nend"),
         ("downloading\rok", "okwnloading"),
@@ -49,7 +49,7 @@ fn of_a_line_that_is_written_over_the_last_state_is_left() {
 }
 
 #[test]
-fn strokes_say_where_the_text_is_coloured() {
+fn style_runs_cover_the_colored_text() {
     let printed = StyledText::of("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
     assert_eq!(printed.text, "éred\nred plain");
     let stroke = |start, length, pen| StyleRun { start, length, pen };
@@ -60,7 +60,7 @@ fn strokes_say_where_the_text_is_coloured() {
 }
 
 #[test]
-fn strokes_are_kept_as_what_a_terminal_would_be_told() {
+fn style_runs_are_encoded_as_sgr() {
     let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
     let kept = serde_json::to_value(StyledText::of(raw).strokes).unwrap();
     assert_eq!(kept, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
@@ -72,30 +72,30 @@ fn strokes_are_kept_as_what_a_terminal_would_be_told() {
 }
 
 #[test]
-fn text_that_another_program_kept_as_it_came_is_read_like_output() {
+fn styled_text_stored_raw_is_parsed() {
     let strokes = vec![StyleRun { start: 9, length: 1, pen: red() }];
     assert_eq!(StyledText::kept("a\tb", strokes.clone()).strokes, strokes);
     assert_eq!(StyledText::kept("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
 }
 
 #[test]
-fn strokes_without_end_are_kept_to_the_last() {
+fn style_runs_over_the_limit_keep_the_last() {
     let mut paper = OutputBuffer::default();
-    for n in 0..3 * MOST_STROKES {
+    for n in 0..3 * MAX_STYLE_RUNS {
         paper.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
     }
     let strokes = paper.printed().strokes;
-    assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MOST_STROKES, 3 * MOST_STROKES));
+    assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MAX_STYLE_RUNS, 3 * MAX_STYLE_RUNS));
 }
 
 #[test]
-fn a_line_without_end_stays_one_and_its_end_can_be_written_over() {
+fn buffer_endless_line_can_be_overwritten_at_its_end() {
     let raw = format!("{}\rab", "x".repeat(16 * 1024 + 5));
     assert_eq!(text(&raw), format!("{}abxxx", "x".repeat(16 * 1024)));
 }
 
 #[test]
-fn what_has_no_end_takes_no_more_room_than_it_may() {
+fn buffer_endless_input_stays_within_its_limit() {
     let mut paper = OutputBuffer::keeping(1_000);
     for chunk in ["1234567\n", "y", "\u{1b}]0;title", "\u{7}", "\u{1b}[1;1", "m", "\u{301}"] {
         for _ in 0..5_000 {
@@ -110,7 +110,7 @@ fn what_has_no_end_takes_no_more_room_than_it_may() {
 }
 
 #[test]
-fn what_is_kept_begins_with_a_line_and_has_its_strokes() {
+fn buffer_kept_text_begins_with_a_line_and_has_styles() {
     let mut paper = OutputBuffer::keeping(20);
     for n in 0..100 {
         paper.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
@@ -123,7 +123,7 @@ fn what_is_kept_begins_with_a_line_and_has_its_strokes() {
     assert_eq!((paper.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
 }
 
-/// Bytes that mean something to a terminal, and some that don't.
+/// Random bytes, some of which mean something to a terminal.
 fn noise() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just("\u{1b}[".as_bytes().to_vec()),
@@ -143,7 +143,7 @@ fn noise() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn who_takes_it_over_goes_on_in_the_line_at_hand() {
+fn buffer_copy_continues_in_the_current_line() {
     for (before, after, expected) in [
         ("a\n10%", "\r20%", "a\n20%"),
         ("a\n\u{1b}[31mred", " on\r\u{1b}[Kno", "a\nno"),
@@ -167,7 +167,7 @@ fn who_takes_it_over_goes_on_in_the_line_at_hand() {
 
 proptest! {
     #[test]
-    fn it_is_all_one_where_output_is_taken_over(before in any::<String>(), raw in noise(), after in any::<String>()) {
+    fn buffer_copied_at_any_point_gives_the_same_text(before in any::<String>(), raw in noise(), after in any::<String>()) {
         let before = format!("{before}{}", String::from_utf8_lossy(&raw));
         let mut paper = OutputBuffer::default();
         paper.push(before.as_bytes());
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn it_is_all_one_in_what_pieces_output_comes(raw in noise(), size in 1_usize..9) {
+    fn buffer_input_in_any_pieces_gives_the_same_text(raw in noise(), size in 1_usize..9) {
         let (mut whole, mut pieces) = (OutputBuffer::default(), OutputBuffer::default());
         whole.push(&raw);
         raw.chunks(size).for_each(|piece| pieces.push(piece));
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_acts_on_a_terminal_gets_through_and_strokes_are_in_order(raw in noise()) {
+    fn buffer_noise_leaves_plain_text_and_ordered_styles(raw in noise()) {
         let mut paper = OutputBuffer::default();
         paper.push(&raw);
         let StyledText { text, strokes } = paper.printed();

@@ -1,12 +1,12 @@
-//! How many columns of a terminal a text takes.
+//! The width of text in terminal columns.
 //!
-//! By graphemes, as terminals and the cells of a screen have them: a text is as wide as its graphemes together, and nothing that two
-//! of them might be drawn as (an Arabic ligature) makes it narrower.
+//! Text is measured by graphemes, as in terminals and the cells of a screen: its width is the sum over its graphemes, and a ligature
+//! of several graphemes (as in Arabic) makes it no narrower.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns that a text takes.
+/// Returns the width of a text in columns.
 #[must_use]
 pub fn columns(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
@@ -15,13 +15,13 @@ pub fn columns(text: &str) -> usize {
     text.graphemes(true).map(of_grapheme).sum()
 }
 
-/// Columns that one grapheme takes.
+/// Returns the width of one grapheme in columns.
 #[must_use]
 pub fn of_grapheme(grapheme: &str) -> usize {
     if grapheme.len() == 1 {
         return usize::from(grapheme != "\n");
     }
-    // The two marks of halfwidth katakana: a cell of the screen counts a column more for each.
+    // The two voiced sound marks of halfwidth katakana: each takes one more cell of the screen.
     let marks = grapheme.chars().filter(|c| matches!(c, '\u{ff9e}' | '\u{ff9f}')).count();
     grapheme.width() + marks
 }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_as_wide_as_its_graphemes() {
+    fn columns_text_is_as_wide_as_its_graphemes() {
         for (text, wide) in [
             ("abc", 3),
             ("日本", 4),

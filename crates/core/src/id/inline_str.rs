@@ -1,4 +1,4 @@
-//! Text that is held in place as long as it is short, as ids are: a long session has hundreds of thousands of them.
+//! A string that is stored inline while it is short, as ids are: a long session has hundreds of thousands of them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,40 +8,40 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Bytes that are held in place: a ULID has 26, and the ids of calls are hardly longer. With its length and the word on where it is a text
-/// takes 32.
-const ROOM: usize = 30;
+/// Capacity of the inline storage in bytes: a ULID has 26, and call ids are rarely longer. With length and discriminant the type takes
+/// 32 bytes.
+const INLINE_CAPACITY: usize = 30;
 
-/// A text that doesn't change and is cheap to clone.
+/// An immutable string that is cheap to clone.
 #[derive(Clone)]
 pub(super) enum InlineStr {
-    InPlace { length: u8, bytes: [u8; ROOM] },
-    Apart(Arc<str>),
+    Inline { length: u8, bytes: [u8; INLINE_CAPACITY] },
+    Heap(Arc<str>),
 }
 
 impl InlineStr {
-    pub(super) fn of(text: &str) -> Self {
-        let mut bytes = [0; ROOM];
+    pub(super) fn new(text: &str) -> Self {
+        let mut bytes = [0; INLINE_CAPACITY];
         match (bytes.get_mut(..text.len()), u8::try_from(text.len())) {
-            (Some(room), Ok(length)) => {
-                room.copy_from_slice(text.as_bytes());
-                Self::InPlace { length, bytes }
+            (Some(inline), Ok(length)) => {
+                inline.copy_from_slice(text.as_bytes());
+                Self::Inline { length, bytes }
             }
-            _ => Self::Apart(text.into()),
+            _ => Self::Heap(text.into()),
         }
     }
 
     pub(super) fn as_str(&self) -> &str {
         match self {
-            Self::InPlace { .. } => str::from_utf8(self.as_bytes()).expect("it was made of a text"),
-            Self::Apart(text) => text,
+            Self::Inline { .. } => str::from_utf8(self.as_bytes()).expect("the bytes come from a str"),
+            Self::Heap(text) => text,
         }
     }
 
     fn as_bytes(&self) -> &[u8] {
         match self {
-            Self::InPlace { length, bytes } => &bytes[..usize::from(*length)],
-            Self::Apart(text) => text.as_bytes(),
+            Self::Inline { length, bytes } => &bytes[..usize::from(*length)],
+            Self::Heap(text) => text.as_bytes(),
         }
     }
 }
@@ -80,9 +80,9 @@ impl Serialize for InlineStr {
 
 impl<'de> Deserialize<'de> for InlineStr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reads;
+        struct InlineStrVisitor;
 
-        impl Visitor<'_> for Reads {
+        impl Visitor<'_> for InlineStrVisitor {
             type Value = InlineStr;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,11 +90,11 @@ impl<'de> Deserialize<'de> for InlineStr {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<InlineStr, E> {
-                Ok(InlineStr::of(text))
+                Ok(InlineStr::new(text))
             }
         }
 
-        deserializer.deserialize_str(Reads)
+        deserializer.deserialize_str(InlineStrVisitor)
     }
 }
 
@@ -105,27 +105,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_reads_as_it_was_whether_it_is_in_place_or_not() {
-        for length in [0, 1, 26, ROOM - 1, ROOM, ROOM + 1, 300] {
+    fn inline_str_text_is_unchanged_inline_or_on_the_heap() {
+        for length in [0, 1, 26, INLINE_CAPACITY - 1, INLINE_CAPACITY, INLINE_CAPACITY + 1, 300] {
             let text = "x".repeat(length);
-            let held = InlineStr::of(&text);
+            let held = InlineStr::new(&text);
             assert_eq!(held.as_str(), text);
-            assert_eq!(matches!(held, InlineStr::InPlace { .. }), length <= ROOM, "{length}");
+            assert_eq!(matches!(held, InlineStr::Inline { .. }), length <= INLINE_CAPACITY, "{length}");
             let json = serde_json::to_string(&held).unwrap();
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<InlineStr>(&json).unwrap().as_str(), text);
         }
-        assert_eq!(InlineStr::of("ö€").as_str(), "ö€");
+        assert_eq!(InlineStr::new("ö€").as_str(), "ö€");
         assert_eq!(size_of::<InlineStr>(), 32);
     }
 
     #[test]
-    fn texts_compare_as_what_they_say() {
-        let texts = ["", "a", "a\0", "ab", &"a".repeat(ROOM), &"a".repeat(ROOM + 1), "b", "ö"];
+    fn inline_str_compares_like_str() {
+        let texts =
+            ["", "a", "a\0", "ab", &"a".repeat(INLINE_CAPACITY), &"a".repeat(INLINE_CAPACITY + 1), "b", "ö"];
         let state = std::hash::RandomState::new();
         for one in texts {
             for other in texts {
-                let (a, b) = (InlineStr::of(one), InlineStr::of(other));
+                let (a, b) = (InlineStr::new(one), InlineStr::new(other));
                 assert_eq!(a.cmp(&b), one.cmp(other), "{one:?} and {other:?}");
                 assert_eq!((a == b, state.hash_one(&a) == state.hash_one(&b)), (one == other, one == other));
             }
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_is_no_text() {
+    fn inline_str_deserialize_other_type_is_an_error() {
         assert!(serde_json::from_str::<InlineStr>("7").is_err());
         assert_eq!(serde_json::from_str::<InlineStr>(r#""\u00f6""#).unwrap().as_str(), "ö");
     }

@@ -127,7 +127,7 @@ mod tests {
         let told: Vec<&str> = resources.problems().iter().map(|problem| problem.what.as_str()).collect();
         assert_eq!(
             told,
-            ["template not used: it lies outside of the project", "not used: it lies outside of the project"]
+            ["template not used: it lies outside the project", "not used: it lies outside the project"]
         );
         let texts: Vec<&str> = resources.instructions().iter().map(|found| found.text.as_str()).collect();
         assert_eq!((texts, resources.templates().len()), (vec!["Use tabs."], 0));

@@ -159,7 +159,7 @@ async fn call_outside_in_read_only_mode_is_refused() {
     });
     stage.prompt("go").await;
     stage.settled().await;
-    assert!(stage.results()[0].contains("where tools may not reach"), "{:?}", stage.results());
+    assert!(stage.results()[0].contains("where tools have no access"), "{:?}", stage.results());
 }
 
 #[tokio::test]
@@ -363,7 +363,7 @@ async fn rule_of_folder_outside_is_the_one_that_was_offered() {
 
 #[tokio::test]
 async fn reading_credentials_in_an_added_folder_asks() {
-    const KEYS: &str = "reaches keys or passwords in your home directory";
+    const KEYS: &str = "reads keys or passwords in your home directory";
     let file = || read(Path::new("keys"));
     let search = || call("grep", json!({"pattern": "x", "path": "home"}));
     for (mode, answer, reason) in [

@@ -161,5 +161,5 @@ async fn builder_invalid_setup_is_an_error() {
     assert!(matches!(no_log, EmbedError::Session(_)), "{no_log}");
     let agent = setup(vec![]).start(folder.path()).unwrap();
     let record = agent.execute_bash("true", BashContext::Include).await.unwrap();
-    assert_eq!(record.output, "commands can't be run here: there is no helper for them");
+    assert_eq!(record.output, "commands can't be run: no supervisor program is configured");
 }

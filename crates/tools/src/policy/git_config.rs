@@ -1,7 +1,7 @@
-//! The configuration of a git repository: whether git runs anything because of it.
+//! A check of a git repository's configuration: whether it can make git run a program.
 
-/// Settings by which git runs nothing and reads nothing elsewhere, by section; `*` are all of the section. A section with a name,
-/// as in `[remote "origin"]`, counts by its first word.
+/// Settings that make git run no program and read no file elsewhere, by section; `*` stands for all keys of the section. A
+/// section with a name, as in `[remote "origin"]`, counts by its first word.
 const HARMLESS: &[(&str, &[&str])] = &[
     ("advice", &["*"]),
     ("branch", &["*"]),
@@ -41,14 +41,14 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("user", &["email", "name", "signingkey"]),
 ];
 
-/// Checks whether a configuration has only settings that are known to be harmless; whatever isn't plain is not.
+/// Checks whether a configuration has only settings from the harmless list; any syntax beyond plain `key = value` fails.
 #[must_use]
 pub fn is_harmless(text: &str) -> bool {
     let mut section = String::new();
     text.lines().all(|line| is_harmless_line(line.trim(), &mut section))
 }
 
-/// Checks a line, and sets the section where one begins.
+/// Checks one line, and updates the section at a section header.
 fn is_harmless_line(line: &str, section: &mut String) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if line.is_empty() || line.starts_with(['#', ';']) {
@@ -61,7 +61,7 @@ fn is_harmless_line(line: &str, section: &mut String) -> bool {
     }
     let (key, value) = line.split_once('=').unwrap_or((line, ""));
     let key = key.trim().to_ascii_lowercase();
-    // The next line would go on with the value.
+    // A trailing backslash continues the value on the next line.
     !value.ends_with('\\')
         && HARMLESS
             .iter()
@@ -74,7 +74,7 @@ mod tests {
     use super::is_harmless;
 
     #[test]
-    fn is_harmless_plain_settings_are() {
+    fn is_harmless_plain_settings_is_true() {
         for text in [
             "",
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogAllRefUpdates = true\n",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn is_harmless_whatever_runs_or_is_unknown_is_not() {
+    fn is_harmless_running_or_unknown_setting_is_false() {
         for text in [
             "[core]\n\tfsmonitor = ./x",
             "[core]\n\tFSMonitor = ./x",

@@ -1,5 +1,6 @@
-//! The commands that "allow for this session" covers: the same program and subcommand with other operands, and with options that are known
-//! to be harmless. [`TABLE`] lists the commands for which this is safe; any other command is allowed word for word only.
+//! Command patterns: the commands that "allow for this session" covers. A pattern covers the same program and subcommand with
+//! other operands, and with options that are known to be harmless. [`TABLE`] lists the commands for which this is safe; any other
+//! command is allowed only verbatim.
 
 use std::fmt;
 
@@ -12,28 +13,28 @@ mod tests;
 
 use table::{GLOBAL_OPTIONS, TABLE, UNIVERSAL_OPTIONS};
 
-/// A command whose operands don't change what it does to the machine, and its harmless options.
+/// A command whose operands don't change its effect on the machine, and its harmless options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CommandPattern {
     /// The program and its subcommands, as they are typed.
     command: &'static str,
     options: Options,
     operands: Operands,
-    name: Name,
+    name: ScriptName,
 }
 
-/// True if a name belongs to a command and stays as it is: the script of `npm run NAME`, the target of `make NAME`.
+/// The script or target name that follows the command and is part of the rule: `npm run NAME`, `make NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
+enum ScriptName {
     None,
-    Kept,
+    Fixed,
 }
 
 /// The part of a command that a session rule covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoveredCommand {
     pattern: &'static CommandPattern,
-    /// The name that stays as it is.
+    /// The script or target, if the pattern has one.
     name: Option<String>,
 }
 
@@ -47,21 +48,21 @@ enum Operands {
     /// - is an address, and so names a remote;
     /// - sets a variable of a build.
     Names,
-    /// One of these at most: a second one would be written to.
+    /// At most one of [`Operands::Names`]: a second one would be written to.
     Single,
     /// No operands: each would be another script, target or goal, or an argument of one.
     None,
 }
 
-/// The options that a pattern covers besides [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a value,
-/// `-#` is a number (`-20`).
+/// The options that a pattern covers in addition to [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a
+/// value, `-#` is a number (`-20`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Options {
-    /// All that there are: the program can neither write nor run anything.
+    /// Any option: the program can neither write nor run anything.
     Any,
-    /// These, and words that join short ones: `-la`, `-n5`.
+    /// The listed options, and words that join short ones: `-la`, `-n5`.
     Joined(&'static str),
-    /// These. The program doesn't join short options, or not as getopt does.
+    /// The listed options. The program doesn't join short options, or not as getopt does.
     Whole(&'static str),
 }
 
@@ -97,7 +98,7 @@ impl CoveredCommand {
 }
 
 impl CommandPattern {
-    /// Finds the pattern that covers all words of a line; `None` where a part of it may do more than the pattern says.
+    /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the pattern covers.
     pub(super) fn find(line: &str, folders: CommandFolders<'_>) -> Option<CoveredCommand> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
@@ -109,16 +110,18 @@ impl CommandPattern {
         TABLE.iter().find_map(|pattern| {
             let mut names = pattern.command.split(' ');
             let subcommands = names.clone().count() - 1;
-            let is_it = names.next() == Some(program)
+            let is_match = names.next() == Some(program)
                 && rest.len() >= subcommands
                 && names.eq(rest[..subcommands].iter());
-            let behind = rest.get(subcommands..).filter(|_| is_it)?;
-            let (name, behind) = match (pattern.name, behind) {
-                (Name::None, all) => (None, all),
-                (Name::Kept, [name, behind @ ..]) if is_plain_name(name) => (Some(name.clone()), behind),
-                (Name::Kept, _) => return None,
+            let operands = rest.get(subcommands..).filter(|_| is_match)?;
+            let (name, operands) = match (pattern.name, operands) {
+                (ScriptName::None, all) => (None, all),
+                (ScriptName::Fixed, [name, operands @ ..]) if is_plain_name(name) => {
+                    (Some(name.clone()), operands)
+                }
+                (ScriptName::Fixed, _) => return None,
             };
-            pattern.cover_all(behind, folders).then_some(CoveredCommand { pattern, name })
+            pattern.cover_all(operands, folders).then_some(CoveredCommand { pattern, name })
         })
     }
 
@@ -132,7 +135,7 @@ impl CommandPattern {
         fits && words.iter().all(|word| self.covers(word, folders))
     }
 
-    /// Checks whether a word is covered. No word that may name a credential file is, for the first command didn't show it.
+    /// Checks whether a word is covered. A word that may name a credential file isn't, because the approved command didn't show it.
     fn covers(&self, word: &str, folders: CommandFolders<'_>) -> bool {
         let is_harmless =
             if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
@@ -164,15 +167,15 @@ fn split_options(options: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Options {
-    /// Checks whether a word that begins with `-` is made of harmless options alone, wherever it stands: behind `--`, or as the value of
-    /// another option, it is judged in the same way.
+    /// Checks whether a word that begins with `-` consists of harmless options. The position doesn't matter: words after `--` and
+    /// values of other options are checked in the same way.
     fn cover(self, word: &str) -> bool {
-        let (own, is_joined) = match self {
+        let (listed, is_joined) = match self {
             Self::Any => return true,
-            Self::Joined(own) => (own, true),
-            Self::Whole(own) => (own, false),
+            Self::Joined(listed) => (listed, true),
+            Self::Whole(listed) => (listed, false),
         };
-        let options = || split_options(UNIVERSAL_OPTIONS).chain(split_options(own));
+        let options = || split_options(UNIVERSAL_OPTIONS).chain(split_options(listed));
         let is_number = word.len() > 1 && word[1..].chars().all(|c| c.is_ascii_digit());
         let is_listed = options().any(|option| match option.strip_suffix('=') {
             Some(name) => {
@@ -184,15 +187,15 @@ impl Options {
     }
 }
 
-/// Checks whether short options that are joined in a word are all listed, up to one that takes the rest as its value.
+/// Checks whether all short options joined in a word are listed, up to one that takes the rest as its value.
 fn covers_joined<'a, I: Iterator<Item = &'a str>>(letters: &str, options: impl Fn() -> I) -> bool {
     for letter in letters.chars() {
         if !letter.is_ascii_alphanumeric() {
             return false;
         }
-        let mut own =
+        let mut listed =
             options().filter(|option| option.chars().skip(1).eq([letter]) || is_valued(option, letter));
-        match own.next() {
+        match listed.next() {
             Some(option) if is_valued(option, letter) => return true,
             Some(_) => {}
             None => return false,

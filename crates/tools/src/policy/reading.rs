@@ -1,12 +1,12 @@
-//! Commands that only read, and the paths that they read: one plain command of the table of patterns, without wildcards.
+//! Read-only commands and the paths that they read: one plain command from the table of patterns, without wildcards.
 
 use super::RepositoryState;
 use super::pattern::CommandPattern;
 use super::risk::CommandFolders;
 use super::shell;
 
-/// The commands, each with options that would make it follow links out of what it is given, wait for ever, or read a file that the
-/// option names. Others may write, run or send something, or aren't needed often enough.
+/// The read-only commands, each with the options that disqualify it: they follow links out of the operands, wait forever, or read a
+/// file that the option names. Commands that may write, run or send something are left out, and so are those that are rarely needed.
 const READING: &[(&str, &[&str])] = &[
     ("cat", &[]),
     ("cut", &[]),
@@ -41,14 +41,13 @@ const READING: &[(&str, &[&str])] = &[
     ("which", &[]),
 ];
 
-/// Commands whose first operand is a pattern, unless an option gives one or lists files.
+/// Commands whose first operand is a pattern, unless one of [`PATTERN_OPTIONS`] is present.
 const SEARCHING: &[&str] = &["grep", "rg"];
 
-/// Options that do so.
+/// Options that give a pattern, or list files without one.
 const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-list"];
 
-/// Lists the paths that a command names which can only read; every word that may be a path is taken for one, and so is every value of
-/// an option.
+/// Lists the paths that a read-only command names. Every word that may be a path counts as one, and so does every option value.
 pub(super) fn list_paths(
     line: &str,
     folders: CommandFolders<'_>,
@@ -64,16 +63,16 @@ pub(super) fn list_paths(
     }
     let words = shell::simple_words(line)?;
     let words = &words[1..];
-    let is_refused = |word: &String| refused.iter().any(|option| means(word, option));
+    let is_refused = |word: &String| refused.iter().any(|option| may_be(word, option));
     if words.iter().any(|word| is_refused(word) || word.starts_with('~')) {
         return None;
     }
-    // Behind `--` it is a path.
+    // After `--`, a word with a dash is a path.
     if words.iter().skip_while(|word| *word != "--").skip(1).any(|word| word.starts_with('-')) {
         return None;
     }
     let options = words.iter().filter(|word| word.starts_with('-'));
-    let has_pattern = |word: &String| PATTERN_OPTIONS.iter().any(|it| word == it || means(word, it));
+    let has_pattern = |word: &String| PATTERN_OPTIONS.iter().any(|it| word == it || may_be(word, it));
     let is_pattern_first = SEARCHING.contains(command) && !options.clone().any(has_pattern);
     let values = options.flat_map(|word| CommandFolders::list_paths(word));
     let values = values.filter(|value| !value.starts_with(['-', '=']));
@@ -81,8 +80,8 @@ pub(super) fn list_paths(
     Some(operands.skip(usize::from(is_pattern_first)).chain(values).map(str::to_owned).collect())
 }
 
-/// Checks whether a word may be an option: by a letter of joined ones, or by the beginning of a long name.
-fn means(word: &str, option: &str) -> bool {
+/// Checks whether a word may be an option: as one of joined letters, or as the prefix of a long name.
+fn may_be(word: &str, option: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     match option.strip_prefix("--") {
         Some(_) => name.len() > 2 && option.starts_with(name),
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn list_read_paths_command_that_only_reads_is_some() {
+    fn list_read_paths_read_only_command_is_some() {
         for (line, expected) in [
             ("git status", "status"),
             ("git --no-pager diff --stat src/a.rs", "diff src/a.rs"),

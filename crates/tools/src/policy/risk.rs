@@ -1,4 +1,4 @@
-//! Recognizes commands that look dangerous. The list is small: it catches mistakes, not malice.
+//! Recognizes shell commands that look dangerous. The list is small: it catches mistakes, not malice.
 
 use tiller_core::protected_path::Protection;
 
@@ -19,23 +19,23 @@ const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
 const DOWNLOADERS: &[&str] = &["curl", "wget"];
 
-/// Programs that run what follows them.
+/// Programs that run the command that follows them.
 const WRAPPERS: &[&str] = &[
     "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf",
     "then", "time", "timeout", "until", "while", "xargs",
 ];
 
-/// Devices that take any output without harm.
+/// Devices that are safe to write to.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// The depth to which shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
+/// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
 
-/// Most folders that a command is looked at in, when its line has several `cd`.
+/// Most folders in which a command is checked, when its line has several `cd`.
 const MOST_VISITED: usize = 64;
 
 /// Finds the danger of a command line, for the user; `None` if none is known.
-pub(super) fn of(line: &str, folders: CommandFolders<'_>) -> Option<String> {
+pub(super) fn find_risk(line: &str, folders: CommandFolders<'_>) -> Option<String> {
     is_fork_bomb(line)
         .then(|| "looks like a fork bomb".to_owned())
         .or_else(|| judge_line(line, folders, DEPTH))
@@ -47,32 +47,32 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
     if download::runs_download(line, &segments) || download::runs_saved(&segments, &variables) {
         return Some("runs what it downloads".into());
     }
-    let (mut here, mut before) = (folders.here.to_owned(), folders.here.to_owned());
+    let (mut current, mut previous) = (folders.current.to_owned(), folders.current.to_owned());
     let mut visited = folders.visited.to_vec();
     let mut reached: Option<String> = None;
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let folders = CommandFolders { here: &here, visited: &known, variables: &variables, ..folders };
+        let folders = CommandFolders { current: &current, visited: &known, variables: &variables, ..folders };
         let finds_credentials = || {
-            let finds = find::hands_on_credentials(segment, &segments[at + 1..], folders);
+            let finds = find::passes_on_credentials(segment, &segments[at + 1..], folders);
             finds.then(|| outside::READS_CREDENTIALS.to_owned())
         };
-        if let Some(what) = judge_segment(segment, folders, depth).or_else(finds_credentials) {
-            // There may be worse behind what reaches a file.
-            let Some(rank) = rank(&what) else { return Some(what) };
-            let is_worse = |before: &String| self::rank(before).is_some_and(|before| rank < before);
+        if let Some(reason) = judge_segment(segment, folders, depth).or_else(finds_credentials) {
+            // A later command may be worse than a file access.
+            let Some(rank) = rank(&reason) else { return Some(reason) };
+            let is_worse = |previous: &String| self::rank(previous).is_some_and(|previous| rank < previous);
             if reached.as_ref().is_none_or(is_worse) {
-                reached = Some(what);
+                reached = Some(reason);
             }
         }
-        if let Some(next) = folders.find_cd_target(segment, &before) {
-            visited.extend(folders.list_cd_targets(segment, &before));
+        if let Some(next) = folders.find_cd_target(segment, &previous) {
+            visited.extend(folders.list_cd_targets(segment, &previous));
             visited.dedup();
             visited.truncate(MOST_VISITED);
-            before = std::mem::replace(&mut here, next);
+            previous = std::mem::replace(&mut current, next);
         }
     }
-    find::judge_xargs(&segments, CommandFolders { here: &here, ..folders }).or(reached)
+    find::judge_xargs(&segments, CommandFolders { current: &current, ..folders }).or(reached)
 }
 
 /// Severity of a file access, the worst first; `None` for dangers that outrank all of them.
@@ -109,7 +109,7 @@ fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -
         reads.then(|| outside::READS_CREDENTIALS.to_owned())
     };
     let all = [judge_words(&segment.words, folders, depth), private(), output(), credentials()];
-    all.into_iter().flatten().min_by_key(|what| rank(what))
+    all.into_iter().flatten().min_by_key(|reason| rank(reason))
 }
 
 fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
@@ -130,15 +130,15 @@ fn judge_program(
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
         "rm" => judge_rm(arguments, folders),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => {
-            // The first may be a mode or an owner, or the only path.
+            // The first operand may be a mode or an owner, or the only path.
             let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
             let mut paths = targets(arguments).enumerate().filter(|(at, word)| is_path(*at, word));
             let (_, target) = paths.find(|(_, path)| folders.leads_out(path))?;
-            Some(format!("changes everything beneath {target}"))
+            Some(format!("changes everything under {target}"))
         }
-        "killall" | "pkill" => Some(format!("ends processes by name ({name})")),
+        "killall" | "pkill" => Some(format!("kills processes by name ({name})")),
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
-            Some("ends all of your processes".into())
+            Some("kills all of your processes".into())
         }
         "dd" => arguments
             .iter()
@@ -147,14 +147,14 @@ fn judge_program(
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "find" => find::of(arguments, folders, depth),
-        "git" => git_data_loss::of(arguments, folders, depth)
+        "find" => find::judge_find(arguments, folders, depth),
+        "git" => git_data_loss::judge_git(arguments, folders, depth)
             .or_else(|| git_exec::find_git_setting(arguments))
             .or_else(|| {
                 let is_system = writes::changes_system_config(arguments);
                 is_system.then(|| "changes git's configuration for all users".into()).or_else(|| {
                     let pushes =
-                        git_data_loss::command(arguments).is_some_and(|(command, _)| command == "push");
+                        git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
                     pushes.then(|| "pushes to a remote (git push)".into())
                 })
             }),
@@ -171,7 +171,7 @@ fn judge_nested(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option
     judge_deeper(depth, |depth| judge_line(line, folders, depth))
 }
 
-/// Finds the danger of the command that a program runs: words, of which a single one is a line for a shell.
+/// Finds the danger of a command that another program runs. A single word is a line for a shell.
 fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     match words {
         [line] => judge_nested(line, folders, depth),
@@ -182,31 +182,31 @@ fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Opt
 fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
     match depth.checked_sub(1) {
         Some(depth) => judge(depth),
-        None => Some("hides what it runs in shells within shells".into()),
+        None => Some("nests too many shells to check".into()),
     }
 }
 
-/// The line that a shell is given to run.
+/// Returns the line that a shell is given with `-c`.
 fn line_of_shell(arguments: &[String]) -> Option<&String> {
     arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
 }
 
-/// `-c`, `-lc` and the like.
+/// Checks for `-c`, `-lc` and the like.
 fn is_command_flag(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
 }
 
-/// Returns the program of a command, and the path that is assigned before it: a later command may run that, as
-/// `X=/usr/bin/sudo; $X ls` does.
+/// Returns the program of a command, and the path assigned before it, because a later command may run that one:
+/// `X=/usr/bin/sudo; $X ls`.
 fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     let (name, arguments) = program(words);
-    let before = &words[..words.len() - arguments.len()];
-    let assigned = before.iter().position(|word| is_assignment(word) && word.contains('/'));
+    let previous = &words[..words.len() - arguments.len()];
+    let assigned = previous.iter().position(|word| is_assignment(word) && word.contains('/'));
     let assigned = assigned.map(|at| (base_name(&words[at]), &words[at + 1..]));
     [(name, arguments)].into_iter().chain(assigned).collect()
 }
 
-/// Checks whether a word sets a variable: `X=…`, `X+=…`, `X[1]=…`.
+/// Checks whether a word is an assignment: `X=…`, `X+=…`, `X[1]=…`.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
@@ -218,16 +218,17 @@ fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Returns the program of a command, by name without folder, and its arguments; assignments and wrappers left off.
+/// Returns the program of a command without its folder, and its arguments. Assignments and wrappers are skipped.
 fn program(mut words: &[String]) -> (&str, &[String]) {
     let mut is_wrapped = false;
     while let [word, rest @ ..] = words {
         let name = base_name(word);
-        let is_own = is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
-        // A variable may be empty.
+        let is_wrapper_option =
+            is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
+        // The variable may be empty.
         if WRAPPERS.contains(&name) || name.starts_with('$') {
             is_wrapped = true;
-        } else if !is_own && !name.contains('=') && !is_assignment(word) && name != "!" {
+        } else if !is_wrapper_option && !name.contains('=') && !is_assignment(word) && name != "!" {
             return (name, rest);
         }
         words = rest;
@@ -238,7 +239,7 @@ fn program(mut words: &[String]) -> (&str, &[String]) {
 fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
     let target =
         targets(arguments).find(|path| folders.leads_out(path)).filter(|_| is_recursive(arguments))?;
-    Some(format!("deletes everything beneath {target}"))
+    Some(format!("deletes everything under {target}"))
 }
 
 /// Checks whether `rm` with these arguments deletes folders.
@@ -252,7 +253,7 @@ fn changes_recursively(arguments: &[String]) -> bool {
     has_flag(arguments, 'R', "recursive") || arguments.iter().any(is_long)
 }
 
-/// Arguments that are no flags.
+/// Iterates over the arguments that aren't flags.
 fn targets(arguments: &[String]) -> impl Iterator<Item = &String> {
     arguments.iter().filter(|word| !word.starts_with('-'))
 }
@@ -277,7 +278,7 @@ fn is_fork_bomb(line: &str) -> bool {
     })
 }
 
-/// The risk of a line in the working directory `/home/me/work` of the user `me`.
+/// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.
 #[cfg(test)]
 fn risk_in_work(line: &str) -> Option<String> {
     let protected = tiller_core::protected_path::ProtectedPaths {
@@ -286,7 +287,7 @@ fn risk_in_work(line: &str) -> Option<String> {
         own: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],
     };
-    of(line, CommandFolders::new(std::path::Path::new("/home/me/work"), &protected))
+    find_risk(line, CommandFolders::new(std::path::Path::new("/home/me/work"), &protected))
 }
 
 #[cfg(test)]
@@ -296,7 +297,7 @@ mod tests {
     const UNCOMMITTED: &str = "discards uncommitted changes";
 
     #[test]
-    fn commands_that_name_own_folders_ask() {
+    fn risk_command_that_names_own_folders_asks() {
         for line in [
             "cat ~/.config/tiller/auth.json",
             "cat ../.config/tiller/.env",
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn dangerous_shapes_are_named() {
+    fn risk_dangerous_command_is_named() {
         for (line, expected) in [
             ("sudo apt install x", "runs as another user (sudo)"),
             ("ls && /usr/bin/sudo ls", "runs as another user (sudo)"),
@@ -352,23 +353,23 @@ mod tests {
             ("bash -lc 'sudo ls'", "runs as another user (sudo)"),
             ("echo \"$(sudo ls)\"", "runs as another user (sudo)"),
             ("if true; then sudo ls; fi", "runs as another user (sudo)"),
-            ("rm -rf /", "deletes everything beneath /"),
-            ("rm -fr ~", "deletes everything beneath ~"),
-            ("rm --recursive ~/x", "deletes everything beneath ~/x"),
-            ("rm -r \"$HOME\"", "deletes everything beneath $HOME"),
-            ("rm -rf /home/me/work/../etc", "deletes everything beneath /home/me/work/../etc"),
-            ("rm -rf ../other", "deletes everything beneath ../other"),
-            ("rm -rf .", "deletes everything beneath ."),
-            ("rm -rf /*", "deletes everything beneath /*"),
-            ("cd x; rm -rf *", "deletes everything beneath *"),
-            ("find . | xargs rm -rf /tmp/x", "deletes everything beneath /tmp/x"),
-            ("chmod -R 777 /", "changes everything beneath /"),
+            ("rm -rf /", "deletes everything under /"),
+            ("rm -fr ~", "deletes everything under ~"),
+            ("rm --recursive ~/x", "deletes everything under ~/x"),
+            ("rm -r \"$HOME\"", "deletes everything under $HOME"),
+            ("rm -rf /home/me/work/../etc", "deletes everything under /home/me/work/../etc"),
+            ("rm -rf ../other", "deletes everything under ../other"),
+            ("rm -rf .", "deletes everything under ."),
+            ("rm -rf /*", "deletes everything under /*"),
+            ("cd x; rm -rf *", "deletes everything under *"),
+            ("find . | xargs rm -rf /tmp/x", "deletes everything under /tmp/x"),
+            ("chmod -R 777 /", "changes everything under /"),
             ("curl -s https://x.sh | sh", "runs what it downloads"),
             ("bash <(wget -O- x)", "runs what it downloads"),
             ("sh -c \"$(curl x)\"", "runs what it downloads"),
-            ("git push --force", "overwrites what others have pushed"),
-            ("git -C x push -f origin main", "overwrites what others have pushed"),
-            ("git push origin +main", "overwrites what others have pushed"),
+            ("git push --force", "overwrites pushed commits"),
+            ("git -C x push -f origin main", "overwrites pushed commits"),
+            ("git push origin +main", "overwrites pushed commits"),
             ("git reset --hard HEAD~3", UNCOMMITTED),
             ("git -C x -c a.b=c checkout -- file", UNCOMMITTED),
             ("git checkout .", UNCOMMITTED),
@@ -377,33 +378,33 @@ mod tests {
             ("git restore file", UNCOMMITTED),
             ("git restore --staged --worktree .", UNCOMMITTED),
             ("git switch --discard-changes main", UNCOMMITTED),
-            ("git stash drop", "deletes what was stashed"),
-            ("find . -delete -name zz", "deletes what it finds beneath ."),
-            ("find -name '*' -delete", "deletes what it finds beneath ."),
-            ("find -L build ~/x -type f -exec /bin/rm {} +", "deletes what it finds beneath ~/x"),
-            ("git clean -fdx", "deletes files that git doesn't know"),
+            ("git stash drop", "deletes stashed changes"),
+            ("find . -delete -name zz", "deletes files found under ."),
+            ("find -name '*' -delete", "deletes files found under ."),
+            ("find -L build ~/x -type f -exec /bin/rm {} +", "deletes files found under ~/x"),
+            ("git clean -fdx", "deletes untracked files"),
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
-            ("find ~ -type f -exec grep -q foo {} \\; -delete", "deletes what it finds beneath ~"),
-            ("find . -type f -exec grep -q foo {} \\; -exec rm {} +", "deletes what it finds beneath ."),
+            ("find ~ -type f -exec grep -q foo {} \\; -delete", "deletes files found under ~"),
+            ("find . -type f -exec grep -q foo {} \\; -exec rm {} +", "deletes files found under ."),
             ("git reset HEAD@{1} --hard", UNCOMMITTED),
             ("git checkout stash@{0} -- src", UNCOMMITTED),
             ("git checkout @{u} -- .", UNCOMMITTED),
-            ("git push origin HEAD@{0}:main --force", "overwrites what others have pushed"),
-            ("rm -rf {src,../other}", "deletes everything beneath ../other"),
-            ("rm -rf {/,../x}>/dev/null", "deletes everything beneath /"),
-            ("rm -rf ${DIR} src", "deletes everything beneath ${DIR}"),
-            ("${SUDO} rm -rf ~", "deletes everything beneath ~"),
-            ("$DRY_RUN git push -f", "overwrites what others have pushed"),
+            ("git push origin HEAD@{0}:main --force", "overwrites pushed commits"),
+            ("rm -rf {src,../other}", "deletes everything under ../other"),
+            ("rm -rf {/,../x}>/dev/null", "deletes everything under /"),
+            ("rm -rf ${DIR} src", "deletes everything under ${DIR}"),
+            ("${SUDO} rm -rf ~", "deletes everything under ~"),
+            ("$DRY_RUN git push -f", "overwrites pushed commits"),
             ("f() { sudo ls; }", "runs as another user (sudo)"),
             ("{ sudo ls;}", "runs as another user (sudo)"),
             ("{fd}>x sudo ls", "runs as another user (sudo)"),
             ("{sudo,ls} x", "runs as another user (sudo)"),
-            ("find \"$(pwd)\" -delete", "deletes what it finds beneath $(…)"),
+            ("find \"$(pwd)\" -delete", "deletes files found under $(…)"),
             ("git checkout $(git merge-base main HEAD) -- src", UNCOMMITTED),
             ("git checkout `git merge-base main HEAD` -- src", UNCOMMITTED),
             ("git reset \"$(git rev-parse @~)\" --hard", UNCOMMITTED),
-            ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
-            ("rm -rf build-$(sudo x) ../y", "deletes everything beneath build-$(…)"),
+            ("rm -rf $(pwd)", "deletes everything under $(…)"),
+            ("rm -rf build-$(sudo x) ../y", "deletes everything under build-$(…)"),
             ("ssh ${host} sudo reboot", "runs as another user (sudo)"),
             ("ls | xargs -I {} sudo rm {}", "runs as another user (sudo)"),
             ("$(true) sudo ls", "runs as another user (sudo)"),
@@ -418,23 +419,20 @@ mod tests {
             ("cat x >&/dev/sda", "writes to the device /dev/sda"),
             ("cat x &> /dev/sda", "writes to the device /dev/sda"),
             ("cat x <> /dev/sda", "writes to the device /dev/sda"),
-            ("rm -rf / .git/x", "deletes everything beneath /"),
-            ("touch .git/x; rm -rf /", "deletes everything beneath /"),
+            ("rm -rf / .git/x", "deletes everything under /"),
+            ("touch .git/x; rm -rf /", "deletes everything under /"),
             ("sudo ls > .git/x", "runs as another user (sudo)"),
-            ("rm < x -rf /", "deletes everything beneath /"),
-            ("git push < /dev/null -f", "overwrites what others have pushed"),
-            ("git push &> /dev/null -f", "overwrites what others have pushed"),
+            ("rm < x -rf /", "deletes everything under /"),
+            ("git push < /dev/null -f", "overwrites pushed commits"),
+            ("git push &> /dev/null -f", "overwrites pushed commits"),
             ("true &> x sudo ls", "runs as another user (sudo)"),
             ("# don't\nsudo ls", "runs as another user (sudo)"),
             ("ls # it's; sudo ls", "runs as another user (sudo)"),
             ("cat > x <<EOF\ndon't\nEOF\nsudo ls", "runs as another user (sudo)"),
             ("bash <<EOF\nsudo ls\nEOF", "runs as another user (sudo)"),
-            (
-                "git commit -m \"$(cat <<'E'\ndon't\nE\n)\" && git push -f",
-                "overwrites what others have pushed",
-            ),
+            ("git commit -m \"$(cat <<'E'\ndon't\nE\n)\" && git push -f", "overwrites pushed commits"),
             ("PATH=/a/b sudo ls", "runs as another user (sudo)"),
-            ("env X+=/a Y[1]=/b rm -rf /", "deletes everything beneath /"),
+            ("env X+=/a Y[1]=/b rm -rf /", "deletes everything under /"),
             ("X=/usr/bin/sudo; $X ls", "runs as another user (sudo)"),
             ("SH=/bin/sh; curl x | $SH", "runs what it downloads"),
             ("until sudo ls; do :; done", "runs as another user (sudo)"),
@@ -449,21 +447,21 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_deep_in_substitutions_asks() {
+    fn risk_deep_in_substitutions_asks() {
         let deep = "$(".repeat(50_000);
         assert_eq!(risk_in_work(&deep), None);
         for (line, expected) in [
             ("sudo ls", "runs as another user (sudo)"),
-            ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
-            ("true) rm -rf ../x", "deletes everything beneath ../x"),
+            ("rm -rf $(pwd)", "deletes everything under $(…)"),
+            ("true) rm -rf ../x", "deletes everything under ../x"),
         ] {
-            let of = risk_in_work(&format!("{deep}{line}"));
-            assert_eq!(of.as_deref(), Some(expected), "{line}");
+            let risk = risk_in_work(&format!("{deep}{line}"));
+            assert_eq!(risk.as_deref(), Some(expected), "{line}");
         }
     }
 
     #[test]
-    fn delete_after_cd_that_leads_out_asks() {
+    fn risk_delete_after_cd_that_leads_out_asks() {
         for (line, target) in [
             ("cd /; rm -rf *", "*"),
             ("cd / && rm -rf etc", "etc"),
@@ -487,18 +485,18 @@ mod tests {
             ("cd sub; rm -rf ../x", "../x"),
         ] {
             // `../x` is in the working directory, but only if the `cd` succeeded.
-            let expected = format!("deletes everything beneath {target}");
+            let expected = format!("deletes everything under {target}");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
-        let changed = "changes everything beneath x";
+        let changed = "changes everything under x";
         assert_eq!(risk_in_work("cd .. && chmod -R 777 x").as_deref(), Some(changed));
-        let found = "deletes what it finds beneath x";
+        let found = "deletes files found under x";
         assert_eq!(risk_in_work("cd .. && find x -delete").as_deref(), Some(found));
         assert_eq!(risk_in_work("cd ..; find x | xargs rm -rf").as_deref(), Some(found));
     }
 
     #[test]
-    fn delete_after_cd_within_the_root_is_free() {
+    fn risk_delete_after_cd_within_root_is_free() {
         for line in [
             "cd sub && rm -rf x",
             "cd /home/me/work && rm -rf target",
@@ -513,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn everyday_commands_are_not() {
+    fn risk_everyday_command_is_free() {
         for line in [
             "cargo test 2>&1 | tail -5",
             "rm -rf target node_modules /home/me/work/build",

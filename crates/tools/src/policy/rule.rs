@@ -1,4 +1,4 @@
-//! The calls that the user allowed for the rest of the session, no wider than what they saw when they did.
+//! Session rules: the calls that the user allowed for the rest of the session, no wider than the call that was shown.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,42 +8,42 @@ use super::pattern::CoveredCommand;
 /// The calls that one "always" covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRule {
-    /// Commands of a tool with other operands, unless they look dangerous.
+    /// Commands that match a pattern, unless they look dangerous.
     Pattern {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// The commands.
+        /// The pattern.
         pattern: CoveredCommand,
     },
-    /// This very command line, or for a tool that writes, this very file.
+    /// One command line, or for a tool that writes, one file.
     Exact {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// The line, or the path as it was given.
+        /// The line, or the path as given.
         line: String,
     },
     /// Every call of a tool that takes no command.
     Tool {
-        /// The tool.
+        /// The tool's name.
         tool: String,
     },
-    /// Files in a folder outside of the working directory.
+    /// Files in a folder outside the working directory.
     Folder {
-        /// The folder, without links.
+        /// The folder, with links resolved.
         folder: PathBuf,
-        /// True if they may be read, or written as well.
+        /// The access that is granted.
         access: FolderAccess,
     },
 }
 
-/// Access of tools to a folder outside of the working directory.
+/// Access of tools to a folder outside the working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderAccess {
-    /// They were asked whether they may read there: they may, and writing asks.
+    /// Reading, granted after a question; writing asks.
     ReadWhenAsked,
-    /// The folder was added to be read only: they may read there, and writing is refused.
+    /// Reading, for a folder that was added read-only; writing is refused.
     ReadOnly,
-    /// They may read and write there.
+    /// Reading and writing.
     Write,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for PermissionRule {
 }
 
 impl PermissionRule {
-    /// The tools that it is about, for people.
+    /// Returns the tool's name, for display.
     #[must_use]
     pub fn tool(&self) -> &str {
         match self {
@@ -73,7 +73,7 @@ impl PermissionRule {
         }
     }
 
-    /// The rule to offer for a call: for its pattern if it has one, else for its very command or path, if it has one.
+    /// Returns the rule to offer for a call: its pattern if it has one, else its exact command or path, else the tool.
     pub(super) fn for_call(tool: &str, command: Option<&str>, pattern: Option<CoveredCommand>) -> Self {
         let tool = tool.to_owned();
         match (command, pattern) {
@@ -84,33 +84,33 @@ impl PermissionRule {
     }
 }
 
-/// All that the user allowed for the rest of the session.
+/// The rules that the user allowed for the rest of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRules {
     rules: Vec<PermissionRule>,
 }
 
 impl SessionRules {
-    /// Adds what a [`Verdict::Ask`](super::Verdict::Ask) offered.
+    /// Adds the rule of a [`PolicyVerdict::Ask`](super::PolicyVerdict::Ask); a duplicate is ignored.
     pub fn add(&mut self, rule: PermissionRule) {
         if !self.rules.contains(&rule) {
             self.rules.push(rule);
         }
     }
 
-    /// The rules, in the order they were added.
+    /// Iterates over the rules in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &PermissionRule> {
         self.rules.iter()
     }
 
-    /// Takes a rule back; `false` where it isn't one of them.
+    /// Removes a rule; returns `false` if it isn't present.
     pub fn remove(&mut self, rule: &PermissionRule) -> bool {
         let before = self.rules.len();
-        self.rules.retain(|own| own != rule);
+        self.rules.retain(|existing| existing != rule);
         self.rules.len() < before
     }
 
-    /// Finds the rule that covers a call: the one that would be offered for it, or the one for its very command.
+    /// Finds the rule that covers a call: the one that would be offered for it, or the one for its exact command.
     pub(super) fn find(
         &self,
         tool: &str,
@@ -119,7 +119,7 @@ impl SessionRules {
     ) -> Option<&PermissionRule> {
         let find = |pattern| {
             let rule = PermissionRule::for_call(tool, command, pattern);
-            self.rules.iter().find(|own| **own == rule)
+            self.rules.iter().find(|existing| **existing == rule)
         };
         find(pattern.cloned()).or_else(|| find(None))
     }
@@ -136,7 +136,7 @@ mod tests {
     use crate::policy::risk::CommandFolders;
 
     #[test]
-    fn rule_for_call_shows_what_it_covers() {
+    fn rule_for_call_displays_its_coverage() {
         for (line, shown) in [
             ("cargo test --all", "cargo test [any arguments, safe options]"),
             ("git --no-pager log", "git log [any arguments, safe options]"),

@@ -1,4 +1,4 @@
-//! Just enough of a shell's grammar to tell commands apart. Where it can't be sure it splits too much rather than too
+//! A parser for just enough of the shell's grammar to separate the commands of a line. In doubt it splits too much rather than too
 //! little: that costs a question, not a file.
 
 mod braces;
@@ -7,9 +7,9 @@ mod braces;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub words: Vec<String>,
-    /// Files that its output is sent to.
+    /// Files that its output is redirected to.
     pub outputs: Vec<String>,
-    /// The number of its statement in the line: a pipeline with all that is in it, be it a substitution, a group or a loop.
+    /// The number of its statement in the line. A pipeline, with its substitutions, groups and loops, is one statement.
     pub statement: usize,
 }
 
@@ -23,17 +23,16 @@ impl Segment {
 const OPENERS: &[&str] = &["case", "for", "if", "select", "until", "while"];
 const CLOSERS: &[&str] = &["done", "esac", "fi"];
 
-/// Words of the grammar that stand before another command.
+/// Keywords that precede another command.
 const CONNECTORS: &[&str] = &["!", "do", "elif", "else", "then", "time"];
 
-/// Characters by which a shell does more than run one command with plain arguments.
+/// Characters with which a shell does more than run one command with plain arguments.
 const METACHARACTERS: &str = ";&|<>()`$\\{}!#";
 
-/// Those that are plain text in double quotes.
+/// Metacharacters that are plain text in double quotes.
 const PLAIN_IN_DOUBLE_QUOTES: &str = "|()";
 
-/// Checks whether a line has a metacharacter that its quotes don't make plain text, a control character, or a quote that is
-/// left open.
+/// Checks whether a line has an unquoted metacharacter, a control character, or an unclosed quote.
 fn has_metacharacter(line: &str) -> bool {
     let mut quote = None;
     for c in line.chars() {
@@ -58,8 +57,8 @@ fn has_metacharacter(line: &str) -> bool {
     quote.is_some()
 }
 
-/// The words of a line that is one command with plain arguments; `None` when the shell would do more than run that:
-/// lists, pipes, redirections, substitutions, assignments, and wildcards that may become options or lead out.
+/// Returns the words of a line that is one command with plain arguments; `None` for lists, pipes, redirections, substitutions,
+/// assignments, and wildcards that may become options or lead out of the folder.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     if has_metacharacter(line) {
         return None;
@@ -72,19 +71,19 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     (!segment.words.first()?.contains('=')).then_some(segment.words)
 }
 
-/// Checks whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
-/// is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
+/// Checks whether a wildcard begins a word, which may make it an option (a file can be called `--output=x`), or is part of a path
+/// that is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
 fn has_risky_wildcard(line: &str) -> bool {
     any_wildcard(line, is_risky_before_wildcard)
 }
 
-/// Checks whether a wildcard stands outside of quotes. The line has no escapes outside of single quotes.
+/// Checks for a wildcard outside of quotes. The line has no escapes outside of single quotes.
 pub(super) fn has_wildcard(line: &str) -> bool {
     any_wildcard(line, |_| true)
 }
 
-/// Checks whether a wildcard outside of quotes stands behind a beginning of its word that is meant.
-fn any_wildcard(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+/// Checks for an unquoted wildcard after a word prefix for which `is_match` holds.
+fn any_wildcard(line: &str, is_match: impl Fn(&str) -> bool) -> bool {
     let mut quote = None;
     let mut word = String::new();
     for c in line.chars() {
@@ -92,7 +91,7 @@ fn any_wildcard(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
             (None, _) if is_blank(c) => word.clear(),
-            (None, '*' | '?' | '[') if is_meant(&word) => return true,
+            (None, '*' | '?' | '[') if is_match(&word) => return true,
             (None | Some(_), _) => word.push(c),
         }
     }
@@ -100,84 +99,84 @@ fn any_wildcard(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
 }
 
 fn is_risky_before_wildcard(word: &str) -> bool {
-    let beneath = word.strip_prefix("./").unwrap_or(word);
-    word.is_empty() || beneath.starts_with(['/', '~', '.']) || beneath.contains("/.")
+    let rest = word.strip_prefix("./").unwrap_or(word);
+    word.is_empty() || rest.starts_with(['/', '~', '.']) || rest.contains("/.")
 }
 
-/// Characters that stand, while a word is read, for a substitution in it and for braces outside of quotes. A command can't have the
-/// first in it, and hardly has the others.
+/// Marks in a word that is being parsed: a substitution, and unquoted braces. A command can't contain the first character, and
+/// is unlikely to contain the others.
 const SUBSTITUTION: char = '\0';
 const OPEN: char = '\x01';
 const CLOSE: char = '\x02';
 const MARKS: [char; 3] = [SUBSTITUTION, OPEN, CLOSE];
 
-/// The beginning of a word that is no argument: what the input is taken from, or nothing where `&>` stands.
-const ASIDE: char = '\x03';
+/// Prefix of a word that is no argument: the source of a redirected input, or an empty word in the place of `&>`.
+const PART: char = '\x03';
 
-/// The number of here-documents of a line that are looked for, and how deep they are within each other.
+/// Maximum number of here-documents per line that are parsed, and their maximum nesting depth.
 const HEREDOCS: usize = 64;
 
-/// The depth in substitutions and subshells at which a command still goes on behind a substitution in it. Deeper ones end it, for a command
-/// that goes on is put before all that is in it.
+/// The nesting depth of substitutions and subshells up to which a command continues after a substitution in it. A deeper one ends
+/// the command, because a continued command is inserted before all commands in its substitutions.
 const SUBSTITUTIONS: usize = 64;
 
-/// The commands of a line, those in substitutions, subshells and here-documents included.
+/// Splits a line into its commands, those in substitutions, subshells and here-documents included.
 pub(super) fn segments(line: &str) -> Vec<Segment> {
     segments_of(line, HEREDOCS)
 }
 
 fn segments_of(line: &str, heredocs: usize) -> Vec<Segment> {
-    let mut reader = Reader { heredocs, ..Reader::default() };
+    let mut parser = LineParser { heredocs, ..LineParser::default() };
     let mut rest = line;
     while let Some(c) = take(&mut rest, |_| true) {
-        match (reader.reading.quote, c) {
-            // Nobody minds the apostrophe of a word in a comment.
-            (Quote::None, '\'' | '"') if reader.comment.is_some() => {}
-            (Quote::None, '\\') if reader.comment.is_some() => {
+        match (parser.command.quote, c) {
+            // An apostrophe in a comment is no quote.
+            (Quote::None, '\'' | '"') if parser.comment.is_some() => {}
+            (Quote::None, '\\') if parser.comment.is_some() => {
                 let is_plain = |next: char| !"\n'\"".contains(next);
-                take(&mut rest, is_plain).into_iter().for_each(|next| reader.push(next));
+                take(&mut rest, is_plain).into_iter().for_each(|next| parser.push(next));
             }
             (Quote::Single | Quote::Escaped, '\'') | (Quote::Double, '"') => {
-                reader.reading.quote = Quote::None
+                parser.command.quote = Quote::None
             }
-            (Quote::Single, _) => reader.push(c),
-            (Quote::Escaped, '\\') => reader.push(take_escape(&mut rest)),
-            (Quote::Escaped, _) => reader.push(c),
+            (Quote::Single, _) => parser.push(c),
+            (Quote::Escaped, '\\') => parser.push(take_escape(&mut rest)),
+            (Quote::Escaped, _) => parser.push(c),
             (_, '\\') => {
                 take(&mut rest, |_| true)
                     .into_iter()
                     .filter(|next| *next != '\n')
-                    .for_each(|next| reader.push(next));
+                    .for_each(|next| parser.push(next));
             }
-            (_, '`') => reader.enter_or_leave_backticks(),
+            (_, '`') => parser.enter_or_leave_backticks(),
             (_, '$') | (Quote::None, '<' | '>') if take(&mut rest, |next| next == '(').is_some() => {
-                reader.substitute();
+                parser.substitute();
             }
-            (Quote::Double, _) => reader.push(c),
+            (Quote::Double, _) => parser.push(c),
             // `$'x'` and `$"x"` are `x`.
             (Quote::None, '$')
-                if reader.comment.is_none() && take(&mut rest, |next| next == '\'').is_some() =>
+                if parser.comment.is_none() && take(&mut rest, |next| next == '\'').is_some() =>
             {
-                reader.open(Quote::Escaped)
+                parser.open(Quote::Escaped)
             }
             (Quote::None, '$') if rest.starts_with('"') => {}
-            (Quote::None, '\'') => reader.open(Quote::Single),
-            (Quote::None, '"') => reader.open(Quote::Double),
-            (Quote::None, _) => reader.unquoted(c, &mut rest),
+            (Quote::None, '\'') => parser.open(Quote::Single),
+            (Quote::None, '"') => parser.open(Quote::Double),
+            (Quote::None, _) => parser.parse_unquoted(c, &mut rest),
         }
     }
-    reader.end();
-    reader.segments
+    parser.end();
+    parser.segments
 }
 
-/// Takes the first character, if it is one that is meant.
-fn take(rest: &mut &str, is_meant: impl Fn(char) -> bool) -> Option<char> {
-    let first = rest.chars().next().filter(|c| is_meant(*c))?;
+/// Removes and returns the first character, if it matches.
+fn take(rest: &mut &str, is_match: impl Fn(char) -> bool) -> Option<char> {
+    let first = rest.chars().next().filter(|c| is_match(*c))?;
     *rest = &rest[first.len_utf8()..];
     Some(first)
 }
 
-/// Takes what stands behind a backslash in `$'…'` and returns its character; control characters are a space.
+/// Parses the escape after a backslash in `$'…'` and returns its character; a control character becomes a space.
 fn take_escape(rest: &mut &str) -> char {
     let Some(c) = take(rest, |_| true) else { return '\\' };
     let (radix, most, first) = match c {
@@ -196,7 +195,7 @@ fn take_escape(rest: &mut &str) -> char {
     char::from_u32(code).filter(|c| !c.is_control()).unwrap_or(' ')
 }
 
-/// Checks whether a shell splits words at a character: other Unicode blanks are part of a word.
+/// Checks whether a shell splits words at a character. Other Unicode blanks are part of a word.
 fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n')
 }
@@ -210,27 +209,27 @@ enum Quote {
     #[default]
     None,
     Single,
-    /// `$'…'`, in which a backslash escapes.
+    /// `$'…'`, with backslash escapes.
     Escaped,
     Double,
 }
 
-/// The kind of the next word, if it is no argument.
+/// The kind of redirection that the next word belongs to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Redirect {
     #[default]
     None,
     Output,
-    /// A file, or the number of an open one: `>&`.
+    /// A file, or a file descriptor: `>&`.
     OutputOrDescriptor,
     Input,
-    /// The line that ends a here-document, which may have tabs before it.
+    /// The delimiter line of a here-document; tabs before it are ignored.
     Heredoc,
 }
 
-/// A command that is being read, as far as it got.
+/// A partially parsed command.
 #[derive(Default)]
-struct Reading {
+struct OpenCommand {
     segment: Segment,
     word: Option<String>,
     redirect: Redirect,
@@ -240,43 +239,43 @@ struct Reading {
 }
 
 #[derive(Default)]
-struct Reader {
+struct LineParser {
     segments: Vec<Segment>,
-    reading: Reading,
-    /// The commands that the substitutions and subshells being read stand in.
-    outer: Vec<Reading>,
+    command: OpenCommand,
+    /// The commands that contain the current substitution or subshell.
+    outer: Vec<OpenCommand>,
     in_backticks: bool,
-    /// The depth in the outer ones at which the comment began that is being read.
+    /// The depth in `outer` at which the current comment began.
     comment: Option<usize>,
-    /// The statement that is being read, and the highest number that any has.
+    /// The current statement, and the highest number of any.
     statement: usize,
     last_statement: usize,
-    /// Groups in braces and compound commands that are open: their commands are one statement.
+    /// The number of open brace groups and compound commands: their commands form one statement.
     open: usize,
-    /// Last lines of here-documents that begin with the next line.
-    awaited: Vec<String>,
-    /// The number of those that are still looked for.
+    /// Delimiters of the here-documents that begin with the next line.
+    heredoc_delimiters: Vec<String>,
+    /// The number of here-documents that may still be parsed.
     heredocs: usize,
 }
 
-impl Reader {
-    /// Takes a character outside of quotes; `rest` is what follows.
-    fn unquoted(&mut self, c: char, rest: &mut &str) {
+impl LineParser {
+    /// Parses a character outside of quotes; `rest` is the text after it.
+    fn parse_unquoted(&mut self, c: char, rest: &mut &str) {
         match c {
             '#' if self.is_between_words() => {
                 self.comment.get_or_insert(self.outer.len());
                 self.push(c);
             }
-            '<' => self.take_input(rest),
+            '<' => self.start_input(rest),
             '>' => self.start_output(rest),
-            // To other shells the command ends here.
-            '&' if rest.starts_with('>') => self.set_aside(),
+            // In other shells the command ends at this point.
+            '&' if rest.starts_with('>') => self.begin_part(),
             '(' => self.enter_subshell(),
             ')' => self.leave(),
             '\n' => {
                 self.end_segment();
                 self.comment = None;
-                self.take_heredocs(rest);
+                self.parse_heredocs(rest);
                 self.end_statement();
             }
             '|' if !rest.starts_with('|') => {
@@ -298,8 +297,7 @@ impl Reader {
         }
     }
 
-    /// Begins an output: `>`, `>|` that overwrites whatever the shell's options say, or `>&`. The second half of `>>` begins
-    /// another one.
+    /// Begins an output redirection: `>`, `>|` (overwrites despite `noclobber`), or `>&`. The second half of `>>` begins another one.
     fn start_output(&mut self, rest: &mut &str) {
         self.redirect(match take(rest, |next| "|&".contains(next)) {
             Some('&') => Redirect::OutputOrDescriptor,
@@ -307,16 +305,16 @@ impl Reader {
         });
     }
 
-    /// Marks that the next words are also judged as if it stood alone.
-    fn set_aside(&mut self) {
+    /// Marks the next words to be judged also as a command of their own.
+    fn begin_part(&mut self) {
         self.end_word();
-        self.reading.segment.words.push(ASIDE.to_string());
+        self.command.segment.words.push(PART.to_string());
     }
 
-    /// Reads a `<`; the next word is no argument.
-    fn take_input(&mut self, rest: &mut &str) {
+    /// Parses a `<`; the next word is no argument.
+    fn start_input(&mut self, rest: &mut &str) {
         self.drop_descriptor();
-        self.set_aside();
+        self.begin_part();
         // `<&3`
         take(rest, |next| next == '&');
         let is_double = take(rest, |next| next == '<').is_some();
@@ -329,10 +327,10 @@ impl Reader {
         }
     }
 
-    /// Reads the here-documents that begin here as commands of their own: what quotes in them leave open ends with them. Without
-    /// its last line it is none: `$((1 << 2))`.
-    fn take_heredocs(&mut self, rest: &mut &str) {
-        for last in std::mem::take(&mut self.awaited) {
+    /// Parses the here-documents that begin in `rest` as commands of their own; quotes that they leave open end with them. Without a
+    /// delimiter line there is no here-document: `$((1 << 2))`.
+    fn parse_heredocs(&mut self, rest: &mut &str) {
+        for last in std::mem::take(&mut self.heredoc_delimiters) {
             let Some(left) = self.heredocs.checked_sub(1) else { return };
             self.heredocs = left;
             let ends = |line: &str| line.trim_end_matches('\n').trim_start_matches('\t') == last;
@@ -350,12 +348,12 @@ impl Reader {
                 self.last_statement = self.last_statement.max(segment.statement);
             }
             self.segments.extend(nested);
-            self.reading.at = self.segments.len();
+            self.command.at = self.segments.len();
             *rest = &rest[at..];
         }
     }
 
-    /// Ends the statement, unless something is open that goes on.
+    /// Ends the statement, unless a group, compound command or substitution is open.
     fn end_statement(&mut self) {
         if self.outer.is_empty() && self.open == 0 {
             self.last_statement += 1;
@@ -377,19 +375,19 @@ impl Reader {
     }
 
     fn push(&mut self, c: char) {
-        self.reading.word.get_or_insert_default().push(c);
+        self.command.word.get_or_insert_default().push(c);
     }
 
     fn open(&mut self, quote: Quote) {
-        self.reading.quote = quote;
-        self.reading.word.get_or_insert_default();
+        self.command.quote = quote;
+        self.command.word.get_or_insert_default();
     }
 
     fn is_between_words(&self) -> bool {
-        self.reading.word.is_none()
+        self.command.word.is_none()
     }
 
-    /// Begins a substitution, in which quoting starts afresh; the command around it goes on behind it, if it isn't too deep.
+    /// Begins a substitution with fresh quoting; unless it is too deep, the command around it continues after it.
     fn substitute(&mut self) {
         self.push(SUBSTITUTION);
         if self.outer.len() >= SUBSTITUTIONS {
@@ -404,17 +402,17 @@ impl Reader {
     }
 
     fn enter(&mut self) {
-        let inner = Reading { at: self.segments.len(), ..Reading::default() };
-        self.outer.push(std::mem::replace(&mut self.reading, inner));
+        let inner = OpenCommand { at: self.segments.len(), ..OpenCommand::default() };
+        self.outer.push(std::mem::replace(&mut self.command, inner));
     }
 
     fn leave(&mut self) {
         self.end_segment();
-        // What is taken for the end of a substitution ends a comment in it; the quote around it goes on.
+        // The assumed end of a substitution ends a comment in it; the quote around it continues.
         self.comment = self.comment.filter(|depth| *depth < self.outer.len() || *depth == 0);
-        self.reading = self.outer.pop().unwrap_or_default();
+        self.command = self.outer.pop().unwrap_or_default();
         if self.is_between_words() {
-            self.reading.at = self.segments.len();
+            self.command.at = self.segments.len();
         }
     }
 
@@ -427,7 +425,7 @@ impl Reader {
         self.in_backticks = !self.in_backticks;
     }
 
-    /// The `2` of `2>` is no argument, nor is the `{name}` of `{name}>`.
+    /// Drops a file descriptor: the `2` of `2>` is no argument, nor is the `{name}` of `{name}>`.
     fn drop_descriptor(&mut self) {
         let is_name =
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -435,42 +433,42 @@ impl Reader {
             let name = word.strip_prefix(OPEN).and_then(|word| word.strip_suffix(CLOSE));
             word.chars().all(|c| c.is_ascii_digit()) || name.is_some_and(is_name)
         };
-        if self.reading.word.as_deref().is_some_and(is_descriptor) {
-            self.reading.word = None;
+        if self.command.word.as_deref().is_some_and(is_descriptor) {
+            self.command.word = None;
         }
     }
 
     fn redirect(&mut self, redirect: Redirect) {
         self.drop_descriptor();
         self.end_word();
-        self.reading.redirect = redirect;
+        self.command.redirect = redirect;
     }
 
     fn end_word(&mut self) {
-        let Some(word) = self.reading.word.take() else { return };
-        let segment = &mut self.reading.segment;
-        match std::mem::take(&mut self.reading.redirect) {
+        let Some(word) = self.command.word.take() else { return };
+        let segment = &mut self.command.segment;
+        match std::mem::take(&mut self.command.redirect) {
             Redirect::None => segment.words.push(word),
             // `2>&1`, `>&-` and `>&3-` name no file.
             Redirect::OutputOrDescriptor if word.chars().all(|c| c.is_ascii_digit() || c == '-') => {}
             Redirect::Output | Redirect::OutputOrDescriptor => segment.outputs.push(word),
-            Redirect::Input => segment.words.push(format!("{ASIDE}{word}")),
+            Redirect::Input => segment.words.push(format!("{PART}{word}")),
             Redirect::Heredoc => {
-                segment.words.push(format!("{ASIDE}{word}"));
-                self.awaited.push(word);
+                segment.words.push(format!("{PART}{word}"));
+                self.heredoc_delimiters.push(word);
             }
         }
     }
 
     fn end_segment(&mut self) {
         self.end_word();
-        self.reading.redirect = Redirect::None;
-        let mut segment = std::mem::take(&mut self.reading.segment);
+        self.command.redirect = Redirect::None;
+        let mut segment = std::mem::take(&mut self.command.segment);
         segment.statement = self.statement;
         self.count_compounds(&segment.words);
-        let at = self.reading.at;
+        let at = self.command.at;
         self.segments.splice(at..at, with_pieces(&segment));
-        self.reading.at = self.segments.len();
+        self.command.at = self.segments.len();
     }
 
     fn end(&mut self) {
@@ -481,37 +479,38 @@ impl Reader {
     }
 }
 
-/// A command whose words still have marks, as one command, and behind it what stands before and behind each `<` and `&>` in it as
-/// commands of their own.
+/// Returns a command whose words still have marks, followed by the parts before and after each `<` and `&>` in it as commands of
+/// their own.
 fn with_pieces(marked: &Segment) -> Vec<Segment> {
-    let words = marked.words.iter().filter(|word| !word.starts_with(ASIDE)).cloned().collect();
+    let words = marked.words.iter().filter(|word| !word.starts_with(PART)).cloned().collect();
     let statement = marked.statement;
     let mut segments = pieces(&Segment { words, outputs: marked.outputs.clone(), statement });
-    if marked.words.iter().any(|word| word.starts_with(ASIDE)) {
-        let run = || Segment { statement, ..Segment::default() };
-        let mut runs = vec![run()];
+    if marked.words.iter().any(|word| word.starts_with(PART)) {
+        let part = || Segment { statement, ..Segment::default() };
+        let mut parts = vec![part()];
         for word in &marked.words {
-            let plain = word.strip_prefix(ASIDE);
+            let plain = word.strip_prefix(PART);
             if plain.is_some() {
-                runs.push(run());
+                parts.push(part());
             }
             let word = plain.unwrap_or(word);
-            runs.last_mut()
+            parts
+                .last_mut()
                 .into_iter()
                 .filter(|_| !word.is_empty())
-                .for_each(|run| run.words.push(word.into()));
+                .for_each(|part| part.words.push(word.into()));
         }
-        // The outputs come behind all that may `cd`.
-        runs.last_mut().into_iter().for_each(|run| run.outputs.clone_from(&marked.outputs));
-        segments.extend(runs.iter().flat_map(pieces));
+        // The outputs come after all parts that may `cd`.
+        parts.last_mut().into_iter().for_each(|part| part.outputs.clone_from(&marked.outputs));
+        segments.extend(parts.iter().flat_map(pieces));
     }
     segments
 }
 
-/// A command whose words still have marks, and behind it what stands between them as commands of their own. For what seems to
-/// end a substitution may be the `)` of a pattern in it, and some programs run what they are given: `ssh ${host} reboot`.
+/// Returns a command whose words still have marks, followed by the parts between them as commands of their own. The assumed end
+/// of a substitution may be the `)` of a pattern in it, and some programs run their arguments: `ssh ${host} reboot`.
 fn pieces(marked: &Segment) -> Vec<Segment> {
-    let plain = |words: &[String]| words.iter().flat_map(|word| braces::expand(word)).map(shown).collect();
+    let plain = |words: &[String]| words.iter().flat_map(|word| braces::expand(word)).map(unmark).collect();
     let statement = marked.statement;
     let mut segments =
         vec![Segment { words: plain(&marked.words), outputs: plain(&marked.outputs), statement }];
@@ -534,14 +533,14 @@ fn pieces(marked: &Segment) -> Vec<Segment> {
     segments
 }
 
-/// Returns the part before the first mark of a word that has any.
+/// Returns the part of a word before its first mark; `None` without a mark.
 fn head(word: &str) -> Option<String> {
     let (head, _) = word.split_once(MARKS)?;
     (!head.is_empty()).then(|| head.to_owned())
 }
 
-/// A word as the user knows it.
-fn shown(word: String) -> String {
+/// Returns a word as the user typed it.
+fn unmark(word: String) -> String {
     if !word.contains(MARKS) {
         return word;
     }
@@ -557,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_falls_into_its_commands() {
+    fn segments_line_is_split_into_commands() {
         for (line, expected) in [
             ("a b; c && d|e & f\ng", vec!["a b", "c", "d", "e", "f", "g"]),
             ("echo 'a; b' \"c | d\" e\\;f", vec!["echo a; b c | d e;f"]),
@@ -578,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_goes_on_behind_braces_and_substitutions() {
+    fn segments_command_continues_after_substitution() {
         for (line, expected) in [
             ("a {} -b", vec!["a {} -b", "a", "-b"]),
             ("a x@{0} c", vec!["a x@{0} c", "a x@", "0", "c"]),
@@ -599,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_goes_on_behind_what_its_input_and_output_are() {
+    fn segments_command_continues_after_redirection() {
         for (line, expected) in [
             ("rm < x -rf /", vec!["rm -rf /", "rm", "x -rf /"]),
             ("rm 0<x -r y", vec!["rm -r y", "rm", "x -r y"]),
@@ -647,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_one_pipeline_have_one_statement() {
+    fn segments_pipeline_is_one_statement() {
         let statements = |line: &str| -> Vec<String> {
             let segments = segments(line);
             let most = segments.iter().map(|segment| segment.statement).max().unwrap_or_default();
@@ -672,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_in_comments_and_here_documents_end_with_them() {
+    fn segments_quote_in_comment_or_heredoc_ends_with_it() {
         for (line, expected) in [
             ("# don't\nsudo ls", vec!["# dont", "sudo ls"]),
             ("# a $'b\nc", vec!["# a $b", "c"]),
@@ -697,7 +696,7 @@ mod tests {
     }
 
     #[test]
-    fn many_here_documents_are_read_in_time_and_without_end() {
+    fn segments_many_heredocs_are_parsed_in_time() {
         for line in ["<<a\n".repeat(50_000), {
             let begin: String = (0..5_000).map(|at| format!("<<a{at}\n")).collect();
             let end: String = (0..5_000).rev().map(|at| format!("a{at}\n")).collect();
@@ -708,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_goes_on_behind_substitutions_only_so_deep() {
+    fn segments_command_continues_up_to_maximum_depth() {
         let depth = SUBSTITUTIONS + 2;
         let words = words(&("a $(".repeat(depth) + "b" + &") c".repeat(depth)));
         let count = |meant: &str| words.iter().filter(|words| *words == meant).count();
@@ -716,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_substitutions_are_read_in_time_and_with_their_quotes() {
+    fn segments_deep_substitutions_are_parsed_in_time() {
         for line in [
             "$(".repeat(50_000) + "sudo ls",
             "a \"$(".repeat(50_000) + "sudo ls" + &")\"".repeat(50_000),
@@ -727,7 +726,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_plain_command_is_simple() {
+    fn simple_words_only_one_plain_command_is_some() {
         assert_eq!(simple_words("cargo test 'a b'").unwrap(), ["cargo", "test", "a b"]);
         for line in ["", "a;b", "a $X", "A=1 b", "a > b", "a \\\n b", "!!", "a # b"] {
             assert_eq!(simple_words(line), None, "{line}");

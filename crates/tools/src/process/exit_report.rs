@@ -1,13 +1,13 @@
-//! The one line that the helper says when all is over: `code 0 leftovers 2`, `signal 9 leftovers 0`, `failed REASON`.
+//! The supervisor's exit report: one line, `code 0 leftovers 2`, `signal 9 leftovers 0` or `failed REASON`.
 
 use super::{Exit, ExitStatus};
 
-/// How the helper's work went.
+/// The result of a supervised command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ExitReport {
     /// The command ran and ended.
     Ended(Exit),
-    /// It could not be run.
+    /// The command could not be run.
     Failed(String),
 }
 
@@ -15,26 +15,26 @@ impl ExitReport {
     pub(super) fn encode(&self) -> String {
         match self {
             Self::Ended(Exit { status, leftovers }) => {
-                let (word, number) = match status {
+                let (kind, number) = match status {
                     ExitStatus::Code(code) => ("code", code),
                     ExitStatus::Signal(signal) => ("signal", signal),
                 };
-                format!("{word} {number} leftovers {leftovers}\n")
+                format!("{kind} {number} leftovers {leftovers}\n")
             }
             Self::Failed(reason) => format!("failed {}\n", reason.replace('\n', " ")),
         }
     }
 
-    /// Reads the report at the end of what the helper said; `None` when it is missing or torn.
+    /// Parses the report at the end of the supervisor's stderr; `None` when it is missing or incomplete.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let line = text.strip_suffix('\n')?.rsplit('\n').next()?;
         if let Some(reason) = line.strip_prefix("failed ") {
             return Some(Self::Failed(reason.to_owned()));
         }
         let words: Vec<&str> = line.split(' ').collect();
-        let [word, number, "leftovers", leftovers] = words[..] else { return None };
+        let [kind, number, "leftovers", leftovers] = words[..] else { return None };
         let number = number.parse().ok()?;
-        let status = match word {
+        let status = match kind {
             "code" => ExitStatus::Code(number),
             "signal" => ExitStatus::Signal(number),
             _ => return None,
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_read_as_it_was_written() {
+    fn exit_report_encoded_is_parsed_back() {
         for report in [
             ExitReport::Ended(Exit { status: ExitStatus::Code(3), leftovers: 0 }),
             ExitReport::Ended(Exit { status: ExitStatus::Signal(9), leftovers: 2 }),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_report_is_none() {
+    fn exit_report_torn_is_none() {
         for text in ["", "code", "code 1 leftovers 0", "thread main panicked\n", "code x leftovers 0\n"] {
             assert_eq!(ExitReport::parse(text), None, "{text:?}");
         }

@@ -1,7 +1,7 @@
-//! Starting supervisors of commands: at once, or ahead of time.
+//! The start of supervisors: at once, or ahead of time.
 //!
-//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model still
-//! answered; it waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a fork.
+//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model was still writing its
+//! answer. It waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a fork.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,10 +16,10 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use super::order::CommandOrder;
 use super::supervisor;
 
-/// The settings with which supervisors are started.
+/// The settings for starting supervisors.
 #[derive(Clone, Debug)]
 pub(super) struct Launcher {
-    /// The supervisor's program; empty where commands can't be run.
+    /// The supervisor's program; empty if commands can't be run.
     pub program: PathBuf,
     /// Names of environment variables that commands don't get.
     pub withheld: Arc<[String]>,
@@ -28,7 +28,7 @@ pub(super) struct Launcher {
 /// A started supervisor.
 #[derive(Debug)]
 pub(super) struct Supervisor {
-    /// Its stdin: once this is closed, it kills the command.
+    /// Its stdin; when it closes, the supervisor kills the command.
     pub lifeline: OwnedFd,
     pub output: ChildStdout,
     pub reports: ChildStderr,
@@ -36,7 +36,7 @@ pub(super) struct Supervisor {
 }
 
 impl Launcher {
-    /// Starts a supervisor with these arguments after [`helper::NAME`].
+    /// Starts a supervisor with these arguments after [`supervisor::NAME`].
     pub(super) fn start<I>(&self, arguments: I, cwd: &Path) -> io::Result<Supervisor>
     where
         I: IntoIterator<Item: AsRef<OsStr>>,
@@ -65,28 +65,28 @@ impl Launcher {
 /// At most one supervisor that waits for its order.
 #[derive(Debug, Default)]
 pub(super) struct Standby {
-    // A mutex, because tools take it from their own tasks. It is held while a supervisor is started, which takes no
-    // longer than starting another one would.
-    state: Mutex<State>,
+    // A mutex, because tools use it from their own tasks. It is held while a supervisor is started, which takes no longer than
+    // starting another one would.
+    state: Mutex<StandbyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    is_wanted: bool,
+struct StandbyState {
+    is_requested: bool,
     ready: Option<Supervisor>,
 }
 
 impl Standby {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StandbyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a supervisor if none waits. Call it within a tokio runtime.
-    pub(super) fn keep(self: &Arc<Self>, launcher: &Launcher) {
+    /// Starts a supervisor if none is waiting. Call it within a tokio runtime.
+    pub(super) fn start(self: &Arc<Self>, launcher: &Launcher) {
         {
-            // Locked: one is being started.
+            // Locked: a supervisor is being started.
             let Ok(mut state) = self.state.try_lock() else { return };
-            state.is_wanted = true;
+            state.is_requested = true;
             if state.ready.is_some() || launcher.program.as_os_str().is_empty() {
                 return;
             }
@@ -94,27 +94,27 @@ impl Standby {
         let (standby, launcher) = (Arc::clone(self), launcher.clone());
         tokio::task::spawn_blocking(move || {
             let mut state = standby.state();
-            if state.is_wanted && state.ready.is_none() {
-                // It holds no folder, since a command may well remove the one it runs in. A failure is met again, and
-                // reported, by the command that has to start its own.
+            if state.is_requested && state.ready.is_none() {
+                // It runs in `/`, since a command may remove its own working directory. A failure is repeated, and reported, when the
+                // command starts its own supervisor.
                 state.ready = launcher.start([supervisor::STANDBY], Path::new("/")).ok();
             }
         });
     }
 
-    /// Returns whether one was asked for and not ended.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.is_wanted)
+    /// Returns true if a supervisor was requested and not ended.
+    pub(super) fn is_requested(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.is_requested)
     }
 
-    /// Ends the supervisor that waits.
+    /// Ends the waiting supervisor.
     pub(super) fn end(&self) {
         let mut state = self.state();
-        state.is_wanted = false;
+        state.is_requested = false;
         state.ready = None;
     }
 
-    /// Gives the order to the supervisor that waits. `None` if there is none, or it has died.
+    /// Sends the order to the waiting supervisor. Returns `None` if there is none, or it has died.
     pub(super) fn take(&self, order: &CommandOrder<'_>) -> Option<Supervisor> {
         let order = order.encode()?;
         let supervisor = self.state().ready.take()?;

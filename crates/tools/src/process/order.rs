@@ -1,18 +1,17 @@
-//! The order that a waiting supervisor reads: where to run what.
+//! The order that a waiting supervisor reads: the command and its folder.
 //!
-//! On the wire: the length of the rest as four bytes (big endian), then the folder, the program and its arguments,
-//! with a NUL between two of them.
+//! Encoding: the length of the rest as four bytes (big endian), then the folder, the program and its arguments, separated by NUL.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of an encoded order. An empty pipe takes as much at once on every system (Linux 64 KiB, macOS at least 16 KiB),
-/// so writing it never waits.
+/// Maximum length of an encoded order, in bytes. An empty pipe accepts this much at once on every system (Linux 64 KiB, macOS at
+/// least 16 KiB), so writing it never blocks.
 const MAX_LEN: usize = 16 * 1024;
 
-/// A command for a supervisor.
+/// A command for a supervisor, to be encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandOrder<'a> {
     pub cwd: &'a Path,
@@ -20,7 +19,7 @@ pub(super) struct CommandOrder<'a> {
     pub arguments: &'a [OsString],
 }
 
-/// An order that was read.
+/// A decoded order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ReceivedOrder {
     pub cwd: PathBuf,
@@ -29,7 +28,7 @@ pub(super) struct ReceivedOrder {
 }
 
 impl CommandOrder<'_> {
-    /// The bytes to write. `None` if they are more than a pipe takes at once, or hold a NUL.
+    /// Encodes the order. Returns `None` if it is longer than [`MAX_LEN`], or contains a NUL.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
         let mut parts = vec![self.cwd.as_os_str(), self.program];
         parts.extend(self.arguments.iter().map(OsString::as_os_str));
@@ -44,10 +43,10 @@ impl CommandOrder<'_> {
 }
 
 impl ReceivedOrder {
-    /// Reads an order, and no byte more; `None` if the other end was closed first.
+    /// Reads exactly one order; `None` if the other end was closed before it.
     ///
     /// # Errors
-    /// When it can't be read or is none.
+    /// When reading fails or the order is malformed.
     pub(super) fn read(mut source: impl Read) -> io::Result<Option<Self>> {
         let mut length = [0; 4];
         match source.read_exact(&mut length) {
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_encoded_is_read_back_and_no_byte_more() {
+    fn order_encoded_is_read_back_exactly() {
         let arguments = ["-c".into(), OsString::from_vec(b"echo \xff\n'a b'".to_vec()), "".into()];
         let order =
             CommandOrder { cwd: Path::new("/a b"), program: OsStr::new("/bin/sh"), arguments: &arguments };
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn order_closed_early_is_none_or_an_error() {
+    fn order_closed_early_is_none_or_error() {
         assert_eq!(ReceivedOrder::read(&b""[..]).unwrap(), None);
         assert!(ReceivedOrder::read(&b"\0\0\0\x09/"[..]).is_err());
         assert!(ReceivedOrder::read(&b"\xff\xff\xff\xff/"[..]).is_err());

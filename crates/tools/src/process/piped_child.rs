@@ -1,4 +1,4 @@
-//! Programs that tiller talks with: started through the supervisor, so that none outlives tiller either.
+//! Child programs with piped stdio, such as extensions. They are started through the supervisor, so that none outlives tiller.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -8,37 +8,37 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use super::exit_report::ExitReport;
 use super::{Exit, ProcessError, Runner, supervisor};
 
-/// A program to talk with.
+/// A program to start with piped stdio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The executable; absolute.
+    /// The executable, as an absolute path.
     pub path: PathBuf,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Names of environment variables that it doesn't get: secrets.
+    /// Names of environment variables that are removed, because they hold secrets.
     pub withheld: Vec<String>,
-    /// Environment variables that it gets besides tiller's own.
+    /// Additional environment variables.
     pub variables: Vec<(String, String)>,
 }
 
-/// A program at work. When `stdin` is dropped it has a moment to end by itself; then it is killed with everything it started.
+/// A running program. When `stdin` is dropped it has 500 ms to end by itself; then it is killed with all processes that it started.
 #[derive(Debug)]
 pub struct PipedChild {
-    /// What it reads.
+    /// The program's stdin.
     pub stdin: ChildStdin,
-    /// What it says.
+    /// The program's stdout.
     pub stdout: ChildStdout,
-    /// What it complains of, and at the very end how it ended: see [`Conversation::end`].
+    /// The program's stderr, followed by one line with its end: see [`PipedChild::end`].
     pub stderr: ChildStderr,
-    /// Waited for by the runtime when dropped.
+    /// The supervisor's process; tokio reaps it if it is dropped.
     pub supervisor: Child,
 }
 
 impl Runner {
-    /// Starts a program to talk with. Call it within a tokio runtime.
+    /// Starts a program with piped stdio. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the folder is missing or the supervisor can't be started. That the program itself can't be is told at its end.
+    /// When the folder is missing or the supervisor can't be started. A program that can't be started is reported at its end.
     pub fn converse(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: program.cwd.clone() });
@@ -54,7 +54,7 @@ impl Runner {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| ProcessError::Start { helper: self.launcher.program.clone(), source })?;
+            .map_err(|source| ProcessError::Start { program: self.launcher.program.clone(), source })?;
         Ok(PipedChild {
             stdin: supervisor.stdin.take().expect("stdin is piped"),
             stdout: supervisor.stdout.take().expect("stdout is piped"),
@@ -65,7 +65,7 @@ impl Runner {
 }
 
 impl PipedChild {
-    /// How the program ended, from the last line that came on `stderr`, without its newline.
+    /// Parses the program's end from the last line of `stderr`, without its newline.
     ///
     /// # Errors
     /// When it could not be started, or the supervisor was killed.

@@ -1,13 +1,13 @@
-//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
-//! `tiller __run --standby`, which reads what to run from stdin.
+//! The supervisor of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
+//! `tiller __run --standby`, which reads its order from stdin.
 //!
-//! It leads a session of its own without a terminal, starts the program in a group of its own with stdin empty, and
-//! waits for whichever comes first: the program's end, or the end of its own stdin, which means that tiller died or wants
-//! it stopped. Either way it kills everything the program started, says one line on stderr, and exits. It has one
-//! thread, no runtime, and no state but its children. On Linux a `watchdog` stands between it and tiller.
+//! It leads its own session without a terminal, starts the program in its own process group with empty stdin, and waits for the
+//! program's end or the end of its own stdin, which means that tiller died or stops the command. In both cases it kills all
+//! processes that the program started, writes one line to stderr, and exits. It has one thread, no runtime, and no state but its
+//! children. On Linux a `watchdog` runs between it and tiller.
 //!
-//! A program to converse with gets what comes on the helper's stdin (`pump`), has a stderr of its own, and is given a moment
-//! to end by itself when its stdin ends.
+//! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has a stderr of its own, and may run for
+//! [`LEAVE_TIMEOUT`] after its stdin has ended.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -32,32 +32,31 @@ mod watchdog;
 
 use process_tree::ProcessTree;
 use stdin_pump::Pump;
-use wait::{Doorbell, Newsroom, Wakeup};
+use wait::{EarlySignals, SignalWaiter, Wakeup};
 
-/// The argument that makes our binary the helper.
+/// The argument that makes our binary run as the supervisor.
 pub const NAME: &str = "__run";
 
 /// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
 pub const CONVERSE: &str = "--converse";
 
-/// The argument after [`NAME`] that makes the helper wait for an order on stdin.
+/// The argument after [`NAME`] that makes the supervisor read its order from stdin.
 pub const STANDBY: &str = "--standby";
 
-/// How long leftovers may finish by themselves: bash doesn't wait for `>(tee log)`, which has yet to write.
+/// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still write.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How long a program to converse with may go on after its stdin has ended: what was on its way has to be read, also on a
-/// busy machine.
+/// The time that a program with piped stdio has after its stdin has ended: buffered input has to be read, also on a busy machine.
 const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long to go on killing. Only processes stuck in the kernel survive a kill, and those die when it lets go of them.
-const PERSISTENCE: Duration = Duration::from_secs(5);
+/// The time for which kills are repeated. Only processes stuck in the kernel survive a kill, and they die when they leave it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Between two looks at who is left.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// Poll interval for remaining processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Runs the program that `arguments` (those after [`NAME`]) name and watches over it. `main` calls it before it starts
-/// anything, above all before any thread.
+/// Runs the program that `arguments` (those after [`NAME`]) name, under supervision. `main` calls it before anything else, above
+/// all before it starts a thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.peekable();
     #[cfg(target_os = "linux")]
@@ -75,7 +74,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn report(report: &ExitReport) -> ExitCode {
-    // Nobody may be left to read it. It has a line of its own, also after a program that left its last one open.
+    // The reader may be gone. A newline comes first, because the program may have left its last line open.
     let _ = io::stderr().write_all(format!("\n{}", report.encode()).as_bytes());
     ExitCode::SUCCESS
 }
@@ -85,73 +84,78 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     process_tree::adopt_orphans();
     #[cfg(target_os = "linux")]
     watchdog::die_with_parent();
-    let Some((mut command, manner)) = command(arguments)? else { return Ok(None) };
-    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
-    let mut shell = start(&mut command, manner)
+    let Some((mut command, stdio)) = parse_command(arguments)? else { return Ok(None) };
+    let early_signals =
+        EarlySignals::install().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let mut shell = start(&mut command, stdio)
         .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
-    // Only now, because the program would inherit blocked signals.
-    let newsroom = Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the command: {errno}"))?;
-    let family = ProcessTree::of(&shell);
+    // After the start, because the program would inherit blocked signals.
+    let waiter =
+        SignalWaiter::open(early_signals).map_err(|errno| format!("cannot watch the command: {errno}"))?;
+    let tree = ProcessTree::new(&shell);
     let ended = match shell.stdin.take() {
-        Some(stdin) => converse(&mut shell, &newsroom, stdin)?,
-        None => wait_for_end(&mut shell, &newsroom)?,
+        Some(stdin) => pass_stdin_on(&mut shell, &waiter, stdin)?,
+        None => wait_for_end(&mut shell, &waiter)?,
     };
     let end = match ended {
-        Some(status) => Exit { status: exit_status(status), leftovers: settle(&family, &newsroom) },
+        Some(status) => Exit { status: exit_status(status), leftovers: end_leftovers(&tree, &waiter) },
         None => {
-            kill_all(&family);
+            kill_all(&tree);
             Exit { status: killed_status(&mut shell), leftovers: 0 }
         }
     };
-    // Buried here and not left to process 1, which may be slow or no init at all.
-    until_true(|| family.is_gone());
+    // Reaped by us, because process 1 may be slow or no init at all.
+    until_true(|| tree.is_gone());
     Ok(Some(ExitReport::Ended(end)))
 }
 
-/// The command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order came.
-fn command(
+/// Returns the command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order.
+fn parse_command(
     arguments: &mut Peekable<impl Iterator<Item = OsString>>,
-) -> Result<Option<(Command, Manner)>, String> {
+) -> Result<Option<(Command, ChildStdio)>, String> {
     if arguments.next_if(|first| first == STANDBY).is_some() {
-        // Unbuffered, and a duplicate: what comes after the order isn't read here.
+        // Unbuffered, and a duplicate: bytes after the order stay unread.
         let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         let order = source.and_then(ReceivedOrder::read).map_err(|error| format!("no order: {error}"))?;
         return Ok(order.map(|ReceivedOrder { cwd, program, arguments }| {
             let mut command = Command::new(program);
             command.args(arguments).current_dir(cwd);
-            (command, Manner::Run)
+            (command, ChildStdio::Command)
         }));
     }
-    let manner =
-        if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
+    let stdio = if arguments.next_if(|first| first == CONVERSE).is_some() {
+        ChildStdio::Piped
+    } else {
+        ChildStdio::Command
+    };
     let mut command = Command::new(arguments.next().ok_or("no program to run")?);
     command.args(arguments);
-    Ok(Some((command, manner)))
+    Ok(Some((command, stdio)))
 }
 
-/// What the program is to its user.
+/// The program's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// A command: nothing to read, and both of its outputs go where ours goes.
-    Run,
-    /// Somebody to talk to: what we read is for it, and its stderr is ours.
-    Converse,
+enum ChildStdio {
+    /// A command: stdin is empty, stdout and stderr go to our stdout.
+    Command,
+    /// A program with piped stdio: our stdin is passed on, and its stderr is ours.
+    Piped,
 }
 
-fn start(command: &mut Command, manner: Manner) -> io::Result<Child> {
+fn start(command: &mut Command, stdio: ChildStdio) -> io::Result<Child> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
-    let (input, errors) = match manner {
-        Manner::Run => (Stdio::null(), output.try_clone()?),
-        Manner::Converse => (Stdio::piped(), io::stderr().as_fd().try_clone_to_owned()?),
+    let (input, errors) = match stdio {
+        ChildStdio::Command => (Stdio::null(), output.try_clone()?),
+        ChildStdio::Piped => (Stdio::piped(), io::stderr().as_fd().try_clone_to_owned()?),
     };
     command.stdin(input).stdout(output).stderr(errors).process_group(0).spawn()
 }
 
-/// Passes on what comes for the program until it ends, or until nothing more comes and it had a moment to end by itself
-/// (`None`).
-fn converse(
+/// Passes stdin on until the program ends; `None` if stdin ended and the program then ran for longer than [`LEAVE_TIMEOUT`], or was
+/// to be stopped.
+fn pass_stdin_on(
     program: &mut Child,
-    newsroom: &Newsroom,
+    waiter: &SignalWaiter,
     stdin: process::ChildStdin,
 ) -> Result<Option<process::ExitStatus>, String> {
     let mut pump = Pump::new(stdin).map_err(|errno| format!("cannot pass stdin on: {errno}"))?;
@@ -161,13 +165,13 @@ fn converse(
             return Ok(Some(status));
         }
         if pump.has_ended() {
-            // Whatever it still reads or saves, it has this long.
+            // The program may still read or save until then.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + LEAVE_TIMEOUT);
             if Instant::now() > deadline {
                 return Ok(None);
             }
         }
-        if newsroom.wait_for_pump(&mut pump, deadline.map(|_| LOOK_AGAIN)) == Wakeup::Order {
+        if waiter.wait_for_pump(&mut pump, deadline.map(|_| POLL_INTERVAL)) == Wakeup::Order {
             return Ok(None);
         }
     }
@@ -180,51 +184,51 @@ fn exit_status(status: process::ExitStatus) -> ExitStatus {
     }
 }
 
-/// Waits for the shell's end, or an order to stop it (`None`).
+/// Waits for the shell's end, or for an order to stop it (`None`).
 ///
-/// Orphans that end in the meantime stay zombies until the shell ends: waiting for any child could take the shell's
-/// status away, and nix can't read those with real-time signals.
-fn wait_for_end(shell: &mut Child, newsroom: &Newsroom) -> Result<Option<process::ExitStatus>, String> {
+/// Orphans that end meanwhile stay zombies until the shell ends: waiting for any child could consume the shell's status, and nix
+/// can't decode statuses with real-time signals.
+fn wait_for_end(shell: &mut Child, waiter: &SignalWaiter) -> Result<Option<process::ExitStatus>, String> {
     loop {
         if let Some(status) = shell.try_wait().map_err(|error| error.to_string())? {
             return Ok(Some(status));
         }
-        if newsroom.wait(None) == Wakeup::Order {
+        if waiter.wait(None) == Wakeup::Order {
             return Ok(None);
         }
     }
 }
 
-/// The status of a shell that was sent a kill.
+/// Returns the status of a shell that was sent SIGKILL.
 fn killed_status(shell: &mut Child) -> ExitStatus {
     match shell.try_wait() {
         Ok(Some(status)) => exit_status(status),
-        // Stuck in the kernel; it dies when that lets go of it.
+        // Stuck in the kernel; it dies when it leaves it.
         Ok(None) | Err(_) => ExitStatus::Signal(Signal::SIGKILL as i32),
     }
 }
 
-/// Gives what the shell left behind a moment to finish, then kills it; says how many there were to kill.
-fn settle(family: &ProcessTree, newsroom: &Newsroom) -> usize {
+/// Waits [`GRACE`] for leftover processes, then kills them; returns the number that had to be killed.
+fn end_leftovers(tree: &ProcessTree, waiter: &SignalWaiter) -> usize {
     let deadline = Instant::now() + GRACE;
-    while !family.is_gone() {
-        if Instant::now() > deadline || newsroom.wait(Some(LOOK_AGAIN)) == Wakeup::Order {
-            return kill_all(family);
+    while !tree.is_gone() {
+        if Instant::now() > deadline || waiter.wait(Some(POLL_INTERVAL)) == Wakeup::Order {
+            return kill_all(tree);
         }
     }
     0
 }
 
-/// Kills until nobody is left; says how many fell to the first blow.
-fn kill_all(family: &ProcessTree) -> usize {
-    let first = family.kill();
-    until_true(|| family.kill() == 0);
+/// Repeats the kill until no process is left; returns the number of processes hit by the first one.
+fn kill_all(tree: &ProcessTree) -> usize {
+    let first = tree.kill();
+    until_true(|| tree.kill() == 0);
     first
 }
 
 fn until_true(is_done: impl Fn() -> bool) {
-    let deadline = Instant::now() + PERSISTENCE;
+    let deadline = Instant::now() + KILL_TIMEOUT;
     while !is_done() && Instant::now() < deadline {
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

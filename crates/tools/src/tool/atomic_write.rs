@@ -1,4 +1,4 @@
-//! Writing a file as a whole or not at all.
+//! Whole-file reads, and atomic writes.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -6,12 +6,12 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
 use crate::workspace::{ResolvedPath, Workspace};
 
-/// Most bytes of a file that is read as a whole, to show or to edit it. Larger ones are for grep and the shell.
+/// Maximum size of a file that is read as a whole, in bytes. Larger files are for grep and the shell.
 const MAX_READ: u64 = 64 * 1024 * 1024;
 
-/// A file as it is.
+/// A file's content and metadata.
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct FileContent {
     pub bytes: Vec<u8>,
     pub metadata: Metadata,
 }
@@ -20,7 +20,7 @@ pub(super) struct Content {
 ///
 /// # Errors
 /// A sentence for the model.
-pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Content, String> {
+pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<FileContent, String> {
     let shown = resolved.shown();
     let mut file = workspace.open(resolved).map_err(|error| describe(shown, &error))?;
     let metadata = file.metadata().map_err(|error| describe(shown, &error))?;
@@ -38,15 +38,15 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Con
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| describe(shown, &error))?;
-    Ok(Content { bytes, metadata })
+    Ok(FileContent { bytes, metadata })
 }
 
-/// An error of the file system as a sentence about the path.
+/// Describes an error of the file system as a sentence about the path.
 pub(super) fn describe(shown: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("{shown} does not exist"),
         io::ErrorKind::PermissionDenied => format!("{shown}: permission denied"),
-        // The latter from making folders where a file has the name of one.
+        // `AlreadyExists` comes from creating folders where a file has the name of one.
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
             format!("{shown}: a part of the path is a file, not a folder")
         }
@@ -54,8 +54,8 @@ pub(super) fn describe(shown: &str, error: &io::Error) -> String {
     }
 }
 
-/// Puts `bytes` where the path leads: into a temporary file beside it, which then takes its name, so that whoever reads
-/// meanwhile sees the old or the new and a crash leaves one of them. Mode and, if possible, owner stay those of `old`.
+/// Writes a file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent readers see the old
+/// or the new content and a crash leaves one of them. Mode and, if possible, owner stay those of `old`.
 ///
 /// # Errors
 /// A sentence for the model.
@@ -82,14 +82,14 @@ fn try_write(
     let folder = workspace.folder_of(resolved)?;
     let mut file = tempfile::Builder::new()
         .prefix(".tiller-")
-        // As any new file: what the umask leaves of it.
+        // The mode of any new file, less the umask.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder.path())?;
     file.write_all(bytes)?;
     if let Some(metadata) = old {
-        let own = file.as_file().metadata()?;
-        if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-            // Only root may; everybody else goes on as the owner.
+        let current = file.as_file().metadata()?;
+        if (current.uid(), current.gid()) != (metadata.uid(), metadata.gid()) {
+            // Only root may change the owner; other users continue as the owner.
             let _ = fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()));
         }
         file.as_file().set_permissions(metadata.permissions())?;

@@ -17,12 +17,12 @@ use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress, TypedTool};
 use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
 
-/// How long commands may take.
+/// Time limits for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BashTimes {
-    /// Unless the call says otherwise, in seconds.
+    /// Default timeout, in seconds.
     pub timeout_s: u64,
-    /// Most that a call may ask for, in seconds.
+    /// Maximum timeout of a call, in seconds.
     pub max_timeout_s: u64,
 }
 
@@ -63,8 +63,8 @@ impl TypedTool for Bash {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
             "Runs a command line in {} in the working directory, and answers with what it printed and its exit code. \
-             There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
-             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends. \
+             There is no terminal and no stdin; each call is a new shell. It is partial_output after {timeout_s} seconds \
+             (timeout: at most {max_timeout_s}), and what it leaves running in the background is partial_output when it ends. \
              Of output over {max_lines} lines or {max_chars} characters the end is shown.",
             self.runner.shell().file_name().unwrap_or_default().display()
         )
@@ -96,72 +96,72 @@ impl TypedTool for Bash {
             Ok(running) => running,
             Err(error) => return failure(&error),
         };
-        let mut gathered = OutputCapture::new(self.limits, &self.scratch);
+        let mut capture = OutputCapture::new(self.limits, &self.scratch);
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        let so_far = gathered.so_far();
-        progress.if_stopped(move || stopped(so_far()));
-        let ending = gather(&mut running, &mut gathered, deadline, &progress).await;
+        let snapshot = capture.snapshot();
+        progress.on_cancel(move || partial_output(snapshot()));
+        let end_reason = read_output(&mut running, &mut capture, deadline, &progress).await;
         match running.wait().await {
-            Ok(exit) => output(gathered.finish().await, exit, ending, seconds),
+            Ok(exit) => output(capture.finish().await, exit, end_reason, seconds),
             Err(error) => failure(&error),
         }
     }
 }
 
-/// Who ended the command.
+/// The reason why the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    Itself,
+enum EndReason {
+    Exited,
     Timeout,
 }
 
-async fn gather(
+async fn read_output(
     running: &mut Running,
-    gathered: &mut OutputCapture,
+    capture: &mut OutputCapture,
     deadline: Instant,
     progress: &ToolProgress,
-) -> Ending {
-    let mut ending = Ending::Itself;
+) -> EndReason {
+    let mut end_reason = EndReason::Exited;
     let mut ticks = interval(GLANCE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_new = false;
     loop {
         tokio::select! {
             biased;
-            () = sleep_until(deadline), if ending == Ending::Itself => {
+            () = sleep_until(deadline), if end_reason == EndReason::Exited => {
                 running.stop();
-                ending = Ending::Timeout;
+                end_reason = EndReason::Timeout;
             }
             _ = ticks.tick(), if is_new => {
-                progress.show_printed(gathered.glance());
+                progress.show_styled(capture.glance());
                 is_new = false;
             }
             chunk = running.chunk() => match chunk {
                 Some(chunk) => {
-                    gathered.push(&chunk).await;
+                    capture.push(&chunk).await;
                     is_new = true;
                 }
-                None => return ending,
+                None => return end_reason,
             },
         }
     }
 }
 
-/// What a command printed that somebody stops.
-fn stopped(gathered: CapturedOutput) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = gathered;
+/// Returns the output of a stopped command.
+fn partial_output(capture: CapturedOutput) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
     if let Some(notice) = notice {
         end_line(&mut text);
         text.push_str(&format!("[{notice}]"));
     }
     let mut details = Map::new();
-    add(&mut details, &strokes, full_output);
+    add_details(&mut details, &strokes, full_output);
     let details = (!details.is_empty()).then_some(Value::Object(details));
     ToolOutput { details, ..ToolOutput::text(text) }
 }
 
-/// Adds what is known of an output beside its text.
-fn add(details: &mut Map<String, Value>, strokes: &[StyleRun], full_output: Option<PathBuf>) {
+/// Adds styles and the path of the full output to `details`.
+fn add_details(details: &mut Map<String, Value>, strokes: &[StyleRun], full_output: Option<PathBuf>) {
     if let Some(path) = full_output {
         details.insert("fullOutputPath".into(), json!(path.display().to_string()));
     }
@@ -181,39 +181,39 @@ fn failure(error: &ProcessError) -> ToolOutput {
     ToolOutput::error(format!("the command was not run to its end: {error}{cause}"))
 }
 
-fn output(gathered: CapturedOutput, exit: Exit, ending: Ending, seconds: u64) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = gathered;
+fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, seconds: u64) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
     if text.is_empty() {
         text.push_str("[no output]");
     }
-    for notice in notice.clone().into_iter().chain(notices(exit, ending, seconds)) {
+    for notice in notice.clone().into_iter().chain(notices(exit, end_reason, seconds)) {
         end_line(&mut text);
         text.push_str(&format!("[{notice}]"));
     }
-    let is_timeout = ending == Ending::Timeout;
+    let is_timeout = end_reason == EndReason::Timeout;
     let mut details = Map::new();
     details.insert("exitCode".into(), json!(exit.status.code()));
     details.insert("timedOut".into(), json!(is_timeout));
-    add(&mut details, &strokes, full_output);
+    add_details(&mut details, &strokes, full_output);
     let is_error = is_timeout || exit.status != ExitStatus::Code(0);
     ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
 }
 
-/// What the model has to know about the end.
-fn notices(exit: Exit, ending: Ending, seconds: u64) -> Vec<String> {
-    let how = match (ending, exit.status) {
-        (Ending::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
-        (Ending::Itself, ExitStatus::Code(0)) => None,
-        (Ending::Itself, ExitStatus::Code(code)) => Some(format!("exit code {code}")),
-        (Ending::Itself, ExitStatus::Signal(signal)) => Some(match Signal::try_from(signal) {
+/// Lists the notices about the end, for the model.
+fn notices(exit: Exit, end_reason: EndReason, seconds: u64) -> Vec<String> {
+    let reason = match (end_reason, exit.status) {
+        (EndReason::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
+        (EndReason::Exited, ExitStatus::Code(0)) => None,
+        (EndReason::Exited, ExitStatus::Code(code)) => Some(format!("exit code {code}")),
+        (EndReason::Exited, ExitStatus::Signal(signal)) => Some(match Signal::try_from(signal) {
             Ok(name) => format!("killed by signal {signal} ({name})"),
             Err(_) => format!("killed by signal {signal}"),
         }),
     };
-    let left = match exit.leftovers {
+    let leftovers = match exit.leftovers {
         0 => None,
         1 => Some("a process that it left in the background was stopped".into()),
         count => Some(format!("{count} processes that it left in the background were stopped")),
     };
-    how.into_iter().chain(left).collect()
+    reason.into_iter().chain(leftovers).collect()
 }

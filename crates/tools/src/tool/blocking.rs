@@ -1,4 +1,4 @@
-//! Work that blocks on the disk, on a thread that may.
+//! Blocking work of tools, on tokio's blocking threads.
 
 use tiller_core::event::Preview;
 use tiller_files::walk::CancelFlag;
@@ -13,7 +13,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Runs `work` on a blocking thread. Dropping the future abandons it and sets its flag; short work may ignore that.
+/// Runs `work` on a blocking thread. Dropping the future abandons the work and sets its cancel flag; short work may ignore that.
 pub(super) async fn run(work: impl FnOnce(&CancelFlag) -> ToolOutput + Send + 'static) -> ToolOutput {
     let cancel = CancelFlag::default();
     let guard = CancelOnDrop(cancel.clone());
@@ -22,14 +22,14 @@ pub(super) async fn run(work: impl FnOnce(&CancelFlag) -> ToolOutput + Send + 's
     outcome.unwrap_or_else(|error| ToolOutput::error(format!("the tool failed: {error}")))
 }
 
-/// Looks at what a call would do, on a blocking thread.
+/// Computes the preview of a call on a blocking thread.
 pub(super) fn preview(
-    look: impl FnOnce() -> Result<Preview, String> + Send + 'static,
+    compute: impl FnOnce() -> Result<Preview, String> + Send + 'static,
 ) -> PreviewFuture<'static> {
     Box::pin(async move {
-        let looked = tokio::task::spawn_blocking(look).await;
-        let looked = looked.unwrap_or_else(|error| Err(format!("the tool failed: {error}")));
-        looked.unwrap_or_else(|message| Preview::Failure { message })
+        let preview = tokio::task::spawn_blocking(compute).await;
+        let preview = preview.unwrap_or_else(|error| Err(format!("the tool failed: {error}")));
+        preview.unwrap_or_else(|message| Preview::Failure { message })
     })
 }
 
@@ -44,7 +44,7 @@ mod tests {
         let (release, released) = mpsc::channel::<()>();
         let (report, reported) = tokio::sync::oneshot::channel();
         let mut work = Box::pin(run(move |cancel| {
-            // As a read from a file system that doesn't answer.
+            // Like a read from a file system that doesn't answer.
             let _ = released.recv();
             let _ = report.send(cancel.is_set());
             ToolOutput::text("")
@@ -52,6 +52,6 @@ mod tests {
         assert!(futures_util::poll!(&mut work).is_pending());
         drop(work);
         drop(release);
-        assert!(reported.await.unwrap(), "the work learns that nobody waits");
+        assert!(reported.await.unwrap(), "the work sees the cancel flag");
     }
 }

@@ -1,4 +1,4 @@
-//! What a change to a file looks like, for `details`.
+//! The unified diff of a file change, for `details` and previews.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tiller_core::event::{FileChange, Preview};
 
 use super::truncation::{OutputLimits, TruncationExtent};
 
-/// How long to look for the smallest diff before taking a larger one.
+/// Time limit of the search for the smallest diff.
 const EFFORT: Duration = Duration::from_millis(300);
 
-/// Most of a diff that goes into the log, beside the arguments that say the same.
+/// Limits of a diff in the log, where the arguments hold the same text again.
 const LIMITS: OutputLimits = OutputLimits { max_lines: 2_000, max_chars: 100_000 };
 
 /// A change to one file.
@@ -24,30 +24,30 @@ pub(super) struct FileDiff {
 
 impl FileDiff {
     /// Compares two texts by lines.
-    pub(super) fn between(path: &str, old: &str, new: &str) -> Self {
-        // A line ends with a newline and nothing else, so that its number is the file's: by itself `similar` would take a lone
-        // carriage return for an end.
+    pub(super) fn new(path: &str, old: &str, new: &str) -> Self {
+        // A line ends only with a newline, so that its number is the file's: by default `similar` would also split at a lone carriage
+        // return.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         let diff = TextDiff::configure().timeout(EFFORT).diff_slices(&old, &new);
         let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
         let mut unified = unified(path, &diff);
-        let kept = LIMITS.head(&unified);
-        if kept.extent != TruncationExtent::Whole {
+        let head = LIMITS.head(&unified);
+        if head.extent != TruncationExtent::Whole {
             // In a unified diff, a line that begins with a backslash is a remark.
-            unified = format!("{}\n\\ the diff goes on\n", kept.text.trim_end());
+            unified = format!("{}\n\\ the diff goes on\n", head.text.trim_end());
         }
         Self { unified, added, removed }
     }
 
-    /// The same for whoever is asked about it.
+    /// Converts the diff to a preview.
     pub(super) fn preview(self, path: &str) -> Preview {
         let Self { unified, added, removed } = self;
         Preview::Change(FileChange { path: path.to_owned(), diff: unified, added, removed })
     }
 
-    /// `{diff, path, added, removed}`.
+    /// Returns `{diff, path, added, removed}`.
     pub(super) fn details(&self, path: &str) -> Value {
         json!({ "diff": self.unified, "path": path, "added": self.added, "removed": self.removed })
     }
@@ -75,24 +75,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_newline_ends_a_line() {
+    fn file_diff_only_newline_ends_line() {
         let strange = "a\rb\u{2028}c\u{85}d\u{b}e\u{c}f\n";
-        let diff = FileDiff::between("x", &format!("1\r\n{strange}3\r"), &format!("1\r\n{strange}4\r"));
+        let diff = FileDiff::new("x", &format!("1\r\n{strange}3\r"), &format!("1\r\n{strange}4\r"));
         let end = "\\ No newline at end of file";
         let unified = format!("--- x\n+++ x\n@@ -1,3 +1,3 @@\n 1\r\n {strange}-3\r\n{end}\n+4\r\n{end}\n");
         assert_eq!(diff, FileDiff { unified, added: 1, removed: 1 });
     }
 
     #[test]
-    fn a_diff_has_line_numbers_and_counts() {
-        let diff = FileDiff::between("src/a.rs", "1\n2\n3\n", "1\ntwo\n2b\n3\n");
+    fn file_diff_has_line_numbers_and_counts() {
+        let diff = FileDiff::new("src/a.rs", "1\n2\n3\n", "1\ntwo\n2b\n3\n");
         let unified = "--- src/a.rs\n+++ src/a.rs\n@@ -1,3 +1,4 @@\n 1\n-2\n+two\n+2b\n 3\n";
         assert_eq!(diff, FileDiff { unified: unified.into(), added: 2, removed: 1 });
     }
 
     #[test]
-    fn a_very_long_diff_is_cut_and_says_so() {
-        let diff = FileDiff::between("a", "", &"x\n".repeat(5_000));
+    fn file_diff_very_long_is_cut_with_remark() {
+        let diff = FileDiff::new("a", "", &"x\n".repeat(5_000));
         assert_eq!((diff.added, diff.unified.lines().count()), (5_000, 2_001));
         assert!(diff.unified.ends_with("+x\n\\ the diff goes on\n"));
     }

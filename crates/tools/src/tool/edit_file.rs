@@ -1,4 +1,4 @@
-//! `edit_file`: replaces a text in a file by another.
+//! `edit_file`: replaces text in a file.
 
 use std::fs::Metadata;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::message::Access;
 
-use super::atomic_write::Content;
+use super::atomic_write::FileContent;
 use super::diff::FileDiff;
 use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
@@ -63,41 +63,42 @@ impl TypedTool for EditFile {
     fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
-            let Change { resolved, old_text, edited, .. } = change(&workspace, &arguments)?;
+            let PlannedEdit { resolved, old_text, edited, .. } = plan_edit(&workspace, &arguments)?;
             let shown = resolved.shown();
-            Ok(FileDiff::between(shown, &old_text, &edited.text).preview(shown))
+            Ok(FileDiff::new(shown, &old_text, &edited.text).preview(shown))
         }))
     }
 }
 
-/// What a call makes of a file.
-struct Change {
+/// The result of an edit, before it is written.
+struct PlannedEdit {
     resolved: ResolvedPath,
     metadata: Metadata,
     old_text: String,
     edited: Edited,
 }
 
-fn change(workspace: &Workspace, arguments: &Arguments) -> Result<Change, String> {
+fn plan_edit(workspace: &Workspace, arguments: &Arguments) -> Result<PlannedEdit, String> {
     let resolved =
         workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
     let shown = resolved.shown();
-    let Content { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
+    let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
     let old_text = String::from_utf8(bytes)
         .map_err(|_| format!("{shown} is not UTF-8 text, and editing it here would damage it; use bash"))?;
-    let edit = Edit { old: &arguments.old_text, new: &arguments.new_text, everywhere: arguments.replace_all };
+    let edit =
+        Edit { old: &arguments.old_text, new: &arguments.new_text, replace_all: arguments.replace_all };
     let edited = edit.apply(&old_text).map_err(|problem| problem.describe(shown))?;
     if edited.text == old_text {
         return Err(format!("{shown} already reads like that; nothing changed"));
     }
-    Ok(Change { resolved, metadata, old_text, edited })
+    Ok(PlannedEdit { resolved, metadata, old_text, edited })
 }
 
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
-    let Change { resolved, metadata, old_text, edited } = change(workspace, arguments)?;
+    let PlannedEdit { resolved, metadata, old_text, edited } = plan_edit(workspace, arguments)?;
     let shown = resolved.shown();
     atomic_write::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
-    let diff = FileDiff::between(shown, &old_text, &edited.text);
+    let diff = FileDiff::new(shown, &old_text, &edited.text);
     let mut text = format!("edited {shown}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
     if edited.count > 1 {
         text.push_str(&format!(", {} places", edited.count));

@@ -1,4 +1,4 @@
-//! `grep`: which lines of which files match.
+//! `grep`: searches files for lines that match a pattern.
 
 use std::fs::File;
 use std::io;
@@ -21,12 +21,12 @@ use crate::workspace::{FileAccess, Workspace};
 
 mod results;
 
-use results::Found;
+use results::SearchResults;
 
-/// How many matching lines are shown unless the call says otherwise.
+/// Default limit of matching lines.
 const DEFAULT_LIMIT: usize = 200;
 
-/// Most lines of context on each side.
+/// Maximum number of context lines on each side.
 const MAX_CONTEXT: usize = 50;
 
 #[derive(Debug)]
@@ -123,33 +123,33 @@ fn grep(
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
-    let given = arguments.path.as_deref().unwrap_or(".");
-    let resolved = workspace.resolve(given, FileAccess::Read).map_err(|error| error.to_string())?;
+    let path = arguments.path.as_deref().unwrap_or(".");
+    let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
-    let mut found = Found::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
+    let mut results = SearchResults::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.shown(), &error))?;
     let mut search = |file: &File, shown: &str| {
-        // A file that can't be read to its end counts as far as it could be.
-        let _ = searcher.search_file(&matcher, file, found.in_file(shown));
-        !found.is_full()
+        // A file that can't be read to its end is searched as far as it can be read.
+        let _ = searcher.search_file(&matcher, file, results.file_sink(shown));
+        !results.is_full()
     };
     if metadata.is_dir() {
         let glob = arguments.glob.as_deref().map(|glob| Pattern::parse("glob", glob)).transpose()?;
         let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
         let entries =
             workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
-        let is_meant = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
-        for entry in entries.filter(|entry| entry.kind == WalkEntryKind::File && is_meant(&entry.below)) {
-            let found = workspace.found(&resolved, &entry);
-            let Ok(file) = require_file(workspace.open(&found), found.shown()) else { continue };
-            if !search(&file, found.shown()) {
+        let matches = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
+        for entry in entries.filter(|entry| entry.kind == WalkEntryKind::File && matches(&entry.below)) {
+            let file_path = workspace.found(&resolved, &entry);
+            let Ok(file) = require_file(workspace.open(&file_path), file_path.shown()) else { continue };
+            if !search(&file, file_path.shown()) {
                 break;
             }
         }
     } else {
         search(&require_file(workspace.open(&resolved), resolved.shown())?, resolved.shown());
     }
-    Ok(show(found, limits))
+    Ok(show(results, limits))
 }
 
 fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
@@ -161,20 +161,20 @@ fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
     }
 }
 
-fn show(found: Found, limits: OutputLimits) -> ToolOutput {
-    let kept = limits.head(&found.text);
-    let is_cut = kept.extent != TruncationExtent::Whole;
-    let mut text = kept.text.to_owned();
-    if is_cut || found.is_full() {
+fn show(results: SearchResults, limits: OutputLimits) -> ToolOutput {
+    let head = limits.head(&results.text);
+    let is_cut = head.extent != TruncationExtent::Whole;
+    let mut text = head.text.to_owned();
+    if is_cut || results.is_full() {
         text.push_str(
             "[there may be more matches than are shown; narrow it down with path, glob or pattern]",
         );
-    } else if found.matches == 0 {
+    } else if results.matches == 0 {
         text.push_str("[no matches]");
     }
     ToolOutput {
-        details: Some(json!({ "matches": found.matches })),
-        warning: is_cut.then(|| "only a part of the matches fits into the result".into()),
+        details: Some(json!({ "matches": results.matches })),
+        warning: is_cut.then(|| "only some of the matches fit into the result".into()),
         ..ToolOutput::text(text)
     }
 }

@@ -1,4 +1,4 @@
-//! Images that a model can look at.
+//! Images as tool output.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,10 +7,10 @@ use tiller_core::message::UserBlock;
 
 use super::ToolOutput;
 
-/// Most bytes of an image. Anthropic takes 5 MiB of base64 an image (API docs, Vision, November 2026), others more.
+/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November 2026), others more.
 const MAX_BYTES: usize = 5 * 1024 * 1024 / 4 * 3;
 
-/// The type of an image, told by its first bytes as its name may lie.
+/// Detects the type of an image from its first bytes, because the file name may be wrong.
 pub(super) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
@@ -21,7 +21,7 @@ pub(super) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// An image as a tool's output.
+/// Returns an image as a tool's output.
 pub(super) fn output(shown: &str, mime_type: &str, bytes: &[u8]) -> ToolOutput {
     if bytes.len() > MAX_BYTES {
         let text = format!("{shown} is an image of {} bytes; at most {MAX_BYTES} can be shown", bytes.len());

@@ -1,4 +1,4 @@
-//! `list_files`: what is in a folder.
+//! `list_files`: lists a folder, or finds files by a glob.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use super::truncation::{OutputLimits, TruncationExtent};
 use super::{ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::{FileAccess, Workspace};
 
-/// How many entries are listed unless the call says otherwise.
+/// Default limit of entries.
 const DEFAULT_LIMIT: usize = 1_000;
 
 #[derive(Debug)]
@@ -74,8 +74,8 @@ fn list(
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
-    let given = arguments.path.as_deref().unwrap_or(".");
-    let resolved = workspace.resolve(given, FileAccess::Read).map_err(|error| error.to_string())?;
+    let path = arguments.path.as_deref().unwrap_or(".");
+    let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let shown = resolved.shown();
     let metadata = resolved.path().metadata().map_err(|error| describe(shown, &error))?;
     if !metadata.is_dir() {
@@ -87,28 +87,28 @@ fn list(
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
     let mut names = entries.filter_map(|entry| {
-        let is_meant = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
+        let matches = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
         let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
-        is_meant.then(|| format!("{}{mark}\n", entry.below.display()))
+        matches.then(|| format!("{}{mark}\n", entry.below.display()))
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
-    let is_more = names.next().is_some();
-    Ok(show(shown, &listed, limits, is_more))
+    let has_more = names.next().is_some();
+    Ok(show(shown, &listed, limits, has_more))
 }
 
-fn show(shown: &str, listed: &[String], limits: OutputLimits, is_more: bool) -> ToolOutput {
+fn show(shown: &str, listed: &[String], limits: OutputLimits, has_more: bool) -> ToolOutput {
     let text = listed.concat();
-    let kept = limits.head(&text);
-    let is_cut = kept.extent != TruncationExtent::Whole;
-    let mut output = match kept.lines {
+    let head = limits.head(&text);
+    let is_cut = head.extent != TruncationExtent::Whole;
+    let mut output = match head.lines {
         0 => ToolOutput::text("[nothing found]"),
-        count if is_cut || is_more => ToolOutput::text(format!(
+        count if is_cut || has_more => ToolOutput::text(format!(
             "{}[only the first {count} entries are shown; narrow it down with path, pattern or depth]",
-            kept.text
+            head.text
         )),
-        _ => ToolOutput::text(kept.text),
+        _ => ToolOutput::text(head.text),
     };
-    output.details = Some(json!({ "files": kept.lines }));
-    output.warning = is_cut.then(|| format!("{shown}: only {} entries fit into the result", kept.lines));
+    output.details = Some(json!({ "files": head.lines }));
+    output.warning = is_cut.then(|| format!("{shown}: only {} entries fit into the result", head.lines));
     output
 }

@@ -1,4 +1,4 @@
-//! A command's output while it grows: the end of it in memory, the whole of it in a file once it is long.
+//! Capture of a command's output: its end in memory, and the whole output in a file once it is long.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,53 +13,53 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::truncation::{self, OutputLimits, TruncationExtent};
 
-/// Most bytes that are kept in a file. A command that prints for ever must not fill the disk.
+/// Maximum size of an output file, in bytes. A command that prints forever must not fill the disk.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// How long kept files stay.
-const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Lifetime of output files.
+const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Begins the name of every kept file.
+/// File name prefix of all output files.
 const PREFIX: &str = "output-";
 
-/// What people see of the end while a command runs: a screenful, as it is told several times a second.
+/// Limits of the preview that people see while a command runs: a screenful, as it is sent several times a second.
 const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
-/// Between two looks at what a command has printed.
+/// Interval of previews of a command's output.
 pub const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Bytes of the end of an output that whoever begins to watch its command is shown: as many as a front end keeps.
-const WATCHED: usize = 100_000;
+/// Bytes at the end of an output that a new subscriber gets: as many as a front end keeps.
+const SNAPSHOT_BYTES: usize = 100_000;
 
-/// Output as it comes.
+/// The output of a running command.
 #[derive(Debug)]
 pub struct OutputCapture {
     limits: OutputLimits,
     scratch: PathBuf,
-    /// A lock because whoever stops the command asks what there is, on another thread; it is held across no await.
-    seen: Arc<Mutex<Seen>>,
-    file: Kept,
+    /// A mutex, because the output is requested on another thread when the command is stopped; it is held across no await.
+    state: Arc<Mutex<CaptureState>>,
+    file: OutputFile,
 }
 
-/// What is in memory.
+/// The part in memory.
 #[derive(Debug)]
-struct Seen {
-    /// What a terminal would show, of a long text the end.
-    paper: OutputBuffer,
-    /// The output as it came, as long as there is no file; where there can be none, its end.
+struct CaptureState {
+    /// The output as a terminal would show it; of a long one, the end.
+    buffer: OutputBuffer,
+    /// The raw output while there is no file; if no file can be written, its end.
     raw: Vec<u8>,
-    /// Where the whole is being kept.
+    /// The file with the whole output.
     file: Option<PathBuf>,
-    /// Whether somebody was told where.
-    is_file_named: bool,
+    /// True if the file's path was reported.
+    is_file_reported: bool,
 }
 
-/// The file that holds the whole output.
+/// The file with the whole output.
 #[derive(Debug)]
-enum Kept {
-    /// Everything is in memory.
-    Not,
-    In {
+enum OutputFile {
+    /// No file: the whole output is in memory.
+    None,
+    Open {
         path: PathBuf,
         file: tokio::fs::File,
         bytes: u64,
@@ -67,143 +67,143 @@ enum Kept {
     Failed(io::Error),
 }
 
-/// Output that is complete.
+/// A complete output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
     /// Its end as a terminal shows it, within the limits and without escape sequences.
     pub text: String,
-    /// Where that is coloured.
+    /// The styles of `text`.
     pub strokes: Vec<StyleRun>,
-    /// What was left out and where it is, when `text` is not the whole.
+    /// A notice about the omitted part and its file, if `text` is not the whole output.
     pub notice: Option<String>,
-    /// The file with the whole output as it came, when `text` is not the whole.
+    /// The file with the whole raw output, if `text` is not the whole output.
     pub full_output: Option<PathBuf>,
 }
 
 impl OutputCapture {
-    /// Nothing yet. Output over the limits goes to a file in `scratch`, which is made when needed.
+    /// Creates an empty capture. Output over the limits goes to a file in the folder `scratch`, which is created when needed.
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
-        let paper = OutputBuffer::keeping(limits.max_chars.saturating_mul(4).max(WATCHED));
-        let seen = Seen { paper, raw: Vec::new(), file: None, is_file_named: false };
-        Self { limits, scratch: scratch.into(), seen: Arc::new(Mutex::new(seen)), file: Kept::Not }
+        let buffer = OutputBuffer::keeping(limits.max_chars.saturating_mul(4).max(SNAPSHOT_BYTES));
+        let state = CaptureState { buffer, raw: Vec::new(), file: None, is_file_reported: false };
+        Self { limits, scratch: scratch.into(), state: Arc::new(Mutex::new(state)), file: OutputFile::None }
     }
 
-    /// Adds what came next.
+    /// Appends output.
     pub async fn push(&mut self, chunk: &[u8]) {
-        let length = self.seen().add(chunk);
-        // A character has at most four bytes; as much again for colours.
-        let enough = self.limits.max_chars.saturating_mul(8);
+        let length = self.state().append(chunk);
+        // A character has at most four bytes; as much again for styles.
+        let max_raw = self.limits.max_chars.saturating_mul(8);
         match &self.file {
-            Kept::Not if length > enough => self.begin_file().await,
-            Kept::Not => return,
-            Kept::In { .. } => self.append(chunk).await,
-            Kept::Failed(_) => {}
+            OutputFile::None if length > max_raw => self.create_file().await,
+            OutputFile::None => return,
+            OutputFile::Open { .. } => self.append(chunk).await,
+            OutputFile::Failed(_) => {}
         }
-        let mut seen = self.seen();
+        let mut state = self.state();
         match &self.file {
-            Kept::In { .. } => seen.raw.clear(),
-            Kept::Not | Kept::Failed(_) if seen.raw.len() > enough.saturating_mul(2) => {
-                let over = seen.raw.len() - enough;
-                seen.raw.drain(..over);
+            OutputFile::Open { .. } => state.raw.clear(),
+            OutputFile::None | OutputFile::Failed(_) if state.raw.len() > max_raw.saturating_mul(2) => {
+                let over = state.raw.len() - max_raw;
+                state.raw.drain(..over);
             }
-            Kept::Not | Kept::Failed(_) => {}
+            OutputFile::None | OutputFile::Failed(_) => {}
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        lock(&self.seen)
+    fn state(&self) -> MutexGuard<'_, CaptureState> {
+        lock(&self.state)
     }
 
-    /// What says what there is of the output at the moment it is called, for a command that is stopped then and there: what is
-    /// over the limits is in a file here too.
-    pub fn so_far(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
-        let (limits, scratch, seen) = (self.limits, self.scratch.clone(), Arc::clone(&self.seen));
-        move || lock(&seen).so_far(limits, &scratch)
+    /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output over the limits
+    /// is written to a file in this case too.
+    pub fn snapshot(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
+        let (limits, scratch, state) = (self.limits, self.scratch.clone(), Arc::clone(&self.state));
+        move || lock(&state).snapshot(limits, &scratch)
     }
 
-    /// The last lines, to show while the command runs.
+    /// Returns the last lines, to show while the command runs.
     #[must_use]
     pub fn glance(&self) -> StyledText {
-        glance(&self.seen().paper)
+        glance(&self.state().buffer)
     }
 
-    /// The paper that the command writes on, for those who are told the rest as text.
+    /// Returns a copy of the terminal buffer, for subscribers that get the rest as text.
     #[must_use]
     pub fn watched(&self) -> OutputBuffer {
-        self.seen().paper.carried(WATCHED)
+        self.state().buffer.carried(SNAPSHOT_BYTES)
     }
 
-    /// The output, now that no more will come.
+    /// Ends the capture and returns the output.
     pub async fn finish(mut self) -> CapturedOutput {
-        let (printed, is_whole) = self.seen().printed();
-        let kept = self.limits.tail(&printed.text);
-        if kept.extent == TruncationExtent::Whole && is_whole {
-            self.forgo_file();
+        let (printed, is_whole) = self.state().printed();
+        let part = self.limits.tail(&printed.text);
+        if part.extent == TruncationExtent::Whole && is_whole {
+            self.remove_file();
             return CapturedOutput::whole(printed);
         }
-        if matches!(self.file, Kept::Not) {
-            self.begin_file().await;
+        if matches!(self.file, OutputFile::None) {
+            self.create_file().await;
         }
-        let shown = self.seen().shown(&kept);
-        let StyledText { text, strokes } = printed.end_from(printed.text.len() - kept.text.len());
-        let (rest, full_output) = self.end_file().await;
-        let notice = Some(format!("output cut: {shown} shown; {rest}"));
+        let describe_part = self.state().describe_part(&part);
+        let StyledText { text, strokes } = printed.end_from(printed.text.len() - part.text.len());
+        let (notice, full_output) = self.end_file().await;
+        let notice = Some(format!("output cut: {describe_part} shown; {notice}"));
         CapturedOutput { text, strokes, notice, full_output }
     }
 
-    /// Nobody needs the file of an output of which the text is the whole: a progress bar is long and says little. Nor one that nobody was
-    /// told of.
-    fn forgo_file(&self) {
-        if let Kept::In { path, .. } = &self.file {
+    /// Removes the file if it isn't needed: `text` holds the whole output (a progress bar prints much and shows little), or the path
+    /// was never reported.
+    fn remove_file(&self) {
+        if let OutputFile::Open { path, .. } = &self.file {
             let _ = fs::remove_file(path);
         }
     }
 
-    async fn begin_file(&mut self) {
+    async fn create_file(&mut self) {
         self.file = match create(&self.scratch) {
-            Ok((file, path)) => Kept::In { path, file: tokio::fs::File::from_std(file), bytes: 0 },
-            Err(error) => Kept::Failed(error),
+            Ok((file, path)) => OutputFile::Open { path, file: tokio::fs::File::from_std(file), bytes: 0 },
+            Err(error) => OutputFile::Failed(error),
         };
-        if let Kept::In { path, .. } = &self.file {
-            self.seen().file = Some(path.clone());
+        if let OutputFile::Open { path, .. } = &self.file {
+            self.state().file = Some(path.clone());
         }
-        let raw = self.seen().raw.clone();
+        let raw = self.state().raw.clone();
         self.append(&raw).await;
     }
 
     async fn append(&mut self, chunk: &[u8]) {
-        let Kept::In { file, bytes, .. } = &mut self.file else { return };
+        let OutputFile::Open { file, bytes, .. } = &mut self.file else { return };
         let room = usize::try_from(MAX_FILE - *bytes).unwrap_or(usize::MAX);
         let chunk = &chunk[..chunk.len().min(room)];
         *bytes += chunk.len() as u64;
         if let Err(error) = file.write_all(chunk).await {
-            self.file = Kept::Failed(error);
+            self.file = OutputFile::Failed(error);
         }
     }
 
-    /// Where the rest is, in words and as a path.
+    /// Closes the file; returns a notice about it, and its path.
     async fn end_file(&mut self) -> (String, Option<PathBuf>) {
-        match std::mem::replace(&mut self.file, Kept::Not) {
-            Kept::In { path, mut file, bytes } => match file.flush().await {
+        match std::mem::replace(&mut self.file, OutputFile::None) {
+            OutputFile::Open { path, mut file, bytes } => match file.flush().await {
                 Ok(()) if bytes == MAX_FILE => {
                     (format!("its first 64 MiB are in {}", path.display()), Some(path))
                 }
                 Ok(()) => (format!("all of it is in {}", path.display()), Some(path)),
                 Err(error) => (format!("the rest could not be kept: {error}"), None),
             },
-            Kept::Failed(error) => (format!("the rest could not be kept: {error}"), None),
-            Kept::Not => ("the rest was not kept".into(), None),
+            OutputFile::Failed(error) => (format!("the rest could not be kept: {error}"), None),
+            OutputFile::None => ("the rest was not kept".into(), None),
         }
     }
 }
 
-/// A command that was stopped has no end that is asked for; what was said of its output may name the file.
+/// A stopped command is dropped without [`OutputCapture::finish`]; its partial output may have reported the file.
 impl Drop for OutputCapture {
     fn drop(&mut self) {
-        if !self.seen().is_file_named {
-            self.forgo_file();
+        if !self.state().is_file_reported {
+            self.remove_file();
         }
     }
 }
@@ -214,44 +214,44 @@ impl CapturedOutput {
     }
 }
 
-impl Seen {
-    /// Adds what came next; answers with how many bytes are kept as they came.
-    fn add(&mut self, chunk: &[u8]) -> usize {
-        self.paper.push(chunk);
+impl CaptureState {
+    /// Appends output; returns the number of raw bytes in memory.
+    fn append(&mut self, chunk: &[u8]) -> usize {
+        self.buffer.push(chunk);
         self.raw.extend_from_slice(chunk);
         self.raw.len()
     }
 
-    /// What a terminal would show, and whether that is all of it.
+    /// Returns the output as a terminal would show it, and true if that is all of it.
     fn printed(&self) -> (StyledText, bool) {
-        (self.paper.printed(), !self.paper.is_cut())
+        (self.buffer.printed(), !self.buffer.is_cut())
     }
 
-    /// How much of the output the kept part is, in words.
-    fn shown(&self, kept: &truncation::Truncated<'_>) -> String {
-        match kept.extent {
+    /// Describes the part of the output that `kept` holds.
+    fn describe_part(&self, part: &truncation::Truncated<'_>) -> String {
+        match part.extent {
             TruncationExtent::PartOfLine => "a part of the last line is".to_owned(),
             TruncationExtent::Lines | TruncationExtent::Whole => {
-                let lines = self.paper.lines();
-                format!("the last {} of {} lines are", thousands(kept.lines), thousands(lines))
+                let lines = self.buffer.lines();
+                format!("the last {} of {} lines are", thousands(part.lines), thousands(lines))
             }
         }
     }
 
-    fn so_far(&mut self, limits: OutputLimits, scratch: &Path) -> CapturedOutput {
+    fn snapshot(&mut self, limits: OutputLimits, scratch: &Path) -> CapturedOutput {
         let (printed, is_whole) = self.printed();
-        let kept = limits.tail(&printed.text);
-        if kept.extent == TruncationExtent::Whole && is_whole {
+        let part = limits.tail(&printed.text);
+        if part.extent == TruncationExtent::Whole && is_whole {
             return CapturedOutput::whole(printed);
         }
-        self.is_file_named = self.file.is_some();
+        self.is_file_reported = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
-        let rest = match &path {
+        let notice = match &path {
             Ok(path) => format!("what was kept of the rest is in {}", path.display()),
             Err(error) => format!("the rest could not be kept: {error}"),
         };
-        let notice = Some(format!("output cut: {} shown; {rest}", self.shown(&kept)));
-        let StyledText { text, strokes } = printed.end_from(printed.text.len() - kept.text.len());
+        let notice = Some(format!("output cut: {} shown; {notice}", self.describe_part(&part)));
+        let StyledText { text, strokes } = printed.end_from(printed.text.len() - part.text.len());
         CapturedOutput { text, strokes, notice, full_output: path.ok() }
     }
 
@@ -262,19 +262,19 @@ impl Seen {
     }
 }
 
-/// A screenful of what was printed last.
+/// Returns the last screenful of an output.
 #[must_use]
-pub fn glance(paper: &OutputBuffer) -> StyledText {
-    let printed = paper.end_of(GLANCE.max_chars * 4);
-    let kept = GLANCE.tail(&printed.text).text.len();
-    printed.end_from(printed.text.len() - kept)
+pub fn glance(buffer: &OutputBuffer) -> StyledText {
+    let printed = buffer.end_of(GLANCE.max_chars * 4);
+    let part = GLANCE.tail(&printed.text).text.len();
+    printed.end_from(printed.text.len() - part)
 }
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a text to a new file for this user only, in the folder of long outputs.
+/// Writes a text to a new file, readable by this user only, in the folder of long outputs.
 ///
 /// # Errors
 /// When it can't be written.
@@ -284,7 +284,7 @@ pub fn keep_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Makes a new file for this user only, and clears away old ones.
+/// Creates a new file, readable by this user only, and deletes expired ones.
 fn create(scratch: &Path) -> io::Result<(fs::File, PathBuf)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
     clear(scratch);
@@ -292,9 +292,9 @@ fn create(scratch: &Path) -> io::Result<(fs::File, PathBuf)> {
     Ok(file.keep()?)
 }
 
-/// Removes files that were kept long enough; what can't be removed stays.
+/// Deletes expired files; errors are ignored.
 fn clear(scratch: &Path) {
-    let Some(oldest) = SystemTime::now().checked_sub(KEEP) else { return };
+    let Some(oldest) = SystemTime::now().checked_sub(LIFETIME) else { return };
     let Ok(entries) = fs::read_dir(scratch) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
@@ -314,48 +314,48 @@ mod tests {
     const LIMITS: OutputLimits = OutputLimits { max_lines: 2, max_chars: 10 };
 
     #[tokio::test]
-    async fn short_output_stays_in_memory() {
+    async fn capture_short_output_stays_in_memory() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut gathered = OutputCapture::new(LIMITS, folder.path().join("scratch"));
-        gathered.push(b"\x1b[1ma\x1b[0m\n").await;
-        gathered.push(b"b").await;
+        let mut capture = OutputCapture::new(LIMITS, folder.path().join("scratch"));
+        capture.push(b"\x1b[1ma\x1b[0m\n").await;
+        capture.push(b"b").await;
         let bold = SgrState { emphasis: Emphasis::BOLD, ..SgrState::default() };
         let strokes = vec![StyleRun { start: 0, length: 1, pen: bold }];
         let expected = CapturedOutput { text: "a\nb".into(), strokes, ..CapturedOutput::default() };
-        assert_eq!(gathered.finish().await, expected);
+        assert_eq!(capture.finish().await, expected);
         assert!(!folder.path().join("scratch").exists());
     }
 
     #[tokio::test]
-    async fn what_there_is_of_an_output_can_be_had_before_it_ends() {
-        for (count, shown) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
+    async fn capture_output_is_available_before_its_end() {
+        for (count, describe_part) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut gathered = OutputCapture::new(LIMITS, folder.path());
-            let so_far = gathered.so_far();
+            let mut capture = OutputCapture::new(LIMITS, folder.path());
+            let snapshot = capture.snapshot();
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
-            gathered.push(whole.as_bytes()).await;
-            if let Kept::In { file, .. } = &mut gathered.file {
+            capture.push(whole.as_bytes()).await;
+            if let OutputFile::Open { file, .. } = &mut capture.file {
                 file.flush().await.unwrap();
             }
-            let CapturedOutput { text, notice, full_output, .. } = so_far();
-            assert_eq!(text, shown);
-            let kept = full_output.map(|path| fs::read_to_string(path).unwrap());
-            assert_eq!(kept, (count > 2).then_some(whole));
+            let CapturedOutput { text, notice, full_output, .. } = snapshot();
+            assert_eq!(text, describe_part);
+            let part = full_output.map(|path| fs::read_to_string(path).unwrap());
+            assert_eq!(part, (count > 2).then_some(whole));
             assert_eq!(notice.is_some(), count > 2, "{notice:?}");
         }
     }
 
     #[tokio::test]
-    async fn of_long_output_the_end_is_shown_and_the_whole_kept() {
+    async fn capture_long_output_shows_end_and_keeps_whole() {
         for count in [3, 500] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut gathered = OutputCapture::new(LIMITS, folder.path().join("scratch"));
+            let mut capture = OutputCapture::new(LIMITS, folder.path().join("scratch"));
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             for line in whole.split_inclusive('\n') {
-                gathered.push(line.as_bytes()).await;
+                capture.push(line.as_bytes()).await;
             }
-            assert_eq!(gathered.glance().text.lines().last(), Some(count.to_string().as_str()));
-            let output = gathered.finish().await;
+            assert_eq!(capture.glance().text.lines().last(), Some(count.to_string().as_str()));
+            let output = capture.finish().await;
             let path = output.full_output.unwrap();
             assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
             assert_eq!(fs::read_to_string(&path).unwrap(), whole);
@@ -365,15 +365,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_progress_bar_the_last_state_is_the_whole_however_long_it_went_on() {
+    async fn capture_progress_bar_is_only_its_last_state() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut gathered = OutputCapture::new(LIMITS, folder.path());
-        gathered.push(b"begin\n").await;
+        let mut capture = OutputCapture::new(LIMITS, folder.path());
+        capture.push(b"begin\n").await;
         for percent in 0..=100 {
-            gathered.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
+            capture.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
         }
-        assert_eq!(gathered.glance().text, "begin\n100%");
-        let output = gathered.finish().await;
+        assert_eq!(capture.glance().text, "begin\n100%");
+        let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.notice), ("begin\n100%", None));
         assert_eq!(
             output.strokes.iter().map(|stroke| (stroke.start, stroke.length)).collect::<Vec<_>>(),
@@ -383,43 +383,43 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_command_that_is_stopped_the_file_stays_that_was_named() {
+    async fn capture_stopped_command_keeps_reported_file() {
         let bar: String = (0..=100).map(|percent| format!("\r{percent}%")).collect();
         for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut gathered = OutputCapture::new(LIMITS, folder.path());
-            let so_far = gathered.so_far();
-            gathered.push(printed.as_bytes()).await;
+            let mut capture = OutputCapture::new(LIMITS, folder.path());
+            let snapshot = capture.snapshot();
+            capture.push(printed.as_bytes()).await;
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-            assert_eq!(so_far().full_output.is_some(), is_named);
-            drop(gathered);
+            assert_eq!(snapshot().full_output.is_some(), is_named);
+            drop(capture);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(is_named));
         }
     }
 
     #[tokio::test]
-    async fn strokes_of_output_that_is_cut_are_those_of_what_is_shown() {
+    async fn capture_cut_output_has_styles_of_shown_part() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut gathered = OutputCapture::new(LIMITS, folder.path());
-        gathered.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
-        let output = gathered.finish().await;
+        let mut capture = OutputCapture::new(LIMITS, folder.path());
+        capture.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
+        let output = capture.finish().await;
         assert_eq!(output.text, "2\n3\n");
         assert_eq!(output.strokes.iter().map(|stroke| stroke.start).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[tokio::test]
-    async fn output_that_cannot_be_kept_is_still_shown() {
-        let mut gathered = OutputCapture::new(LIMITS, "/dev/null/no");
-        gathered.push(b"1\n2\n3\n").await;
-        let output = gathered.finish().await;
+    async fn capture_unwritable_output_is_still_shown() {
+        let mut capture = OutputCapture::new(LIMITS, "/dev/null/no");
+        capture.push(b"1\n2\n3\n").await;
+        let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.full_output), ("2\n3\n", None));
         assert!(output.notice.unwrap().contains("could not be kept: Not a directory"));
     }
 
     #[test]
-    fn old_files_are_cleared_away_and_others_left_alone() {
+    fn clear_expired_files_are_deleted_and_others_kept() {
         let folder = tempfile::TempDir::new().unwrap();
-        let old = SystemTime::now() - KEEP - Duration::from_secs(1);
+        let old = SystemTime::now() - LIFETIME - Duration::from_secs(1);
         for name in ["output-a.txt", "other"] {
             let file = fs::File::create(folder.path().join(name)).unwrap();
             file.set_modified(old).unwrap();

@@ -1,15 +1,15 @@
-//! Globs that choose among the files of a walk.
+//! Globs that select files of a walk.
 
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Which files are meant: `*.rs` by name at any depth, `src/**/*.rs` by their way from the folder.
+/// A glob: `*.rs` matches by name at any depth, `src/**/*.rs` by path from the folder.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(GlobMatcher);
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a glob.
     ///
     /// # Errors
     /// A sentence that names the argument.
@@ -23,7 +23,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a path is meant, given by its way from the folder.
+    /// Checks whether a path relative to the folder matches.
     pub(super) fn matches(&self, below: &Path) -> bool {
         self.0.is_match(below)
     }

@@ -1,4 +1,4 @@
-//! `read_file`: shows a text file, or a part of it, or an image.
+//! `read_file`: reads a text file, or a part of it, or an image.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::truncation::{OutputLimits, Truncated, TruncationExtent};
 use super::{ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
 
-/// How far into a file a NUL byte makes it binary, as git does.
+/// Number of bytes at the start of a file in which a NUL marks it as binary, as git does.
 const BINARY_PREFIX: usize = 8_000;
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> R
     let is_lossy = matches!(text, Cow::Owned(_));
     let mut output = show(shown, text.trim_start_matches('\u{feff}'), limits, arguments)?;
     if is_lossy {
-        push_notice(&mut output, "not UTF-8: bytes that make no character are shown as \u{fffd}");
+        push_notice(&mut output, "not UTF-8: invalid bytes are shown as \u{fffd}");
     }
     Ok(output)
 }
@@ -99,20 +99,20 @@ fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) ->
         return Err(format!("argument `offset`: {shown} has only {total} lines"));
     }
     let part = lines_of(text, first, arguments.limit);
-    let kept = limits.head(part);
-    let mut output = ToolOutput::text(kept.text);
-    output.details = Some(json!({ "lines": kept.lines }));
-    if kept.extent != TruncationExtent::Whole {
-        let lines = (thousands(kept.lines), thousands(total));
+    let head = limits.head(part);
+    let mut output = ToolOutput::text(head.text);
+    output.details = Some(json!({ "lines": head.lines }));
+    if head.extent != TruncationExtent::Whole {
+        let lines = (thousands(head.lines), thousands(total));
         output.warning = Some(format!("{shown}: only {} of {} lines fit into the result", lines.0, lines.1));
     }
-    if let Some(notice) = notice(&kept, first, total) {
+    if let Some(notice) = notice(&head, first, total) {
         push_notice(&mut output, &notice);
     }
     Ok(output)
 }
 
-/// The part of a text from a line on, at most `limit` lines of it.
+/// Returns the part of a text from a line on, at most `limit` lines.
 fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     let start_of = |text: &str, line: usize| {
         memchr::memchr_iter(b'\n', text.as_bytes()).nth(line).map_or(text.len(), |at| at + 1)
@@ -121,10 +121,10 @@ fn lines_of(text: &str, first: usize, limit: Option<usize>) -> &str {
     limit.map_or(part, |limit| &part[..start_of(part, limit - 1)])
 }
 
-fn notice(kept: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
-    let last = first + kept.lines - 1;
-    if kept.extent == TruncationExtent::PartOfLine {
-        let chars = kept.text.chars().count();
+fn notice(head: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
+    let last = first + head.lines - 1;
+    if head.extent == TruncationExtent::PartOfLine {
+        let chars = head.text.chars().count();
         let on = if last < total { format!("; read on with offset {}", last + 1) } else { String::new() };
         return Some(format!(
             "only the first {chars} characters of line {first} are shown; use bash (cut -c) for its rest{on}"

@@ -15,23 +15,23 @@ use super::{OutputLimits, Tool, TypedToolAdapter};
 use crate::process::Runner;
 use crate::workspace::Workspace;
 
-/// What the built-in tools work with.
+/// The dependencies of the built-in tools.
 #[derive(Clone, Debug)]
 pub struct ToolEnvironment {
-    /// The files they may touch.
+    /// The files that the tools may reach.
     pub workspace: Workspace,
-    /// What starts commands.
+    /// The runner of commands.
     pub runner: Runner,
-    /// Most that one result may hold.
+    /// Limits of one result.
     pub limits: OutputLimits,
-    /// How long commands may take.
+    /// Time limits of commands.
     pub bash: BashTimes,
-    /// Folder for outputs that are over the limits; made when needed, readable by the tools.
+    /// Folder for outputs that are over the limits; created when needed, readable by the tools.
     pub scratch: PathBuf,
 }
 
 impl ToolEnvironment {
-    /// An environment with default limits and times.
+    /// Creates an environment with default limits and times.
     #[must_use]
     pub fn new(workspace: Workspace, runner: Runner, scratch: impl Into<PathBuf>) -> Self {
         let (limits, bash) = (OutputLimits::default(), BashTimes::default());
@@ -39,24 +39,24 @@ impl ToolEnvironment {
     }
 }
 
-/// A name that no tool has.
+/// An error for a name that no tool has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no tool is called `{name}`; there are {known}")]
+#[error("unknown tool `{name}`; available tools: {known}")]
 pub struct UnknownTool {
-    /// The name.
+    /// The unknown name.
     pub name: String,
-    /// The names there are.
+    /// The existing names, separated by commas.
     pub known: String,
 }
 
-/// Who a tool is from.
+/// The origin of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolSource {
     /// Tiller itself.
     BuiltIn,
     /// An extension, by its name.
     Extension(String),
-    /// Whoever embeds the session.
+    /// The program that embeds the session.
     Given,
 }
 
@@ -70,23 +70,23 @@ impl std::fmt::Display for ToolSource {
     }
 }
 
-/// The tools of a session, in the order the model is told of them.
+/// The tools of a session, in the order in which the model sees them.
 #[derive(Clone, Default)]
 pub struct Tools {
-    tools: Vec<Known>,
+    tools: Vec<ToolEntry>,
     specs: Arc<[ToolSpec]>,
     /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
 }
 
-/// A tool and who it is from.
+/// A tool and its origin.
 #[derive(Clone)]
-struct Known {
+struct ToolEntry {
     tool: Arc<dyn Tool>,
     source: ToolSource,
 }
 
-impl Known {
+impl ToolEntry {
     fn name(&self) -> &str {
         &self.tool.spec().name
     }
@@ -99,28 +99,28 @@ impl std::fmt::Debug for Tools {
 }
 
 impl Tools {
-    /// These tools. Of several with one name the last counts, in the place of the first.
+    /// Creates a set of tools. A later tool replaces an earlier one of the same name, at its position.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        Self::from(tools, &ToolSource::Given)
+        Self::with_source(tools, &ToolSource::Given)
     }
 
-    fn from(tools: impl IntoIterator<Item = Arc<dyn Tool>>, source: &ToolSource) -> Self {
-        Self::of(tools.into_iter().map(|tool| Known { tool, source: source.clone() }))
+    fn with_source(tools: impl IntoIterator<Item = Arc<dyn Tool>>, source: &ToolSource) -> Self {
+        Self::from_entries(tools.into_iter().map(|tool| ToolEntry { tool, source: source.clone() }))
     }
 
-    fn of(tools: impl IntoIterator<Item = Known>) -> Self {
-        let mut unique: Vec<Known> = Vec::new();
+    fn from_entries(tools: impl IntoIterator<Item = ToolEntry>) -> Self {
+        let mut unique: Vec<ToolEntry> = Vec::new();
         for tool in tools {
-            match unique.iter_mut().find(|known| known.name() == tool.name()) {
-                Some(known) => *known = tool,
+            match unique.iter_mut().find(|entry| entry.name() == tool.name()) {
+                Some(entry) => *entry = tool,
                 None => unique.push(tool),
             }
         }
-        let specs = unique.iter().map(|known| known.tool.spec().clone()).collect();
+        let specs = unique.iter().map(|entry| entry.tool.spec().clone()).collect();
         Self { tools: unique, specs, workspace: None }
     }
 
-    /// The built-in tools.
+    /// Returns the built-in tools.
     #[must_use]
     pub fn built_in(environment: ToolEnvironment) -> Self {
         let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment;
@@ -134,73 +134,73 @@ impl Tools {
             Arc::new(TypedToolAdapter::new(WriteFile { workspace })),
             Arc::new(TypedToolAdapter::new(Bash { runner, cwd, limits, times: bash, scratch })),
         ];
-        Self { workspace: Some(readable), ..Self::from(tools, &ToolSource::BuiltIn) }
+        Self { workspace: Some(readable), ..Self::with_source(tools, &ToolSource::BuiltIn) }
     }
 
-    /// The folders that the built-in tools may reach; `None` without such tools.
+    /// Returns the folders that the built-in tools may reach; `None` without such tools.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()
     }
 
-    /// These and another one, which takes the place of one with its name.
+    /// Adds a tool, or replaces the one with its name.
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
         self.with_from(tool, ToolSource::Given)
     }
 
-    /// The same of one that is from somebody else.
+    /// Adds a tool from another origin, or replaces the one with its name.
     #[must_use]
     pub fn with_from(self, tool: Arc<dyn Tool>, source: ToolSource) -> Self {
         let workspace = self.workspace;
-        Self { workspace, ..Self::of(self.tools.into_iter().chain([Known { tool, source }])) }
+        Self { workspace, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
     }
 
-    /// Only the tools with these names, in this order.
+    /// Selects the tools with these names, in this order.
     ///
     /// # Errors
-    /// When there is no tool of a name.
+    /// When no tool has one of the names.
     pub fn restrict(&self, names: &[String]) -> Result<Self, UnknownTool> {
         let tools: Result<Vec<_>, _> = names
             .iter()
             .map(|name| {
                 let known = || self.names().collect::<Vec<_>>().join(", ");
-                self.known(name).cloned().ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
+                self.entry(name).cloned().ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
             })
             .collect();
-        Ok(Self { workspace: self.workspace.clone(), ..Self::of(tools?) })
+        Ok(Self { workspace: self.workspace.clone(), ..Self::from_entries(tools?) })
     }
 
-    /// All but the tool of that name.
+    /// Removes the tool with this name.
     #[must_use]
     pub fn without(self, name: &str) -> Self {
         let workspace = self.workspace;
-        Self { workspace, ..Self::of(self.tools.into_iter().filter(|known| known.name() != name)) }
+        Self { workspace, ..Self::from_entries(self.tools.into_iter().filter(|entry| entry.name() != name)) }
     }
 
-    /// What the model is told of them.
+    /// Returns the specs for the model.
     #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
     }
 
-    /// The tool of that name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.known(name).map(|known| Arc::clone(&known.tool))
+        self.entry(name).map(|entry| Arc::clone(&entry.tool))
     }
 
-    /// Who the tool of that name is from.
+    /// Returns the origin of the tool with this name.
     #[must_use]
     pub fn source(&self, name: &str) -> Option<&ToolSource> {
-        self.known(name).map(|known| &known.source)
+        self.entry(name).map(|entry| &entry.source)
     }
 
-    fn known(&self, name: &str) -> Option<&Known> {
-        self.tools.iter().find(|known| known.name() == name)
+    fn entry(&self, name: &str) -> Option<&ToolEntry> {
+        self.tools.iter().find(|entry| entry.name() == name)
     }
 
-    /// Their names.
+    /// Iterates over the names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().map(|spec| spec.name.as_str())
     }

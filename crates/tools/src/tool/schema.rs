@@ -1,12 +1,12 @@
-//! JSON Schemas for models, from the structs that arguments are read into.
+//! JSON Schemas for models, derived from argument structs.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The schema of `T`, with nothing in it that a model doesn't need or a provider may refuse: an optional argument is one
-/// that isn't required, not one that may be null.
-pub(super) fn of<T: JsonSchema>() -> Value {
+/// Returns the schema of `T` without keywords that a model doesn't need or a provider may reject. An optional argument is not
+/// required, rather than nullable.
+pub(super) fn for_type<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("$schema");
@@ -28,11 +28,11 @@ fn simplify(property: &mut Map<String, Value>) {
     }
 }
 
-/// Reads arguments.
+/// Parses arguments.
 ///
 /// # Errors
 /// A sentence that names the argument.
-pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(super) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = error.inner().to_string().replace("field", "argument");
@@ -63,9 +63,9 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_holds_what_a_model_needs() {
+    fn schema_has_only_what_a_model_needs() {
         assert_eq!(
-            of::<Arguments>(),
+            for_type::<Arguments>(),
             json!({
                 "type": "object",
                 "properties": {
@@ -80,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_argument_is_named() {
-        let error = |arguments| read::<Arguments>(&arguments).unwrap_err();
+    fn parse_wrong_argument_is_named() {
+        let error = |arguments| parse::<Arguments>(&arguments).unwrap_err();
         assert_eq!(error(json!({})), "missing argument `path`");
         assert_eq!(
             error(json!({"path": 3})),
@@ -89,7 +89,7 @@ mod tests {
         );
         assert!(error(json!({"path": "x", "limit": -1})).starts_with("argument `limit`: invalid value"));
         assert!(error(json!({"path": "x", "colour": 1})).contains("unknown argument `colour`"));
-        let arguments: Arguments = read(&json!({"path": "x", "limit": null})).unwrap();
+        let arguments: Arguments = parse(&json!({"path": "x", "limit": null})).unwrap();
         assert_eq!((arguments.path.as_str(), arguments.limit, arguments.all), ("x", None, false));
     }
 }

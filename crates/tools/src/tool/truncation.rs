@@ -1,11 +1,11 @@
-//! How much of a text a model gets to read: whole lines, from the beginning or from the end.
+//! Output limits: truncation of texts to whole lines, from the beginning or from the end.
 
-/// Most that one tool result may hold, whichever is reached first. Notices come on top.
+/// Limits of one tool result; the first one that is reached applies. Notices are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
-    /// Most lines.
+    /// Maximum number of lines.
     pub max_lines: usize,
-    /// Most characters.
+    /// Maximum number of characters.
     pub max_chars: usize,
 }
 
@@ -16,33 +16,33 @@ impl Default for OutputLimits {
     }
 }
 
-/// What the limits leave of a text.
+/// A truncated text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated<'a> {
-    /// The part that is left.
+    /// The remaining part.
     pub text: &'a str,
-    /// How many lines that is.
+    /// The number of its lines.
     pub lines: usize,
-    /// What became of the rest.
+    /// The extent of the truncation.
     pub extent: TruncationExtent,
 }
 
-/// How much of a text is left.
+/// The extent of a truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruncationExtent {
-    /// All of it.
+    /// Nothing was cut.
     Whole,
-    /// Some whole lines.
+    /// Whole lines remain.
     Lines,
-    /// A part of one line, which alone is over the limit.
+    /// A part of a line remains that alone is over the limit.
     PartOfLine,
 }
 
 impl OutputLimits {
-    /// Keeps the beginning of a text.
+    /// Truncates a text after its beginning.
     #[must_use]
     pub fn head<'a>(&self, text: &'a str) -> Truncated<'a> {
-        let (lines, bytes) = self.fitting(text.split_inclusive('\n'));
+        let (lines, bytes) = self.count_fitting(text.split_inclusive('\n'));
         if bytes == 0 && !text.is_empty() {
             let end = text.char_indices().nth(self.max_chars).map_or(text.len(), |(at, _)| at);
             return Truncated { text: &text[..end], lines: 1, extent: TruncationExtent::PartOfLine };
@@ -50,10 +50,10 @@ impl OutputLimits {
         Truncated { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
 
-    /// Keeps the end of a text.
+    /// Truncates a text before its end.
     #[must_use]
     pub fn tail<'a>(&self, text: &'a str) -> Truncated<'a> {
-        let (lines, bytes) = self.fitting(text.split_inclusive('\n').rev());
+        let (lines, bytes) = self.count_fitting(text.split_inclusive('\n').rev());
         if bytes == 0 && !text.is_empty() {
             let last = self.max_chars.saturating_sub(1);
             let start = text.char_indices().rev().nth(last).map_or(0, |(at, _)| at);
@@ -62,8 +62,8 @@ impl OutputLimits {
         Truncated { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
 
-    /// How many of the lines fit, and their bytes.
-    fn fitting<'a>(&self, lines: impl Iterator<Item = &'a str>) -> (usize, usize) {
+    /// Counts the lines that fit, and their bytes.
+    fn count_fitting<'a>(&self, lines: impl Iterator<Item = &'a str>) -> (usize, usize) {
         let (mut count, mut chars, mut bytes) = (0, 0, 0);
         for line in lines.take(self.max_lines) {
             chars += line.chars().count();
@@ -88,7 +88,7 @@ mod tests {
     const LIMITS: OutputLimits = OutputLimits { max_lines: 2, max_chars: 6 };
 
     #[test]
-    fn whole_lines_are_kept_up_to_either_limit() {
+    fn limits_whole_lines_are_kept_up_to_either_limit() {
         let kept = |text, lines, extent| Truncated { text, lines, extent };
         for (text, head, tail) in [
             ("", kept("", 0, TruncationExtent::Whole), kept("", 0, TruncationExtent::Whole)),

@@ -1,4 +1,4 @@
-//! Tools whose arguments are a struct: schema, check and reading all come from it.
+//! Tools with a typed argument struct, from which the schema and the checks are derived.
 
 use std::sync::Arc;
 
@@ -9,91 +9,91 @@ use tiller_core::message::{Access, ToolSpec};
 
 use super::{PreviewFuture, RunFuture, Tool, ToolInvocation, ToolOutput, ToolProgress, schema};
 
-/// What a [`Typed`] tool does. The doc comments of the arguments' fields are what the model reads about them.
+/// A tool with typed arguments. The model reads the doc comments of the arguments' fields.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments. Unknown ones should be refused (`deny_unknown_fields`), or a model's slip goes unnoticed.
+    /// The arguments. They should reject unknown fields (`deny_unknown_fields`), or a misspelled argument is ignored silently.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// The name the model calls the tool by.
+    /// The tool's name, as the model calls it.
     const NAME: &'static str;
-    /// What it may do to the world.
+    /// The tool's access to the machine.
     const ACCESS: Access;
 
-    /// What it does, for the model.
+    /// Returns the description for the model.
     fn description(&self) -> String;
 
-    /// Checks what the type of the arguments can't say.
+    /// Checks constraints that the argument type can't express.
     ///
     /// # Errors
-    /// A sentence for the model that names the argument and what is expected of it.
+    /// A sentence for the model that names the argument and the expected value.
     fn check(&self, _arguments: &Self::Arguments) -> Result<(), String> {
         Ok(())
     }
 
-    /// Starts what makes a call quicker, as [`Tool::prepare`].
+    /// Prepares for a call, as [`Tool::prepare`].
     fn prepare(&self) {}
 
-    /// Does the work, as [`Tool::run`].
+    /// Runs the call, as [`Tool::run`].
     fn run(
         &self,
         arguments: Self::Arguments,
         progress: ToolProgress,
     ) -> impl Future<Output = ToolOutput> + Send;
 
-    /// What the work would do, as [`Tool::preview`].
+    /// Previews the call, as [`Tool::preview`].
     fn preview(&self, _arguments: Self::Arguments) -> Option<PreviewFuture<'_>> {
         None
     }
 }
 
-/// A tool made of its [`Work`].
+/// Adapter that makes a [`TypedTool`] a [`Tool`].
 #[derive(Debug)]
-pub struct TypedToolAdapter<W> {
+pub struct TypedToolAdapter<T> {
     spec: ToolSpec,
-    work: W,
+    tool: T,
 }
 
-impl<W: TypedTool> TypedToolAdapter<W> {
-    /// Makes a tool.
-    pub fn new(work: W) -> Self {
+impl<T: TypedTool> TypedToolAdapter<T> {
+    /// Creates a tool.
+    pub fn new(tool: T) -> Self {
         let spec = ToolSpec {
-            name: W::NAME.into(),
-            description: work.description(),
-            parameters: Arc::new(schema::of::<W::Arguments>()),
-            access: W::ACCESS,
+            name: T::NAME.into(),
+            description: tool.description(),
+            parameters: Arc::new(schema::for_type::<T::Arguments>()),
+            access: T::ACCESS,
         };
-        Self { spec, work }
+        Self { spec, tool }
     }
 
-    fn read(&self, arguments: &Value) -> Result<W::Arguments, String> {
-        let arguments = schema::read(arguments)?;
-        self.work.check(&arguments)?;
+    fn parse(&self, arguments: &Value) -> Result<T::Arguments, String> {
+        let arguments = schema::parse(arguments)?;
+        self.tool.check(&arguments)?;
         Ok(arguments)
     }
 }
 
-impl<W: TypedTool> Tool for TypedToolAdapter<W> {
+impl<T: TypedTool> Tool for TypedToolAdapter<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.read(arguments).map(drop)
+        self.parse(arguments).map(drop)
     }
 
     fn prepare(&self) {
-        self.work.prepare();
+        self.tool.prepare();
     }
 
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(async move {
-            match self.read(&invocation.arguments) {
-                Ok(arguments) => self.work.run(arguments, invocation.progress).await,
+            match self.parse(&invocation.arguments) {
+                Ok(arguments) => self.tool.run(arguments, invocation.progress).await,
                 Err(reason) => ToolOutput::error(reason),
             }
         })
     }
 
     fn preview(&self, arguments: &Value) -> Option<PreviewFuture<'_>> {
-        self.work.preview(self.read(arguments).ok()?)
+        self.tool.preview(self.parse(arguments).ok()?)
     }
 }

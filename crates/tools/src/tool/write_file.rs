@@ -1,10 +1,10 @@
-//! `write_file`: makes a file, or replaces all of it.
+//! `write_file`: creates a file, or replaces its content.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::message::Access;
 
-use super::atomic_write::Content;
+use super::atomic_write::FileContent;
 use super::diff::FileDiff;
 use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
@@ -44,13 +44,16 @@ impl TypedTool for WriteFile {
         Some(blocking::preview(move || {
             let (resolved, old) = target(&workspace, &arguments)?;
             let (shown, old_text) = (resolved.shown(), text_of(old.as_ref()).unwrap_or_default());
-            Ok(FileDiff::between(shown, &old_text, &arguments.content).preview(shown))
+            Ok(FileDiff::new(shown, &old_text, &arguments.content).preview(shown))
         }))
     }
 }
 
-/// Where a call writes, and what is there.
-fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(ResolvedPath, Option<Content>), String> {
+/// Resolves the target of a call, and reads its current content.
+fn target(
+    workspace: &Workspace,
+    arguments: &Arguments,
+) -> Result<(ResolvedPath, Option<FileContent>), String> {
     let resolved =
         workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
     let exists = resolved.path().symlink_metadata().is_ok();
@@ -58,7 +61,7 @@ fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(ResolvedPath,
     Ok((resolved, old))
 }
 
-fn text_of(old: Option<&Content>) -> Option<String> {
+fn text_of(old: Option<&FileContent>) -> Option<String> {
     old.map(|old| String::from_utf8_lossy(&old.bytes).into_owned())
 }
 
@@ -72,7 +75,7 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
     )?;
     let old_text = text_of(old.as_ref());
     let shown = resolved.shown();
-    let diff = FileDiff::between(shown, old_text.as_deref().unwrap_or_default(), &arguments.content);
+    let diff = FileDiff::new(shown, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };
     let lines = arguments.content.lines().count();
     let text = format!("{verb} {shown} ({lines} lines, {} bytes)", arguments.content.len());

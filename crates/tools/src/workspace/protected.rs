@@ -1,13 +1,13 @@
-//! Folders that no tool reaches, wherever the working directory lies: tiller's own.
+//! Protected folders, which no tool may reach regardless of the working directory: tiller's own.
 //!
-//! They are known by their real path and, since bind mounts and case-insensitive file systems give a folder several paths,
-//! by device and inode. They are looked up at each use, because they may come to be at any time.
+//! They are identified by their real path and by device and inode, since bind mounts and case-insensitive file systems give a folder
+//! several paths. They are looked up at each use, because they may be created at any time.
 
 use std::path::{Path, PathBuf};
 
 use tiller_files::{FileId, link_target, list_own_entries};
 
-use super::follow;
+use super::resolve_links;
 
 /// Absolute folders; they need not exist.
 #[derive(Clone, Debug, Default)]
@@ -18,34 +18,34 @@ impl ProtectedFolders {
         self.0.extend(folders);
     }
 
-    /// Decides whether a path without links is one of the folders or lies beneath one, or in what a link in one leads to. It need
-    /// not exist.
-    pub(super) fn hold(&self, real: &Path) -> bool {
+    /// Checks whether a path with links resolved is one of the folders or lies in one, or in the target of a link in one. It need not
+    /// exist.
+    pub(super) fn contains(&self, real: &Path) -> bool {
         let ids = self.ids();
-        self.real().chain(self.linked()).any(|folder| real.starts_with(folder))
+        self.real_paths().chain(self.link_targets()).any(|folder| real.starts_with(folder))
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
-    /// Decides whether a folder without links holds none of the folders, so that reading it may be allowed.
+    /// Checks that a folder with links resolved contains none of the protected folders, so that reading it may be allowed.
     pub(super) fn allow_reading(&self, real: &Path) -> bool {
-        !self.real().any(|folder| folder.starts_with(real))
+        !self.real_paths().any(|folder| folder.starts_with(real))
     }
 
-    /// Lists the identities of the folders, of the files directly in them and in `extensions`, and of what links there lead to.
+    /// Lists the identities of the folders, of the files directly in them and in `extensions`, and of the targets of links in them.
     pub(super) fn ids(&self) -> Vec<FileId> {
         self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
     }
 
-    fn real(&self) -> impl Iterator<Item = PathBuf> {
-        self.0.iter().map(|folder| follow(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
+    fn real_paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().map(|folder| resolve_links(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
     }
 
-    /// The real paths that links in the folders lead to.
-    fn linked(&self) -> impl Iterator<Item = PathBuf> {
+    /// Iterates over the real paths that links in the folders lead to.
+    fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
         list_own_entries(&self.0).filter_map(|path| link_target(&path))
     }
 
-    /// Files and links; other folders are known by where they lie.
+    /// Iterates over the identities of files and links; other folders are recognized by their path.
     fn entry_ids(&self) -> impl Iterator<Item = FileId> {
         let entries = list_own_entries(&self.0);
         entries.filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
@@ -89,12 +89,12 @@ mod tests {
         (folder, home, workspace)
     }
 
-    fn is_refused(workspace: &Workspace, path: &str, purpose: FileAccess) -> bool {
-        matches!(workspace.resolve(path, purpose), Err(WorkspaceError::Protected { .. }))
+    fn is_refused(workspace: &Workspace, path: &str, access: FileAccess) -> bool {
+        matches!(workspace.resolve(path, access), Err(WorkspaceError::Protected { .. }))
     }
 
     #[test]
-    fn protected_folders_are_beyond_every_name() {
+    fn protected_folder_is_refused_by_every_name() {
         let (_folder, home, workspace) = home();
         symlink(home.join(".config"), home.join("config-link")).unwrap();
         symlink(".config/tiller", home.join("tiller-link")).unwrap();
@@ -136,8 +136,8 @@ mod tests {
         for name in names {
             let absolute = home.join(name).display().to_string();
             for path in [name, &absolute] {
-                for purpose in [FileAccess::Write, FileAccess::Read] {
-                    assert!(is_refused(&workspace, path, purpose), "{path} {purpose:?}");
+                for access in [FileAccess::Write, FileAccess::Read] {
+                    assert!(is_refused(&workspace, path, access), "{path} {access:?}");
                 }
             }
         }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_folder_added_or_made_readable_as_a_whole_stays_closed() {
+    fn protected_folder_added_or_readable_stays_closed() {
         let (_folder, home, workspace) = home();
         let workspace = workspace
             .with_folder(home.join(".config/tiller"), FileAccess::Write)
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_file_under_another_name_is_refused() {
+    fn protected_file_under_other_name_is_refused() {
         let (_folder, home, workspace) = home();
         for (at, file) in ["auth.json", ".env", "extensions/guard"].into_iter().enumerate() {
             let name = format!("hard-link-{at}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_leaves_out_protected_folders() {
+    fn protected_folder_is_skipped_by_walk() {
         let (_folder, _home, workspace) = home();
         let root = workspace.resolve(".", FileAccess::Read).unwrap();
         let found: Vec<PathBuf> = workspace
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_files_that_are_links_protect_their_targets() {
+    fn protected_file_that_is_link_protects_its_target() {
         let (_folder, home, workspace) = home();
         let dotfiles = home.join("dotfiles");
         fs::create_dir_all(dotfiles.join("skills/x")).unwrap();

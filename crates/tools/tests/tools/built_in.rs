@@ -18,10 +18,10 @@ use tiller_tools::process::Runner;
 use tiller_tools::tool::{OutputLimits, ToolEnvironment, ToolInvocation, ToolOutput, ToolProgress, Tools};
 use tiller_tools::workspace::Workspace;
 
-/// Time for real processes to start or die on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for real processes to start or die on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A working directory `work`, a folder `outside` beside it with a file `secret`, and the tools.
+/// A working directory `work`, a folder `outside` next to it with a file `secret`, and the tools.
 struct Bench {
     folder: TempDir,
     tools: Tools,
@@ -66,14 +66,14 @@ impl Bench {
         tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) }).await
     }
 
-    /// The text of a call that succeeds.
+    /// Returns the text of a call that succeeds.
     async fn ok(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;
         assert!(!output.is_error, "{output:?}");
         joined_text(&output.content)
     }
 
-    /// The text of a call that fails.
+    /// Returns the text of a call that fails.
     async fn fails(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;
         assert!(output.is_error, "{output:?}");
@@ -90,7 +90,7 @@ fn lines(count: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_look_at_a_change_shows_its_diff_and_changes_nothing() {
+async fn preview_shows_the_diff_and_changes_nothing() {
     let bench = Bench::new();
     bench.write("a", "one\ntwo\n");
     let edit = json!({"path": "a", "old_text": "two", "new_text": "2"});
@@ -101,8 +101,8 @@ async fn a_look_at_a_change_shows_its_diff_and_changes_nothing() {
         let preview = bench.tools.find(tool).unwrap().preview(&arguments).unwrap().await;
         let Preview::Change(change) = preview else { panic!("{preview:?}") };
         assert_eq!((change.path.as_str(), change.added, change.removed), (path, added, removed));
-        let told = bench.call(tool, arguments).await.details.unwrap();
-        assert_eq!(told["diff"], change.diff, "what is shown before is what is done");
+        let details = bench.call(tool, arguments).await.details.unwrap();
+        assert_eq!(details["diff"], change.diff, "the preview equals the result");
         if tool == "edit_file" {
             bench.write("a", "one\ntwo\n");
         }
@@ -117,18 +117,18 @@ async fn a_look_at_a_change_shows_its_diff_and_changes_nothing() {
 }
 
 #[test]
-fn the_registry_knows_its_tools_and_says_so() {
+fn restrict_unknown_tool_lists_the_available() {
     let tools = Bench::new().tools;
     let names: Vec<&str> = tools.names().collect();
     assert_eq!(names, ["read_file", "list_files", "grep", "edit_file", "write_file", "bash"]);
     let some = tools.restrict(&["bash".into(), "grep".into()]).unwrap();
     assert_eq!(some.specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["bash", "grep"]);
     let error = some.restrict(&["read_file".into()]).unwrap_err();
-    assert_eq!(error.to_string(), "no tool is called `read_file`; there are bash, grep");
+    assert_eq!(error.to_string(), "unknown tool `read_file`; available tools: bash, grep");
 }
 
 #[test]
-fn every_schema_is_a_plain_closed_object() {
+fn schema_of_each_tool_is_plain_closed_object() {
     for spec in Bench::new().tools.specs().iter() {
         let schema = &spec.parameters;
         assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
@@ -146,7 +146,7 @@ fn every_schema_is_a_plain_closed_object() {
 }
 
 #[test]
-fn an_invalid_argument_is_named() {
+fn check_invalid_argument_is_named() {
     let bench = Bench::new();
     for (tool, arguments, expected) in [
         ("read_file", json!({}), "missing argument `path`"),
@@ -180,7 +180,7 @@ fn an_invalid_argument_is_named() {
 }
 
 #[tokio::test]
-async fn no_tool_reaches_outside_the_working_directory() {
+async fn tools_outside_the_working_directory_are_refused() {
     let bench = Bench::new();
     symlink("../outside", bench.path("link")).unwrap();
     symlink("../outside/secret", bench.path("file-link")).unwrap();
@@ -209,7 +209,7 @@ mod read_file {
     use super::*;
 
     #[tokio::test]
-    async fn a_file_is_shown_as_it_is_or_in_part() {
+    async fn read_file_shows_whole_file_or_part() {
         let bench = Bench::new();
         bench.write("src/a.txt", "\u{feff}one\r\ntwo\nthree");
         bench.write("empty", "");
@@ -221,7 +221,7 @@ mod read_file {
     }
 
     #[tokio::test]
-    async fn a_long_file_is_cut_at_2000_lines_with_a_notice_and_a_warning() {
+    async fn read_file_is_cut_at_2000_lines_with_notice_and_warning() {
         let bench = Bench::new();
         bench.write("long", lines(2_001));
         let output = bench.call("read_file", json!({"path": "long"})).await;
@@ -237,7 +237,7 @@ mod read_file {
     }
 
     #[tokio::test]
-    async fn a_wide_file_is_cut_at_40000_characters_with_a_notice_and_a_warning() {
+    async fn read_file_is_cut_at_40000_characters_with_notice() {
         let bench = Bench::new();
         let line = format!("{}\n", "ä".repeat(9_999));
         bench.write("wide", line.repeat(5));
@@ -253,7 +253,7 @@ mod read_file {
     }
 
     #[tokio::test]
-    async fn what_is_no_text_is_shown_refused_or_marked() {
+    async fn read_file_not_text_is_shown_refused_or_marked() {
         let bench = Bench::new();
         bench.write("a.dat", b"\x89PNG\r\n\x1a\nrest");
         bench.write("binary", b"a\0b");
@@ -271,13 +271,13 @@ mod read_file {
         assert_eq!(fails("folder").await, "folder is a folder; list_files shows what is in it");
         assert_eq!(fails("none").await, "none does not exist");
         let text = bench.ok("read_file", json!({"path": "latin1"})).await;
-        assert_eq!(text, "caf\u{fffd}\n[not UTF-8: bytes that make no character are shown as \u{fffd}]");
+        assert_eq!(text, "caf\u{fffd}\n[not UTF-8: invalid bytes are shown as \u{fffd}]");
         let error = bench.fails("read_file", json!({"path": "latin1", "offset": 2})).await;
         assert_eq!(error, "argument `offset`: latin1 has only 1 lines");
     }
 
     #[tokio::test]
-    async fn a_pipe_that_nobody_writes_to_does_not_hang() {
+    async fn read_file_pipe_without_writer_does_not_block() {
         let bench = Bench::new();
         nix::unistd::mkfifo(&bench.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let error = bench.fails("read_file", json!({"path": "pipe"})).await;
@@ -289,7 +289,7 @@ mod write_file {
     use super::*;
 
     #[tokio::test]
-    async fn a_new_file_is_made_with_its_folders() {
+    async fn write_file_new_file_is_created_with_its_folders() {
         let bench = Bench::new();
         let output = bench.call("write_file", json!({"path": "new/deep/a.txt", "content": "a\nb\n"})).await;
         let diff = "--- new/deep/a.txt\n+++ new/deep/a.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n";
@@ -302,7 +302,7 @@ mod write_file {
     }
 
     #[tokio::test]
-    async fn a_file_is_replaced_and_keeps_its_mode() {
+    async fn write_file_replaced_file_keeps_its_mode() {
         let bench = Bench::new();
         bench.write("run.sh", "old\n");
         fs::set_permissions(bench.path("run.sh"), fs::Permissions::from_mode(0o754)).unwrap();
@@ -316,7 +316,7 @@ mod write_file {
     }
 
     #[tokio::test]
-    async fn what_is_no_writable_file_is_left_alone() {
+    async fn write_file_not_writable_is_left_alone() {
         let bench = Bench::new();
         bench.write("folder/x", "x");
         bench.write("locked", "x");
@@ -328,7 +328,7 @@ mod write_file {
     }
 
     #[tokio::test]
-    async fn a_link_within_the_directory_is_written_through() {
+    async fn write_file_link_inside_is_followed() {
         let bench = Bench::new();
         bench.write("real", "x");
         symlink("real", bench.path("link")).unwrap();
@@ -349,7 +349,7 @@ mod edit_file {
     }
 
     #[tokio::test]
-    async fn an_edit_shows_its_diff() {
+    async fn edit_file_shows_its_diff() {
         let bench = Bench::new();
         bench.write("a", "one\ntwo\nthree\n");
         let output = bench.call("edit_file", arguments("two", "2\n2b")).await;
@@ -362,7 +362,7 @@ mod edit_file {
     }
 
     #[tokio::test]
-    async fn line_ends_byte_order_mark_and_mode_are_kept() {
+    async fn edit_file_keeps_line_ends_byte_order_mark_and_mode() {
         let bench = Bench::new();
         bench.write("a", "\u{feff}one\r\ntwo\r\n");
         fs::set_permissions(bench.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -372,7 +372,7 @@ mod edit_file {
     }
 
     #[tokio::test]
-    async fn a_similar_text_is_edited_and_the_model_told() {
+    async fn edit_file_similar_text_is_edited_with_a_notice() {
         let bench = Bench::new();
         bench.write("a", "say “hi”  \nend\n");
         let text = bench.ok("edit_file", arguments("say \"hi\"\nend", "bye")).await;
@@ -383,7 +383,7 @@ mod edit_file {
     }
 
     #[tokio::test]
-    async fn an_edit_that_is_not_clear_changes_nothing() {
+    async fn edit_file_ambiguous_edit_changes_nothing() {
         let bench = Bench::new();
         bench.write("a", "x\ny\nx\n");
         let fails = async |old: &str| bench.fails("edit_file", arguments(old, "new")).await;
@@ -397,7 +397,7 @@ mod edit_file {
     }
 
     #[tokio::test]
-    async fn replace_all_replaces_every_place() {
+    async fn edit_file_replace_all_replaces_every_place() {
         let bench = Bench::new();
         bench.write("a", "x\ny\nx\n");
         let arguments = json!({"path": "a", "old_text": "x", "new_text": "z", "replace_all": true});
@@ -419,7 +419,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn a_folder_is_listed_sorted_without_what_git_ignores() {
+    async fn list_files_is_sorted_without_ignored_files() {
         let output = bench().call("list_files", json!({})).await;
         let expected = ToolOutput {
             details: Some(json!({"files": 4})),
@@ -429,7 +429,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn a_pattern_finds_files_at_any_depth() {
+    async fn list_files_pattern_finds_files_at_any_depth() {
         let bench = bench();
         let list = async |arguments: Value| bench.ok("list_files", arguments).await;
         assert_eq!(list(json!({"pattern": "*.rs"})).await, "b.rs\nsrc/a.rs\nsrc/deep/c.rs\n");
@@ -442,7 +442,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn a_long_list_is_cut_at_its_limit_and_at_that_of_all_results() {
+    async fn list_files_is_cut_at_its_limit_and_the_output_limit() {
         let bench = bench();
         let text = bench.ok("list_files", json!({"pattern": "*.rs", "limit": 1})).await;
         let notice = "[only the first 1 entries are shown; narrow it down with path, pattern or depth]";
@@ -455,7 +455,7 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn a_file_and_a_missing_folder_are_told_apart() {
+    async fn list_files_file_and_missing_folder_are_errors() {
         let bench = bench();
         let fails = async |path: &str| bench.fails("list_files", json!({ "path": path })).await;
         assert_eq!(fails("b.rs").await, "b.rs is not a folder; read_file shows files");
@@ -477,14 +477,14 @@ mod grep {
     }
 
     #[tokio::test]
-    async fn matching_lines_come_with_path_and_number() {
+    async fn grep_matching_lines_have_path_and_number() {
         let output = bench().call("grep", json!({"pattern": "alpha"})).await;
         let text = "a/x.rs:1:fn alpha() {}\nb.txt:1:alpha\n";
         assert_eq!(output, ToolOutput { details: Some(json!({"matches": 2})), ..ToolOutput::text(text) });
     }
 
     #[tokio::test]
-    async fn the_arguments_narrow_and_widen_the_search() {
+    async fn grep_arguments_narrow_and_widen_the_search() {
         let bench = bench();
         for (arguments, expected) in [
             (json!({"pattern": "ALPHA", "ignore_case": true, "path": "b.txt"}), "b.txt:1:alpha\n"),
@@ -502,7 +502,7 @@ mod grep {
     }
 
     #[tokio::test]
-    async fn many_matches_and_long_lines_are_cut() {
+    async fn grep_many_matches_and_long_lines_are_cut() {
         let bench = Bench::new();
         bench.write("a", "x\n".repeat(3));
         bench.write("b", format!("x{}", "y".repeat(600)));
@@ -515,7 +515,7 @@ mod grep {
         let output = bench.call("grep", json!({"pattern": "x", "path": "a", "limit": 5_000})).await;
         let text = joined_text(&output.content);
         assert_eq!((text.lines().count(), text.lines().last()), (2_001, Some(notice)));
-        assert_eq!(output.warning.unwrap(), "only a part of the matches fits into the result");
+        assert_eq!(output.warning.unwrap(), "only some of the matches fit into the result");
     }
 }
 
@@ -526,7 +526,7 @@ mod bash {
         Some(json!({"exitCode": code, "timedOut": false}))
     }
 
-    /// Waits until the file holds a line, and gives the process id in it.
+    /// Waits until the file holds a line, and returns the process id in it.
     async fn pid_in(bench: &Bench, name: &str) -> Pid {
         let start = Instant::now();
         loop {
@@ -534,7 +534,7 @@ mod bash {
             if let Some(pid) = text.strip_suffix('\n') {
                 return Pid::from_raw(pid.parse().unwrap());
             }
-            assert!(start.elapsed() < PATIENCE, "nothing in {name}");
+            assert!(start.elapsed() < TIMEOUT, "no process id in {name}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -542,13 +542,13 @@ mod bash {
     async fn assert_dies(pid: Pid) {
         let start = Instant::now();
         while kill(pid, None) != Err(Errno::ESRCH) {
-            assert!(start.elapsed() < PATIENCE, "process {pid} lives");
+            assert!(start.elapsed() < TIMEOUT, "process {pid} is still alive");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     #[tokio::test]
-    async fn output_and_exit_code_come_back() {
+    async fn bash_output_and_exit_code_are_returned() {
         let bench = Bench::new();
         let output = bench.call("bash", json!({"command": "echo out; echo err >&2"})).await;
         assert_eq!(output, ToolOutput { details: details(0), ..ToolOutput::text("out\nerr\n") });
@@ -567,7 +567,7 @@ mod bash {
     }
 
     #[tokio::test]
-    async fn long_output_is_cut_to_its_end_and_kept_whole_where_read_file_reaches_it() {
+    async fn bash_long_output_is_cut_and_kept_for_read_file() {
         let bench = Bench::new();
         let output = bench.call("bash", json!({"command": "seq 1 2001"})).await;
         let path = output.details.unwrap()["fullOutputPath"].as_str().unwrap().to_owned();
@@ -583,7 +583,7 @@ mod bash {
     }
 
     #[tokio::test]
-    async fn wide_output_is_cut_at_40000_characters() {
+    async fn bash_wide_output_is_cut_at_40000_characters() {
         let bench = Bench::new();
         let output = bench.call("bash", json!({"command": "yes xxxxxxxxx | head -n 4001 | tr x ä"})).await;
         let text = joined_text(&output.content);
@@ -594,7 +594,7 @@ mod bash {
     }
 
     #[tokio::test]
-    async fn a_timeout_stops_the_command_and_its_children() {
+    async fn bash_timeout_stops_the_command_and_its_children() {
         let bench = Bench::new();
         let command = "setsid sh -c 'echo $$ > pid; exec sleep 1000' & echo before; sleep 1000";
         let output = bench.call("bash", json!({"command": command, "timeout": 1})).await;
@@ -605,7 +605,7 @@ mod bash {
     }
 
     #[tokio::test]
-    async fn an_abandoned_call_stops_the_command_and_its_children() {
+    async fn bash_dropped_call_stops_the_command_and_its_children() {
         let bench = Bench::new();
         let command = "setsid sh -c 'echo $$ > child; exec sleep 1000' & echo $$ > shell; wait";
         let tool = bench.tools.find("bash").unwrap();
@@ -620,7 +620,7 @@ mod bash {
     }
 
     #[tokio::test]
-    async fn progress_shows_the_end_so_far_and_nothing_that_harms_a_terminal() {
+    async fn bash_progress_shows_the_end_without_control_characters() {
         let bench = Bench::new();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = seen.clone();

@@ -1,4 +1,4 @@
-//! Commands through the real helper.
+//! Commands through the real supervisor.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use tiller_tools::process::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Time for real processes to start or die on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for real processes to start or die on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn start(folder: &Path, line: &str) -> Running {
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
@@ -31,7 +31,7 @@ fn code(code: i32) -> Exit {
     Exit { status: ExitStatus::Code(code), leftovers: 0 }
 }
 
-/// Waits until the file holds a line, and gives the process id in it.
+/// Waits until the file holds a line, and returns the process id in it.
 fn pid_in(path: &Path) -> Pid {
     let start = Instant::now();
     loop {
@@ -39,7 +39,7 @@ fn pid_in(path: &Path) -> Pid {
         if let Some(pid) = text.strip_suffix('\n') {
             return Pid::from_raw(pid.parse().unwrap());
         }
-        assert!(start.elapsed() < PATIENCE, "nothing in {}", path.display());
+        assert!(start.elapsed() < TIMEOUT, "nothing in {}", path.display());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -47,23 +47,23 @@ fn pid_in(path: &Path) -> Pid {
 fn assert_dies(pid: Pid) {
     let start = Instant::now();
     while kill(pid, None) != Err(Errno::ESRCH) {
-        assert!(start.elapsed() < PATIENCE, "process {pid} lives");
+        assert!(start.elapsed() < TIMEOUT, "process {pid} lives");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// A command that leaves behind a process with a session of its own, whose id goes to the file `daemon`.
+/// A command that leaves behind a process in its own session, whose id is written to the file `daemon`.
 const DAEMON: &str =
     r"setsid bash -c 'echo $$ > daemon; exec sleep 1000' & while ! [ -s daemon ]; do sleep 0.01; done";
 
 #[tokio::test]
-async fn the_exit_code_comes_back() {
+async fn command_exit_code_is_returned() {
     assert_eq!(run("exit 0").await, (String::new(), code(0)));
     assert_eq!(run("exit 42").await, (String::new(), code(42)));
 }
 
 #[tokio::test]
-async fn the_signal_comes_back_real_time_ones_included() {
+async fn command_signal_is_returned_real_time_ones_included() {
     for signal in [9, 15, 35] {
         let (_, exit) = run(&format!("kill -{signal} $$")).await;
         assert_eq!(exit, Exit { status: ExitStatus::Signal(signal), leftovers: 0 });
@@ -71,26 +71,26 @@ async fn the_signal_comes_back_real_time_ones_included() {
 }
 
 #[tokio::test]
-async fn both_streams_come_in_the_order_they_were_written() {
+async fn command_stdout_and_stderr_keep_their_order() {
     let (output, _) = run("for i in 1 2 3; do echo out $i; echo err $i >&2; done").await;
     assert_eq!(output, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
 }
 
 #[tokio::test]
-async fn a_flood_arrives_whole() {
+async fn command_large_output_arrives_whole() {
     let (output, exit) = run("seq 1 200000").await;
     assert_eq!((output.lines().count(), output.lines().last()), (200_000, Some("200000")));
     assert_eq!(exit, code(0));
 }
 
 #[tokio::test]
-async fn there_is_no_stdin_and_no_terminal() {
+async fn command_has_no_stdin_and_no_terminal() {
     let (output, _) = run("cat; (: < /dev/tty) 2>/dev/null || echo none").await;
     assert_eq!(output, "none\n");
 }
 
 #[tokio::test]
-async fn signals_are_neither_blocked_nor_ignored() {
+async fn command_signals_are_neither_blocked_nor_ignored() {
     let (output, _) = run("grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2").await;
     for mask in output.lines() {
         // 32 and 33 are glibc's own, and its posix_spawn ignores them.
@@ -100,22 +100,22 @@ async fn signals_are_neither_blocked_nor_ignored() {
 }
 
 #[tokio::test]
-async fn a_background_child_neither_hangs_the_call_nor_survives_it() {
+async fn command_background_child_neither_blocks_nor_survives() {
     let started = Instant::now();
     let (output, exit) = run("sleep 1000 & echo $!").await;
-    assert!(started.elapsed() < PATIENCE);
+    assert!(started.elapsed() < TIMEOUT);
     assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
     assert_dies(Pid::from_raw(output.trim().parse().unwrap()));
 }
 
 #[tokio::test]
-async fn what_a_process_substitution_prints_late_is_not_lost() {
+async fn command_late_output_of_substitution_is_not_lost() {
     let (output, exit) = run("echo word > >(sleep 0.05; cat)").await;
     assert_eq!((output.as_str(), exit), ("word\n", code(0)));
 }
 
 #[tokio::test]
-async fn a_daemon_dies_when_its_command_ends() {
+async fn command_end_kills_its_daemon() {
     let folder = TempDir::new().unwrap();
     let exit = start(folder.path(), DAEMON).wait().await.unwrap();
     assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
@@ -123,7 +123,7 @@ async fn a_daemon_dies_when_its_command_ends() {
 }
 
 #[tokio::test]
-async fn a_stopped_command_says_so_and_leaves_nobody() {
+async fn command_stopped_is_reported_and_leaves_no_process() {
     let folder = TempDir::new().unwrap();
     let mut running = start(folder.path(), &format!("trap '' TERM; {DAEMON}; echo up; sleep 1000"));
     assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
@@ -133,7 +133,7 @@ async fn a_stopped_command_says_so_and_leaves_nobody() {
 }
 
 #[tokio::test]
-async fn a_dropped_command_dies_with_its_daemon() {
+async fn command_dropped_dies_with_its_daemon() {
     let folder = TempDir::new().unwrap();
     let running = start(folder.path(), &format!("echo $$ > shell; {DAEMON}; sleep 1000"));
     let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
@@ -143,23 +143,23 @@ async fn a_dropped_command_dies_with_its_daemon() {
 }
 
 #[tokio::test]
-async fn a_helper_asked_to_end_takes_its_command_along() {
+async fn supervisor_terminated_kills_its_command() {
     let folder = TempDir::new().unwrap();
     let mut running = start(folder.path(), "echo $PPID; sleep 1000");
-    let helper = running.chunk().await.unwrap();
-    let helper = Pid::from_raw(std::str::from_utf8(&helper).unwrap().trim().parse().unwrap());
-    kill(helper, Signal::SIGTERM).unwrap();
+    let supervisor = running.chunk().await.unwrap();
+    let supervisor = Pid::from_raw(std::str::from_utf8(&supervisor).unwrap().trim().parse().unwrap());
+    kill(supervisor, Signal::SIGTERM).unwrap();
     assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
 }
 
 #[tokio::test]
-async fn a_killed_helper_is_an_error_and_not_a_hang() {
+async fn supervisor_killed_is_an_error() {
     let folder = TempDir::new().unwrap();
     let running = start(folder.path(), "sleep 3 & kill -9 $PPID");
     assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
 }
 
-/// Waits until no process works in a folder.
+/// Waits until no process has the folder as its working directory.
 #[cfg(target_os = "linux")]
 fn assert_abandoned(folder: &Path) {
     let start = Instant::now();
@@ -172,14 +172,14 @@ fn assert_abandoned(folder: &Path) {
         if there.is_empty() {
             return;
         }
-        assert!(start.elapsed() < PATIENCE, "{there:?}");
+        assert!(start.elapsed() < TIMEOUT, "{there:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn command_that_kills_its_supervisor_leaves_nobody() {
+async fn command_that_kills_its_supervisor_leaves_no_process() {
     let watchdog = "watchdog=$(awk '{print $4}' /proc/$PPID/stat)";
     for attack in [
         "kill -9 $PPID; sleep 1000".to_owned(),
@@ -210,14 +210,14 @@ async fn command_that_suspends_its_supervisor_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn a_missing_folder_is_named() {
+async fn start_missing_folder_is_named() {
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
     let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
     let error = runner.start(&command).unwrap_err();
     assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
 }
 
-/// An executable script of this text, and the program that it is.
+/// Writes an executable script with this text, and returns its program.
 fn script(folder: &Path, text: &str) -> Program {
     use std::os::unix::fs::PermissionsExt;
 
@@ -231,9 +231,9 @@ fn converse(folder: &Path, text: &str) -> PipedChild {
     Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&script(folder, text)).unwrap()
 }
 
-/// All that the program says on both of its outputs once nothing more is said to it.
-async fn rest(conversation: PipedChild) -> (String, String) {
-    let PipedChild { stdin, mut stdout, mut stderr, supervisor: _supervisor } = conversation;
+/// Closes the program's stdin and returns the rest of both outputs.
+async fn rest(child: PipedChild) -> (String, String) {
+    let PipedChild { stdin, mut stdout, mut stderr, supervisor: _supervisor } = child;
     drop(stdin);
     let (mut said, mut complained) = (String::new(), String::new());
     let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));
@@ -241,7 +241,7 @@ async fn rest(conversation: PipedChild) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_to_and_fro_and_the_program_ends_when_it_is_left() {
+async fn piped_child_answers_and_ends_with_its_stdin() {
     let folder = TempDir::new().unwrap();
     let text = "while read -r line; do echo \"got $line\"; echo \"seen $HOME\" >&2; done; echo bye; printf odd >&2; exit 3";
     let mut talk = converse(folder.path(), text);
@@ -255,7 +255,7 @@ async fn a_conversation_goes_to_and_fro_and_the_program_ends_when_it_is_left() {
 }
 
 #[tokio::test]
-async fn a_flood_to_a_slow_program_arrives_whole() {
+async fn piped_child_slow_program_gets_large_input_whole() {
     let folder = TempDir::new().unwrap();
     let mut talk = converse(folder.path(), "sleep 0.2; wc -c");
     let flood = vec![b'x'; 3_000_000];
@@ -272,9 +272,9 @@ async fn a_flood_to_a_slow_program_arrives_whole() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_the_end_is_still_read_by_a_program_that_is_slow() {
+async fn piped_child_slow_program_reads_input_before_the_end() {
     let folder = TempDir::new().unwrap();
-    // Three pipes' worth: in the program's pipe, in the helper, and in the helper's pipe.
+    // Three pipes' worth: in the program's pipe, in the supervisor, and in the supervisor's pipe.
     let mut talk = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
     talk.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
     let (said, _) = rest(talk).await;
@@ -282,12 +282,12 @@ async fn what_was_said_before_the_end_is_still_read_by_a_program_that_is_slow() 
 }
 
 #[tokio::test]
-async fn a_program_that_neither_reads_nor_ends_is_killed_when_it_is_left() {
+async fn piped_child_that_neither_reads_nor_ends_is_killed() {
     let folder = TempDir::new().unwrap();
     let mut talk =
         converse(folder.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
     let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
-    // More than every pipe and buffer on the way holds.
+    // More than the capacity of every pipe and buffer in between.
     let flood = vec![b'x'; 1_000_000];
     let stuck = tokio::time::timeout(Duration::from_millis(300), talk.stdin.write_all(&flood)).await;
     assert!(stuck.is_err(), "somebody read a million bytes");
@@ -298,7 +298,7 @@ async fn a_program_that_neither_reads_nor_ends_is_killed_when_it_is_left() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_is_named_at_the_end() {
+async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     let folder = TempDir::new().unwrap();
     let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
     let talk = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
@@ -307,37 +307,37 @@ async fn a_program_that_cannot_be_started_is_named_at_the_end() {
     assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
 }
 
-/// The folder in which [`a_holder_for_the_kill_test`] runs its command.
+/// The folder in which [`holder_for_kill_tests`] runs its command.
 const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
 
-/// Not a test of its own: the process that `nothing_survives_a_tiller_killed_outright` kills.
+/// Not a test of its own: the process that the tests `runner_killed_outright_…` kill.
 #[tokio::test]
 #[ignore = "is started, and killed, by another test"]
-async fn a_holder_for_the_kill_test() {
+async fn holder_for_kill_tests() {
     let folder = PathBuf::from(std::env::var_os(HOLDER_FOLDER).expect("the other test names a folder"));
     let line = format!("echo $$ > shell; {DAEMON}; sleep 1000");
-    let _talk = std::env::var_os(HOLDER_TALKS).map(|_| converse(&folder, &line));
-    let running = start(&folder, if _talk.is_some() { "sleep 1000" } else { &line });
+    let _child = std::env::var_os(HOLDER_PIPED).map(|_| converse(&folder, &line));
+    let running = start(&folder, if _child.is_some() { "sleep 1000" } else { &line });
     let _ = running.wait().await;
 }
 
-/// Set where it is to talk with the program instead.
-const HOLDER_TALKS: &str = "TILLER_TEST_HOLDER_TALKS";
+/// If set, the holder starts a program with piped stdio instead of a command.
+const HOLDER_PIPED: &str = "TILLER_TEST_HOLDER_PIPED";
 
 #[test]
-fn nothing_survives_a_tiller_killed_outright() {
-    survives_nothing(&[]);
+fn runner_killed_outright_leaves_no_command() {
+    assert_holder_leaves_no_process(&[]);
 }
 
 #[test]
-fn no_program_that_is_talked_with_survives_a_tiller_killed_outright() {
-    survives_nothing(&[(HOLDER_TALKS, "yes")]);
+fn runner_killed_outright_leaves_no_piped_child() {
+    assert_holder_leaves_no_process(&[(HOLDER_PIPED, "yes")]);
 }
 
-fn survives_nothing(variables: &[(&str, &str)]) {
+fn assert_holder_leaves_no_process(variables: &[(&str, &str)]) {
     let folder = TempDir::new().unwrap();
     let mut holder = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "process::a_holder_for_the_kill_test", "--ignored", "--nocapture"])
+        .args(["--exact", "process::holder_for_kill_tests", "--ignored", "--nocapture"])
         .env(HOLDER_FOLDER, folder.path())
         .envs(variables.iter().copied())
         .stdout(std::process::Stdio::null())
@@ -351,7 +351,7 @@ fn survives_nothing(variables: &[(&str, &str)]) {
 }
 
 #[tokio::test]
-async fn a_line_before_every_command_another_shell_and_withheld_variables_reach_the_command() {
+async fn runner_prefix_shell_and_withheld_variables_apply() {
     let folder = TempDir::new().unwrap();
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).in_shell("sh").unwrap();
     // PATH, because every process has it.
@@ -365,19 +365,19 @@ async fn a_line_before_every_command_another_shell_and_withheld_variables_reach_
     assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
 }
 
-/// A runner whose helper has a path of its own, by which its processes are found.
+/// Returns a runner whose supervisor has a path of its own, by which its processes are found.
 #[cfg(target_os = "linux")]
 fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
-    let helper = folder.join("helper");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_test-supervisor"), &helper).unwrap();
-    (Runner::with_helper(&helper), helper)
+    let supervisor = folder.join("helper");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_test-supervisor"), &supervisor).unwrap();
+    (Runner::with_helper(&supervisor), supervisor)
 }
 
-/// The processes with this program whose last argument is `--standby`.
+/// Lists the processes with this program whose last argument is `--standby`.
 #[cfg(target_os = "linux")]
-fn standbys(helper: &Path) -> Vec<Pid> {
+fn standbys(supervisor: &Path) -> Vec<Pid> {
     let is_standby = |line: &[u8]| {
-        line.starts_with(helper.as_os_str().as_encoded_bytes()) && line.ends_with(b"\0--standby\0")
+        line.starts_with(supervisor.as_os_str().as_encoded_bytes()) && line.ends_with(b"\0--standby\0")
     };
     std::fs::read_dir("/proc")
         .unwrap()
@@ -387,16 +387,16 @@ fn standbys(helper: &Path) -> Vec<Pid> {
         .collect()
 }
 
-/// Waits until so many standbys are there, and gives them.
+/// Waits until `count` standbys run, and returns them.
 #[cfg(target_os = "linux")]
-async fn wait_for_standbys(helper: &Path, count: usize) -> Vec<Pid> {
+async fn wait_for_standbys(supervisor: &Path, count: usize) -> Vec<Pid> {
     let started = Instant::now();
     loop {
-        let found = standbys(helper);
+        let found = standbys(supervisor);
         if found.len() == count {
             return found;
         }
-        assert!(started.elapsed() < PATIENCE, "{} standbys, not {count}", found.len());
+        assert!(started.elapsed() < TIMEOUT, "{} standbys, not {count}", found.len());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -410,7 +410,7 @@ async fn child_of(parent: Pid) -> Pid {
         if let Some(child) = children.split_whitespace().next() {
             return Pid::from_raw(child.parse().unwrap());
         }
-        assert!(started.elapsed() < PATIENCE, "{parent} has no child");
+        assert!(started.elapsed() < TIMEOUT, "{parent} has no child");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -428,37 +428,37 @@ async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result
 #[tokio::test]
 async fn standby_runs_the_command_as_a_new_supervisor_would() {
     let folder = TempDir::new().unwrap();
-    let (runner, helper) = runner_with_link(folder.path());
+    let (runner, supervisor) = runner_with_link(folder.path());
     let runner = runner.withholding(["PATH".to_owned()]).with_prefix("greet='hello you'");
     runner.start_standby();
-    let waiting = wait_for_standbys(&helper, 1).await;
-    // Its watchdog is the supervisor's parent.
+    let waiting = wait_for_standbys(&supervisor, 1).await;
+    // Its watchdog is the parent of the supervisor.
     let line =
         "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
     let (output, exit) = run_with(&runner, folder.path(), line).await;
     let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), waiting[0]);
     assert_eq!((output, exit.unwrap()), (expected, code(3)));
     runner.start_standby();
-    wait_for_standbys(&helper, 1).await;
+    wait_for_standbys(&supervisor, 1).await;
     runner.end_standby();
-    wait_for_standbys(&helper, 0).await;
+    wait_for_standbys(&supervisor, 0).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn standby_that_was_killed_is_not_missed() {
+async fn standby_killed_is_replaced() {
     let folder = TempDir::new().unwrap();
-    let (runner, helper) = runner_with_link(folder.path());
+    let (runner, supervisor) = runner_with_link(folder.path());
     runner.start_standby();
-    let watchdog = wait_for_standbys(&helper, 1).await[0];
+    let watchdog = wait_for_standbys(&supervisor, 1).await[0];
     let supervisor = child_of(watchdog).await;
-    // Its watchdog ends with it, and then nobody holds the pipe of the order any more.
+    // Its watchdog ends with it, and then no process holds the pipe of the order any more.
     kill(supervisor, Signal::SIGKILL).unwrap();
     let has_files =
         |pid: Pid| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| files.next().is_some());
     let started = Instant::now();
     while has_files(watchdog) || has_files(supervisor) {
-        assert!(started.elapsed() < PATIENCE, "the standby lives");
+        assert!(started.elapsed() < TIMEOUT, "the standby is still alive");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
@@ -470,11 +470,11 @@ async fn standby_that_was_killed_is_not_missed() {
 #[tokio::test]
 async fn standby_too_small_for_a_long_line_is_left_waiting() {
     let folder = TempDir::new().unwrap();
-    let (runner, helper) = runner_with_link(folder.path());
+    let (runner, supervisor) = runner_with_link(folder.path());
     runner.start_standby();
-    let waiting = wait_for_standbys(&helper, 1).await;
+    let waiting = wait_for_standbys(&supervisor, 1).await;
     let (output, _) = run_with(&runner, folder.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
-    assert_eq!((output.len(), standbys(&helper)), (100_000, waiting));
+    assert_eq!((output.len(), standbys(&supervisor)), (100_000, waiting));
     runner.end_standby();
 }
 
@@ -482,9 +482,9 @@ async fn standby_too_small_for_a_long_line_is_left_waiting() {
 #[tokio::test]
 async fn standby_ends_with_the_last_runner() {
     let folder = TempDir::new().unwrap();
-    let (runner, helper) = runner_with_link(folder.path());
+    let (runner, supervisor) = runner_with_link(folder.path());
     runner.start_standby();
-    wait_for_standbys(&helper, 1).await;
+    wait_for_standbys(&supervisor, 1).await;
     drop(runner);
-    wait_for_standbys(&helper, 0).await;
+    wait_for_standbys(&supervisor, 0).await;
 }

@@ -234,5 +234,5 @@ fn import_pipe_is_refused() {
     let imported = sandbox.import(&pipe);
     assert_eq!(imported.status, ImportStatus::Failed);
     let reason = imported.reason.unwrap();
-    assert!(reason.contains("pipe.jsonl: can't be opened: not a regular file but a pipe"), "{reason}");
+    assert!(reason.contains("pipe.jsonl: can't be opened: a pipe, not a regular file"), "{reason}");
 }

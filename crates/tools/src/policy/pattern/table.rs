@@ -1,37 +1,37 @@
-//! The commands whose operands are free, and their harmless options.
+//! The table of commands that are safe with any operands, and their harmless options.
 //!
-//! No row runs code that it is given: not `python3 -c`, `sh -c`, `npx` or `xargs`. A row that runs a script or a target of the
-//! project keeps its name and covers no operands.
+//! No row runs code given as an argument: not `python3 -c`, `sh -c`, `npx` or `xargs`. A row that runs a project's script or
+//! target includes its name and covers no operands.
 //!
-//! A command belongs here if its operands are what it looks at, tests or records: paths, revisions, filters, numbers. It doesn't
-//! if one of them can be a subcommand, a script, a target, a remote, or something to delete or overwrite.
+//! A command belongs in the table if its operands are inputs to view, test or record: paths, revisions, filters, numbers. It
+//! doesn't if an operand can be a subcommand, a script, a target, a remote, or a file to delete or overwrite.
 //!
-//! An option belongs here if no value of it can name a program, a file to write, a configuration, a remote or another folder, and
-//! if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14, GNU and BSD tools, Go 1.24,
-//! pytest 8, gh 2, docker 28, kubectl 1.33.
+//! An option belongs in the table if no value of it can name a program, a file to write, a configuration, a remote or another
+//! folder, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14, GNU and BSD tools,
+//! Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::Options::{Any, Joined, Whole};
-use super::{CommandPattern, Name, Operands, Options};
+use super::{CommandPattern, Operands, Options, ScriptName};
 
 /// Options that are harmless to every command of the table.
 pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";
 
-/// Harmless options that stand between a program and its subcommand.
+/// Harmless options between a program and its subcommand.
 pub(super) const GLOBAL_OPTIONS: &[(&str, &str)] =
     &[("git", "--no-pager --no-optional-locks"), ("cargo", "-q -v --quiet --verbose --locked --offline")];
 
-/// The options of `cargo build` that choose what of the project is built.
+/// The options of `cargo build` that select parts of the project.
 const CARGO: &str = "-p= -j= -F= -r --package= --jobs= --features= --all-features --no-default-features --release --workspace \
     --all --all-targets --lib --bin= --bins --test= --tests --example= --examples --bench= --benches --doc --locked --offline \
     --frozen --keep-going --no-fail-fast --no-run --message-format= --color= -- --nocapture --show-output --exact --ignored \
     --include-ignored --test-threads= --skip= --list";
 
-/// Behind `--` the lints of rustc.
+/// The lints of rustc follow `--`.
 const CLIPPY: &str = "-p= -j= --package= --jobs= --features= --all-features --no-default-features --release --workspace --all \
     --all-targets --lib --bin= --bins --test= --tests --examples --benches --locked --offline --keep-going \
     --message-format= --no-deps -D= -W= -A=";
 
-/// Not here: `--output`, `--ext-diff`, `--textconv`, `--show-signature` and `--no-index`.
+/// Left out: `--output`, `--ext-diff`, `--textconv`, `--show-signature` and `--no-index`.
 const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneline --graph --all --branches --tags --remotes \
     --decorate --decorate= --no-decorate --stat --numstat --shortstat --summary --name-only --name-status --patch --no-patch \
     --raw --reverse --follow --merges --no-merges --first-parent --max-count= --skip= --since= --until= --after= --before= \
@@ -43,22 +43,22 @@ const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneli
 const GO: &str =
     "-run= -count= -race -short -cover -timeout= -bench= -benchmem -failfast -json -tags= -parallel=";
 
-/// Neither `-p`, `-c`, `--rootdir` nor reports.
+/// Left out: `-p`, `-c`, `--rootdir` and reports.
 const PYTEST: Options = Joined(
     "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
 );
 
-/// `discover` and its folders are tests, as its operands are.
+/// `discover` and its folders are tests, and so are its operands.
 const UNITTEST: Options = Whole("-b -c -k -s -p -t --failfast --buffer --catch --locals --durations=");
 
-/// Neither plugins, programs, configurations nor reports.
+/// Left out: plugins, programs, configurations and reports.
 const MYPY: Options =
     Whole("--strict --ignore-missing-imports --show-error-codes --pretty --no-error-summary");
 
 const JSON_TOOL: Options = Whole("--compact --indent= --sort-keys --no-ensure-ascii --json-lines --tab");
 
 const fn pattern(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { command, options, operands: Operands::Names, name: Name::None }
+    CommandPattern { command, options, operands: Operands::Names, name: ScriptName::None }
 }
 
 /// A command without operands.
@@ -66,9 +66,9 @@ const fn goal(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { operands: Operands::None, ..pattern(command, options) }
 }
 
-/// A command that runs the script or target of a project that is named behind it; the rule keeps that name.
+/// A command that runs a named script or target of a project; the rule includes that name.
 const fn named(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { name: Name::Kept, ..goal(command, options) }
+    CommandPattern { name: ScriptName::Fixed, ..goal(command, options) }
 }
 
 /// A program that only prints, searches or records its operands.
@@ -76,7 +76,7 @@ const fn reader(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { operands: Operands::Text, ..pattern(command, options) }
 }
 
-/// No command is the beginning of another one.
+/// The table. No command is a prefix of another one.
 pub(super) const TABLE: &[CommandPattern] = &[
     // These only print.
     reader("cat", Any),
@@ -96,7 +96,7 @@ pub(super) const TABLE: &[CommandPattern] = &[
     reader("diff", Joined("-u -r -N -w -b -B -i -s -y -U= --unified --recursive --brief --color")),
     // `-C` writes.
     reader("file", Whole("-b -i -L --brief --mime --mime-type")),
-    // `-exec`, `-ok`, `-delete` and `-fprint` aren't here.
+    // Left out: `-exec`, `-ok`, `-delete` and `-fprint`.
     reader(
         "find",
         Whole(
@@ -146,11 +146,11 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("gh pr view", Whole("--comments --json=")),
     pattern("gh run list", Whole("-L --limit= --status= --json=")),
     pattern("gh run view", Whole("--log --log-failed --json=")),
-    // `-f`, `-e`, `-i` and `-p` aren't here.
+    // Left out: `-f`, `-e`, `-i` and `-p`.
     reader("git add", Joined("-A -u -n -N --all --update --dry-run --intent-to-add")),
     reader("git blame", Joined("-L= -w -M -C -s -e -l -t --porcelain --line-porcelain --date= --show-email")),
     reader("git cat-file", Whole("-p -t -s -e")),
-    // Neither another message's file, nor `--amend`, nor `--no-verify`.
+    // Left out: files with the message, `--amend` and `--no-verify`.
     reader("git commit", Joined("-a -m= -s --all --message= --signoff")),
     reader(
         "git describe",
@@ -195,14 +195,14 @@ pub(super) const TABLE: &[CommandPattern] = &[
             "-s -b -u= -z --short --branch --porcelain --porcelain= --long --untracked-files= --ignored --show-stash",
         ),
     ),
-    // Not here: `-exec`, `-toolexec`, `-o`, `-c`, profiles, and `-C`.
+    // Left out: `-exec`, `-toolexec`, `-o`, `-c`, profiles, and `-C`.
     pattern("go build", Whole("-race -tags=")),
     pattern("go test", Whole(GO)),
     pattern("go vet", Whole("-json -tags=")),
     // Other resources may be secret.
     pattern("kubectl get pods", Whole("-A -n -o --all-namespaces --namespace= --show-labels")),
     pattern("kubectl logs", Whole("-n --namespace= --tail= --since= --previous --timestamps")),
-    // Projects' own scripts and targets. What `make` is told of variables, files and shells isn't here.
+    // Scripts and targets of projects. Left out for `make`: variables, files and shells.
     goal("dotnet test", Whole("--no-build --no-restore")),
     goal("gradle test", Whole("--info --stacktrace --offline")),
     named("just", Whole("")),
@@ -211,12 +211,12 @@ pub(super) const TABLE: &[CommandPattern] = &[
     named("npm run", Whole("-s --silent")),
     named("pnpm run", Whole("-s --silent")),
     named("yarn run", Whole("-s --silent")),
-    // The operands are filters of the project's own script.
+    // The operands are filters for the project's own script.
     pattern("npm test", Whole("")),
     pattern("pnpm test", Whole("")),
     pattern("yarn test", Whole("")),
     pattern("pytest", PYTEST),
-    // Of the modules of Python those that test or check. Any other may run what it is given, and `-c` does.
+    // Python modules that test or check. Other modules, like `-c`, may run code from their arguments.
     pattern("mypy", MYPY),
     pattern("python -m mypy", MYPY),
     pattern("python -m pytest", PYTEST),
@@ -226,6 +226,6 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("python3 -m unittest", UNITTEST),
     CommandPattern { operands: Operands::Single, ..reader("python -m json.tool", JSON_TOOL) },
     CommandPattern { operands: Operands::Single, ..reader("python3 -m json.tool", JSON_TOOL) },
-    // `--fix` and `--config` aren't here.
+    // Left out: `--fix` and `--config`.
     pattern("ruff check", Whole("--no-fix --statistics --preview")),
 ];

@@ -1,21 +1,21 @@
-//! Recognizes commands of git that lose changes which aren't committed, stashed or pushed elsewhere. The words are all there is: whether `git
-//! checkout x` means a branch or a file only the repository knows.
+//! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are known: whether
+//! `git checkout x` means a branch or a file depends on the repository.
 
 use super::writes::values;
 use super::{CommandFolders, has_flag, judge_nested, judge_run};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
-const PUSHED: &str = "overwrites what others have pushed";
-const STASHED: &str = "deletes what was stashed";
-const UNKNOWN: &str = "deletes files that git doesn't know";
+const PUSHED: &str = "overwrites pushed commits";
+const STASHED: &str = "deletes stashed changes";
+const UNKNOWN: &str = "deletes untracked files";
 
 /// Options of git itself with a value in the next word (`git help git`, 2.47).
 const WITH_VALUES: &[&str] =
     &["-C", "-c", "--attr-source", "--config-env", "--git-dir", "--namespace", "--work-tree"];
 
-/// Finds the loss by git with these arguments, or by a command that it runs.
-pub(super) fn of(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
-    let (command, rest) = command(arguments)?;
+/// Finds the data loss by git with these arguments, or by a command that it runs.
+pub(super) fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+    let (command, rest) = split_command(arguments)?;
     let lost = match command {
         "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
         "clean" | "push" | "reset" => judge_plain(command, rest),
@@ -23,7 +23,7 @@ pub(super) fn of(arguments: &[String], folders: CommandFolders<'_>, depth: usize
             let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
             (!is_staged && !rest.is_empty()).then_some(UNCOMMITTED)
         }
-        // Behind a flag or `push` these words are a message or a path.
+        // After a flag or `push` these words are a message or a path.
         "stash" => {
             rest.first().is_some_and(|word| ["clear", "drop"].contains(&word.as_str())).then_some(STASHED)
         }
@@ -32,15 +32,15 @@ pub(super) fn of(arguments: &[String], folders: CommandFolders<'_>, depth: usize
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
         _ => {
-            return judge_what_runs(command, rest, folders, depth)
-                .or_else(|| judge_behind(rest).map(str::to_owned));
+            return judge_runner(command, rest, folders, depth)
+                .or_else(|| judge_unknown(rest).map(str::to_owned));
         }
     };
     lost.map(str::to_owned)
 }
 
-/// Git's command and the words behind it.
-pub(super) fn command(arguments: &[String]) -> Option<(&str, &[String])> {
+/// Returns git's subcommand and the words after it.
+pub(super) fn split_command(arguments: &[String]) -> Option<(&str, &[String])> {
     let mut words = arguments.iter();
     let mut command = words.next()?;
     while command.starts_with('-') {
@@ -52,7 +52,7 @@ pub(super) fn command(arguments: &[String]) -> Option<(&str, &[String])> {
     Some((command, words.as_slice()))
 }
 
-/// Commands that are known by their name and a flag, wherever they stand.
+/// Judges commands that are recognized by their name and a flag in any position.
 fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     match command {
         "clean" => has_flag(rest, 'f', "force").then_some(UNKNOWN),
@@ -66,34 +66,29 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Commands of git that run another one.
-fn judge_what_runs(
-    command: &str,
-    rest: &[String],
-    folders: CommandFolders<'_>,
-    depth: usize,
-) -> Option<String> {
+/// Judges git commands that run another command.
+fn judge_runner(command: &str, rest: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     match command {
-        "bisect" => judge_run(behind(rest, "run"), folders, depth),
+        "bisect" => judge_run(words_after(rest, "run"), folders, depth),
         "rebase" => values(rest, 'x', "exec").find_map(|line| judge_nested(line, folders, depth)),
-        "submodule" => judge_run(behind(rest, "foreach"), folders, depth),
+        "submodule" => judge_run(words_after(rest, "foreach"), folders, depth),
         _ => None,
     }
 }
 
-/// An alias, or a command of git that runs one in a way that isn't known here.
-fn judge_behind(rest: &[String]) -> Option<&'static str> {
+/// Judges an alias, or a git command that runs another one in an unknown way: any later word may be a subcommand.
+fn judge_unknown(rest: &[String]) -> Option<&'static str> {
     rest.iter().enumerate().find_map(|(at, word)| judge_plain(word, &rest[at + 1..]))
 }
 
-/// Returns the words behind a word and the flags that follow it.
-fn behind<'a>(words: &'a [String], word: &str) -> &'a [String] {
+/// Returns the words after a word and the flags that follow it.
+fn words_after<'a>(words: &'a [String], word: &str) -> &'a [String] {
     let words = words.iter().position(|other| other == word).map_or(&[][..], |at| &words[at + 1..]);
     let flags = words.iter().take_while(|word| word.starts_with('-')).count();
     &words[flags..]
 }
 
-/// Checks whether a flag forces, and isn't the name of a new branch behind the flag for one: `-bfix`.
+/// Checks whether a flag forces. The `f` in the name of a new branch (`-bfix`) doesn't count.
 fn forces(words: &[String], named: [char; 2]) -> bool {
     let is_short = |word: &&String| word.starts_with('-') && !word.starts_with("--");
     let has_short = |word: &String| word.split(named).next().is_some_and(|flags| flags.contains('f'));
@@ -107,16 +102,16 @@ fn discards_by_checkout(rest: &[String]) -> bool {
             || word.starts_with("../")
             || word.ends_with('/')
     };
-    // A comment neither names paths nor makes a branch.
+    // A comment neither names paths nor creates a branch.
     let end = rest.iter().position(|word| word.starts_with('#')).unwrap_or(rest.len());
-    let meant = &rest[..end];
-    let has_paths = || meant.iter().any(is_folder) || names_paths(meant);
+    let operands = &rest[..end];
+    let has_paths = || operands.iter().any(is_folder) || names_paths(operands);
     forces(rest, ['b', 'B'])
         || rest.iter().any(|word| word == "--")
-        || (!takes_no_paths(meant) && has_paths())
+        || (!takes_no_paths(operands) && has_paths())
 }
 
-/// Checks whether `git checkout` makes a branch or leaves all of them, and so takes no paths.
+/// Checks whether `git checkout` creates a branch or detaches, and so takes no paths.
 fn takes_no_paths(rest: &[String]) -> bool {
     rest.iter().any(|word| match word.strip_prefix("--") {
         Some(name) => ["detach", "orphan", "track"].contains(&name.split('=').next().unwrap_or(name)),
@@ -125,14 +120,14 @@ fn takes_no_paths(rest: &[String]) -> bool {
 }
 
 fn names_paths(rest: &[String]) -> bool {
-    // A lone `-` is the branch before.
+    // A lone `-` is the previous branch.
     let is_flag = |word: &str| word.starts_with('-') && word != "-";
     let words: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !is_flag(word)).collect();
     words.len() > 1 || words.first().is_some_and(|word| is_like_a_path(word))
 }
 
-/// Checks whether a word is a path rather than a branch, by a wildcard or the ending of its name. `v1.2`, `release-1.x` and `@{1.day.ago}`
-/// are none; a branch called `fix.js` is taken for one.
+/// Checks whether a word is a path rather than a branch, by a wildcard or a file extension. `v1.2`, `release-1.x` and
+/// `@{1.day.ago}` don't count as paths; a branch called `fix.js` does.
 fn is_like_a_path(word: &str) -> bool {
     let has_ending = word.rsplit_once('.').is_some_and(|(_, ending)| {
         ending.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -147,10 +142,10 @@ mod tests {
     use super::super::risk_in_work;
     use super::{PUSHED, STASHED, UNCOMMITTED, UNKNOWN};
 
-    const DEEP: &str = "hides what it runs in shells within shells";
+    const DEEP: &str = "nests too many shells to check";
 
     #[test]
-    fn git_that_loses_something_is_seen() {
+    fn git_that_loses_data_asks() {
         for (line, expected) in [
             ("git --git-dir ~/.dotfiles --work-tree ~ checkout -f", UNCOMMITTED),
             ("git --git-dir .git reset --hard", UNCOMMITTED),
@@ -166,7 +161,7 @@ mod tests {
             ("git submodule foreach sudo ls", "runs as another user (sudo)"),
             ("git rebase -x git reset --hard main", UNCOMMITTED),
             ("git rebase -i --exec 'git checkout -- .' main", UNCOMMITTED),
-            ("git rebase --exec='rm -rf ../x' main", "deletes everything beneath ../x"),
+            ("git rebase --exec='rm -rf ../x' main", "deletes everything under ../x"),
             ("git bisect run sh -c 'git restore .'", UNCOMMITTED),
             ("git bisect run git bisect run git bisect run git bisect run git bisect run x", DEEP),
             ("git again push --force", PUSHED),
@@ -194,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn git_that_loses_nothing_is_not() {
+    fn git_that_loses_nothing_is_free() {
         for line in [
             "git --git-dir reset status --hard",
             "git --work-tree push -C clean log -f",

@@ -1,10 +1,10 @@
-//! Recognizes commands that tell git the name of a program to run.
+//! Recognizes commands that configure a program for git to run.
 
 use super::writes::values;
 use super::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets};
 
-/// The keys of git's configuration whose values it runs, by section and last part, in small letters: `filter.lfs.clean` is `filter` and
-/// `clean`. `git help config` lists them.
+/// The keys of git's configuration whose values it runs, by section and last part, in lower case: `filter.lfs.clean` is `filter`
+/// and `clean`. `git help config` lists them.
 const RUNNING_KEYS: &[(&str, &str)] = &[
     ("core", "askpass"),
     ("core", "editor"),
@@ -26,32 +26,32 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
     ("sequence", "editor"),
 ];
 
-/// Keys that name a file or a folder with what git runs.
+/// Keys that name a file or a folder with programs for git to run.
 const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
 
-/// Finds the setting by which a command tells git to run something, from now on or just this time.
+/// Finds the setting by which a command makes git run a program, once or from now on.
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
-    // `clone` has a long name for it.
-    let once = values(arguments, 'c', "config");
-    // The value is in a variable, so anything. This name can't be cut, unlike that of `clone` (git 2.47).
-    let hidden = arguments.iter().enumerate().filter_map(|(at, word)| {
-        let behind = word.strip_prefix("--config-env")?;
-        let value = if behind.is_empty() { arguments.get(at + 1)? } else { behind.strip_prefix('=')? };
+    // `clone` has a long name for `-c`.
+    let inline = values(arguments, 'c', "config");
+    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike that of `clone` (git 2.47).
+    let from_variable = arguments.iter().enumerate().filter_map(|(at, word)| {
+        let rest = word.strip_prefix("--config-env")?;
+        let value = if rest.is_empty() { arguments.get(at + 1)? } else { rest.strip_prefix('=')? };
         value.split_once('=')
     });
     let mut settings: Vec<(&str, &str)> =
-        once.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
-    settings.extend(hidden.map(|(key, _)| (key, "$")));
-    let asks = |word: &String| word.starts_with("--get") || word.starts_with("--unset");
+        inline.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
+    settings.extend(from_variable.map(|(key, _)| (key, "$")));
+    let is_query = |word: &String| word.starts_with("--get") || word.starts_with("--unset");
     let is_get = arguments.windows(2).any(|pair| pair[0] == "config" && pair[1] == "get");
-    if targets(arguments).any(|word| word == "config") && !is_get && !arguments.iter().any(asks) {
+    if targets(arguments).any(|word| word == "config") && !is_get && !arguments.iter().any(is_query) {
         settings.extend(arguments.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())));
     }
     let (key, _) = settings.into_iter().find(|(key, value)| runs(key, value))?;
-    Some(format!("tells git what to run ({key})"))
+    Some(format!("configures a program for git to run ({key})"))
 }
 
-/// Checks whether git runs something that wasn't there before if a key has a value. What is only called by its name is there already.
+/// Checks whether a value of a key makes git run a new program. A bare name runs a program that is already installed.
 fn runs(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let (Some((section, _)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.')) else {
@@ -75,7 +75,7 @@ mod tests {
     use super::super::risk_in_work;
 
     #[test]
-    fn git_is_told_what_to_run() {
+    fn git_setting_that_runs_program_asks() {
         for (line, key) in [
             ("git config core.hooksPath hooks", "core.hooksPath"),
             ("git config --global core.hooksPath /tmp/x", "core.hooksPath"),
@@ -93,13 +93,13 @@ mod tests {
             ("git config filter.x.clean ./x", "filter.x.clean"),
             ("git config --add include.path ../x", "include.path"),
         ] {
-            let expected = format!("tells git what to run ({key})");
+            let expected = format!("configures a program for git to run ({key})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
     }
 
     #[test]
-    fn git_may_be_told_other_things() {
+    fn git_setting_that_runs_nothing_is_free() {
         for line in [
             "git config user.name x",
             "git config --get core.hooksPath",

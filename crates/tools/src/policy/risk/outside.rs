@@ -1,4 +1,4 @@
-//! Finds what a command reads and writes that isn't the project's: credential files of the home directory, and anything outside of
+//! Finds files outside the project that a command reads or writes: credential files of the home directory, and any file outside
 //! the folders that tools may write to.
 
 use std::path::Path;
@@ -7,8 +7,8 @@ use tiller_core::protected_path::normalize;
 
 use super::{CommandFolders, HARMLESS_DEVICES, Segment, has_flag, is_assignment, program, targets, writes};
 
-/// What a command that reads credential files does.
-pub(in crate::policy) const READS_CREDENTIALS: &str = "reaches keys or passwords in your home directory";
+/// The reason for a command that reads credential files.
+pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords in your home directory";
 
 /// Prefix of the reason for a write outside of the folders.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
@@ -16,23 +16,23 @@ pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 /// Prefix of the reason for a write that may lead outside.
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside";
 
-/// Programs that show at most the names of what they are given, or only go there.
+/// Programs that show at most the names of their operands, or only change the folder.
 const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
-/// Programs that read all that is beneath a folder, whatever their options.
+/// Programs that read a folder recursively, whatever their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
-/// Folders for files that nobody keeps.
+/// Folders for temporary files.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
-/// A variable that a line sets, and the values that it gives it.
+/// A variable that a line sets, and its values.
 #[derive(Debug)]
 pub(in crate::policy) struct Variable {
     name: String,
     values: Vec<String>,
 }
 
-/// Finds out whether a command names credential files, or reads a folder with all that is in it that holds some.
+/// Checks whether a command names credential files, or recursively reads a folder that contains some.
 pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -> bool {
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
@@ -44,7 +44,7 @@ pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -
                 || has_flag(arguments, 'R', "dereference-recursive")
                 || has_flag(arguments, 'a', "archive")));
     let operands: Vec<&String> = targets(arguments).collect();
-    // The last one is where the others go.
+    // The last operand is the destination.
     let read = if ["cp", "rsync", "scp"].contains(&name) {
         operands.len().saturating_sub(1)
     } else {
@@ -55,7 +55,7 @@ pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -
         || (reads_folders && !extracts && operands[..read].iter().any(|path| folders.holds_credentials(path)))
 }
 
-/// Finds a path outside of the folders that may be written to, among those that a program writes.
+/// Finds a path outside the folders that may be written to, among those that a program writes.
 pub(super) fn find_written_outside(
     name: &str,
     arguments: &[String],
@@ -68,13 +68,13 @@ pub(super) fn find_written_outside(
     written.into_iter().find_map(|path| folders.judge_output(&path))
 }
 
-/// The variables that the commands of a line set: by assignments, and by loops over words.
+/// Lists the variables that the commands of a line set: by assignments, and by loops over words.
 pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
     let mut variables = Vec::new();
     for segment in segments {
         let makes_temporary = || {
-            let mut own = segments.iter().filter(|other| other.statement == segment.statement);
-            own.any(|other| program(&other.words).0 == "mktemp")
+            let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
+            same_statement.any(|other| program(&other.words).0 == "mktemp")
         };
         for word in segment.words.iter().filter(|word| is_assignment(word)) {
             let Some((name, value)) = word.split_once('=') else { continue };
@@ -93,25 +93,25 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
     variables
 }
 
-/// Replaces a variable at the beginning of a path by its values; `None` where they aren't known.
+/// Replaces a variable at the beginning of a path by its values; `None` if they aren't known.
 pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
     let Some(rest) = path.strip_prefix('$') else { return Some(vec![path.to_owned()]) };
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let braced = rest.strip_prefix('{');
     let rest = braced.unwrap_or(rest);
     let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-    let (name, behind) = rest.split_at(end);
-    let behind = braced.map_or(behind, |_| behind.find('}').map_or("", |at| &behind[at + 1..]));
+    let (name, suffix) = rest.split_at(end);
+    let suffix = braced.map_or(suffix, |_| suffix.find('}').map_or("", |at| &suffix[at + 1..]));
     let known = variables.iter().filter(|variable| variable.name == name);
     let known: Vec<&String> = known.flat_map(|variable| &variable.values).collect();
     let depth = depth.checked_sub(1)?;
     if name == "TMPDIR" && known.is_empty() {
-        return Some(vec![format!("{}{behind}", TEMPORARY[0])]);
+        return Some(vec![format!("{}{suffix}", TEMPORARY[0])]);
     }
     if ["HOME", "PWD"].contains(&name) || known.is_empty() {
         return None;
     }
-    let values = known.into_iter().map(|value| expand(&format!("{value}{behind}"), variables, depth));
+    let values = known.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
     values.collect::<Option<Vec<_>>>().map(|values| values.concat())
 }
 
@@ -138,10 +138,10 @@ impl CommandFolders<'_> {
         expand(path, self.variables, EXPANSIONS).unwrap_or_else(|| vec![path.to_owned()])
     }
 
-    /// Finds the reason for a question about a path that is written and lies outside of the folders that may be written to, from
-    /// where `cd` led. A path that begins with an unknown variable, or in an unknown folder, may.
+    /// Returns the reason for a question about a path that is written and lies outside the folders that may be written to. A path
+    /// that begins with an unknown variable, or in an unknown folder, may lie outside.
     pub(super) fn judge_output(self, path: &str) -> Option<String> {
-        // What stands before braces, as it is judged once more.
+        // The text before braces; the expanded words are judged separately.
         let names_nothing = |rest: &str| rest.is_empty() || rest.starts_with('/');
         if path.strip_prefix('$').is_some_and(names_nothing) {
             return None;
@@ -150,13 +150,15 @@ impl CommandFolders<'_> {
         let paths = self.expand_all(path);
         let outside: Vec<&String> = paths.iter().filter(|path| self.is_outside(path)).collect();
         let is_unknown = |path: &&String| {
-            let is_variable =
-                self.strip_home(path).is_none() && super::command_folders::strip_here(path).starts_with('$');
-            is_variable || !self.resolve_from(self.here, path).is_absolute()
+            let is_variable = self.strip_home(path).is_none()
+                && super::command_folders::strip_current(path).starts_with('$');
+            is_variable || !self.resolve_from(self.current, path).is_absolute()
         };
         match outside.as_slice() {
             [] => None,
-            all if all.iter().all(is_unknown) => Some(format!("{MAY_WRITE_OUTSIDE}: {shown} is not known")),
+            all if all.iter().all(is_unknown) => {
+                Some(format!("{MAY_WRITE_OUTSIDE}: {shown} can't be resolved"))
+            }
             _ => Some(format!("{WRITES_OUTSIDE}: {shown}")),
         }
     }
@@ -165,9 +167,9 @@ impl CommandFolders<'_> {
         if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
             return false;
         }
-        let relative = super::command_folders::strip_here(path);
+        let relative = super::command_folders::strip_current(path);
         let is_unknown = self.strip_home(path).is_none() && relative.starts_with(['~', '$']);
-        let real = normalize(&self.resolve_from(self.here, path));
+        let real = normalize(&self.resolve_from(self.current, path));
         let temporary = TEMPORARY.iter().map(Path::new);
         let mut free =
             [self.root].into_iter().chain(self.writable.iter().map(|it| it.as_path())).chain(temporary);
@@ -181,7 +183,7 @@ mod tests {
     use super::{MAY_WRITE_OUTSIDE, READS_CREDENTIALS, WRITES_OUTSIDE};
 
     #[test]
-    fn command_that_reads_credentials_asks() {
+    fn outside_credential_read_asks() {
         for line in [
             "cat ~/.ssh/id_rsa",
             "cat /home/me/.ssh/id_rsa",
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_writes_outside_asks() {
+    fn outside_write_asks() {
         for (line, path) in [
             ("echo x > ../x", "../x"),
             ("echo x >> /etc/hosts", "/etc/hosts"),
@@ -287,7 +289,7 @@ mod tests {
             ("for f in $(git ls-files); do sed -i s/a/b/ \"$f\"; done", "$f"),
             ("cd $X && echo x > y", "y"),
         ] {
-            let expected = format!("{MAY_WRITE_OUTSIDE}: {path} is not known");
+            let expected = format!("{MAY_WRITE_OUTSIDE}: {path} can't be resolved");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
         for line in [
@@ -317,18 +319,18 @@ mod tests {
             ("git push origin feature", "pushes to a remote (git push)"),
             ("git -C sub push", "pushes to a remote (git push)"),
             ("git commit -m x && git push", "pushes to a remote (git push)"),
-            ("pkill -f node", "ends processes by name (pkill)"),
-            ("killall node", "ends processes by name (killall)"),
-            ("kill -9 -1", "ends all of your processes"),
-            ("chmod -R 777 /", "changes everything beneath /"),
-            ("chmod -R 777 ~", "changes everything beneath ~"),
-            ("chmod 777 -R /etc", "changes everything beneath /etc"),
-            ("chmod -R 777 ..", "changes everything beneath .."),
-            ("chmod -R -x /", "changes everything beneath /"),
-            ("chmod -R --reference=x /etc", "changes everything beneath /etc"),
-            ("chmod --recurs 777 ~", "changes everything beneath ~"),
-            ("chown -R me:me /etc", "changes everything beneath /etc"),
-            ("chown -Rh me ~", "changes everything beneath ~"),
+            ("pkill -f node", "kills processes by name (pkill)"),
+            ("killall node", "kills processes by name (killall)"),
+            ("kill -9 -1", "kills all of your processes"),
+            ("chmod -R 777 /", "changes everything under /"),
+            ("chmod -R 777 ~", "changes everything under ~"),
+            ("chmod 777 -R /etc", "changes everything under /etc"),
+            ("chmod -R 777 ..", "changes everything under .."),
+            ("chmod -R -x /", "changes everything under /"),
+            ("chmod -R --reference=x /etc", "changes everything under /etc"),
+            ("chmod --recurs 777 ~", "changes everything under ~"),
+            ("chown -R me:me /etc", "changes everything under /etc"),
+            ("chown -Rh me ~", "changes everything under ~"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

@@ -1,4 +1,4 @@
-//! Finds the paths that a program writes or links to, as far as its arguments tell.
+//! Finds the paths that a program writes or links to, as far as its arguments show.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{CommandFolders, base_name, git_data_loss, has_flag, targets};
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
-/// The reason why what a program writes to needs a question.
+/// Returns the reason why writing to a program's outputs needs a question.
 pub(super) fn protection(
     name: &str,
     arguments: &[String],
@@ -20,7 +20,7 @@ pub(super) fn protection(
 
 const LINKS_OUT: &str = "makes a link that leads out of the working directory";
 
-/// Finds out why the source of a link that a program makes needs a question: a command may write or read through the link.
+/// Returns the reason why the target of a link needs a question: a command may write or read through the link.
 pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
     let sources = list_link_sources(name, arguments);
     let protection = sources.iter().find_map(|path| folders.protection(path));
@@ -30,8 +30,8 @@ pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFold
     })
 }
 
-/// Lists the paths that the links lead to which a program makes. The target of a symbolic link is relative to the folder of the
-/// link, be it the last operand or the one that holds it.
+/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the folder of the link, which is
+/// the last operand or its parent.
 fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     let is_symbolic = match name {
         "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
@@ -46,18 +46,18 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     };
     let parent = last.rsplit_once('/').map_or("", |(parent, _)| parent);
     let bases: Vec<&str> = [last, parent].into_iter().chain(folders).collect();
-    let led = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
+    let resolved = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
         true => bases.iter().map(|base| Path::new(base).join(source).display().to_string()).collect(),
         false => vec![source.to_owned()],
     };
-    sources.iter().flat_map(|source| led(source)).collect()
+    sources.iter().flat_map(|source| resolved(source)).collect()
 }
 
-/// The paths that a program changes, an empty one for the folder that it runs in.
+/// Lists the paths that a program changes; an empty one stands for the current folder.
 pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let named = |short, long| values(arguments, short, long).map(str::to_owned);
     let operands = || targets(arguments).cloned();
-    let here = || std::iter::once(String::new());
+    let current = || std::iter::once(String::new());
     match name {
         "cp" | "install" | "ln" => list_copies(&collect_sources(arguments), &list_target_folders(arguments)),
         "mv" => operands()
@@ -75,53 +75,53 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
             outputs.map(|pair| pair[1].clone()).collect()
         }
         "git" => list_written_by_git(arguments),
-        // It writes where it stands, and so do the members that are named.
+        // The archive is extracted into the current folder; operands name members.
         "tar" | "bsdtar" if extracts(arguments) => {
-            here().chain(operands()).chain(named('C', "directory")).collect()
+            current().chain(operands()).chain(named('C', "directory")).collect()
         }
         "unzip" if !arguments.iter().any(|word| ["-l", "-p", "-t", "-v", "-Z"].contains(&word.as_str())) => {
-            here().chain(operands()).chain(named('d', "")).collect()
+            current().chain(operands()).chain(named('d', "")).collect()
         }
         "curl" => {
-            let keeps_its_name =
+            let is_named_remotely =
                 has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all");
             let outputs = named('o', "output").chain(named('o', "output-dir"));
-            outputs.chain(here().filter(|_| keeps_its_name)).collect()
+            outputs.chain(current().filter(|_| is_named_remotely)).collect()
         }
         "wget" => {
             let outputs: Vec<String> = named('O', "output-document").collect();
-            let is_here = outputs.is_empty();
+            let writes_current = outputs.is_empty();
             let folders = named('P', "directory-prefix");
-            outputs.into_iter().chain(folders).chain(here().filter(|_| is_here)).collect()
+            outputs.into_iter().chain(folders).chain(current().filter(|_| writes_current)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The operands of a program to which a folder is the same with a slash behind it; to rsync that is all in it.
+/// Returns the operands without trailing slashes, for programs to which they make no difference; rsync copies the content then.
 fn collect_sources(arguments: &[String]) -> Vec<&str> {
     targets(arguments).map(|path| path.trim_end_matches('/')).collect()
 }
 
-/// The folders that options of cp, install, ln and mv name.
+/// Lists the folders that options of cp, install, ln and mv name.
 fn list_target_folders(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
-/// Lists the files that a program makes which copies, moves or links: the last operand, or in that folder files with the names of the others.
-/// The first operand is read; the value of a flag may stand behind the last.
+/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that folder with the names of
+/// the others. The first operand is only read; the last may be preceded by it and followed by a flag's value.
 fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
     let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
-    // `ln FILE` makes a link in the folder where it runs.
-    let here = if operands.len() == 1 { "." } else { "" };
+    // `ln FILE` creates a link in the current folder.
+    let current = if operands.len() == 1 { "." } else { "" };
     let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
-    let last = last.chain(Some(here).filter(|here| !here.is_empty()));
+    let last = last.chain(Some(current).filter(|current| !current.is_empty()));
     let within =
         last.flat_map(|folder| operands.iter().map(move |name| format!("{folder}/{}", copied_name(name))));
     made.map(str::to_owned).chain(within).collect()
 }
 
-/// The last name of a path, which may be on another machine: `host:x/y`.
+/// Returns the last name of a path, which may be on another machine: `host:x/y`.
 fn copied_name(path: &str) -> &str {
     let name = base_name(path);
     name.rsplit(':').next().unwrap_or(name)
@@ -132,8 +132,8 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), the
-/// folder of a clone, and the file of a configuration that it changes. `-C` changes the folder first.
+/// Lists the files and folders that git writes: those that options name for output (`--output` of log, `-o` of archive and
+/// format-patch), the folder of a clone, and the configuration file that it changes. `-C` changes the folder first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),
@@ -143,15 +143,15 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
         paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
     }
-    if let Some(("config", rest)) = git_data_loss::command(arguments)
+    if let Some(("config", rest)) = git_data_loss::split_command(arguments)
         && !reads_config(rest)
     {
         paths.extend(values(rest, 'f', "file"));
-        let is_global = rest.iter().any(|word| is_cut(word, "--global"));
+        let is_global = rest.iter().any(|word| is_option(word, "--global"));
         paths.extend(is_global.then_some("~/.gitconfig"));
     }
-    let led = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
-    paths.iter().map(|path| (*path).to_owned()).chain(led).collect()
+    let resolved = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
+    paths.iter().map(|path| (*path).to_owned()).chain(resolved).collect()
 }
 
 /// Options of `git config` that change something without a value (git 2.51).
@@ -163,25 +163,25 @@ const CONFIG_VALUES: &[&str] = &["--blob", "--comment", "--default", "--file", "
 
 /// Checks whether git writes the configuration of all users.
 pub(super) fn changes_system_config(arguments: &[String]) -> bool {
-    git_data_loss::command(arguments).is_some_and(|(command, rest)| {
-        command == "config" && !reads_config(rest) && rest.iter().any(|word| is_cut(word, "--system"))
+    git_data_loss::split_command(arguments).is_some_and(|(command, rest)| {
+        command == "config" && !reads_config(rest) && rest.iter().any(|word| is_option(word, "--system"))
     })
 }
 
-/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because a key stands alone.
+/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because it has only a key.
 fn reads_config(arguments: &[String]) -> bool {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let mut operands = Vec::new();
     let mut changes = false;
     let mut words = arguments[..end].iter();
     while let Some(word) = words.next() {
-        let is_valued = |option: &&str| is_cut(word, option);
+        let is_valued = |option: &&str| is_option(word, option);
         match word.as_str() {
             "--list" | "-l" => return true,
             word if word.starts_with("--get") => return true,
             "-f" => drop(words.next()),
             word if word.starts_with("--") && CONFIG_VALUES.iter().any(is_valued) => drop(words.next()),
-            word if word.starts_with('-') => changes |= CONFIG_CHANGES.iter().any(|it| is_cut(word, it)),
+            word if word.starts_with('-') => changes |= CONFIG_CHANGES.iter().any(|it| is_option(word, it)),
             word => operands.push(word),
         }
     }
@@ -194,32 +194,32 @@ fn reads_config(arguments: &[String]) -> bool {
     }
 }
 
-/// Checks whether a word is a long option, which may be cut.
-fn is_cut(word: &str, option: &str) -> bool {
+/// Checks whether a word is a long option, possibly abbreviated.
+fn is_option(word: &str, option: &str) -> bool {
     word == option || (word.len() > 3 && word.starts_with("--") && option.starts_with(word))
 }
 
-/// Checks whether tar takes files out of an archive; its first word may be flags without a dash.
+/// Checks whether tar extracts an archive; its first word may be flags without a dash.
 pub(super) fn extracts(arguments: &[String]) -> bool {
     let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
     is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))
 }
 
-/// The values of a flag, in any of the ways to write it; its long name may be cut.
+/// Returns the values of a flag, in any of its spellings; its long name may be abbreviated.
 pub(super) fn values<'a>(
     arguments: &'a [String],
     short: char,
     long: &'a str,
 ) -> impl Iterator<Item = &'a str> {
     arguments.iter().enumerate().filter_map(move |(at, word)| {
-        let behind = match word.strip_prefix("--") {
+        let value = match word.strip_prefix("--") {
             Some(word) => {
                 let (name, value) = word.split_once('=').unwrap_or((word, ""));
                 (long.starts_with(name) && !name.is_empty()).then_some(value)?
             }
             None => word.strip_prefix('-')?.split_once(short)?.1,
         };
-        if behind.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(behind) }
+        if value.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(value) }
     })
 }
 
@@ -231,7 +231,7 @@ mod tests {
     use super::LINKS_OUT;
 
     #[test]
-    fn command_that_writes_in_git_asks() {
+    fn writes_in_git_ask() {
         for line in [
             "echo make > .git/hooks/pre-commit",
             "cp hook .git/hooks/pre-commit",
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn link_out_of_the_working_directory_asks() {
+    fn writes_link_out_of_working_directory_asks() {
         for line in [
             "ln -s ~ h; cat h/.config/x",
             "ln -s .. h",
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn redirection_into_git_asks() {
+    fn writes_redirection_into_git_asks() {
         for line in [
             "x >| .git/config",
             "x >|.git/config",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn git_output_into_git_asks() {
+    fn writes_git_output_into_git_asks() {
         for line in [
             "git log --output=.git/hooks/pre-commit",
             "git log -1 --output .git/hooks/pre-commit",
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_reads_in_git_is_free() {
+    fn writes_read_in_git_is_free() {
         for line in [
             "git status > .gitignore",
             "cp .git/config /tmp/config",
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_writes_home_startup_files_asks() {
+    fn writes_home_startup_file_asks() {
         for line in [
             "echo x >> ~/.bashrc",
             "echo x >>~me/.bashrc",
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn path_from_the_current_folder_or_link_source_asks() {
+    fn writes_current_folder_or_link_source_asks() {
         for line in [
             "echo x >> $PWD/../.bashrc",
             "echo x >> \"${PWD}/../.bashrc\"",
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn git_config_outside_of_the_repository_asks() {
+    fn writes_git_config_outside_repository_asks() {
         for line in [
             "git config --global user.name x",
             "git config user.name x --global",
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_reads_home_or_writes_projects_is_free() {
+    fn writes_home_read_or_project_write_is_free() {
         for line in [
             "cat ~/.bashrc",
             "grep alias ~/.bashrc > aliases.txt",

@@ -1,12 +1,12 @@
-//! Expands braces in a word: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` are left as they are, for they
-//! lead nowhere else. The braces are marks here, for quoted ones mean nothing.
+//! Brace expansion: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` stay as they are, because they lead to no other path. Unquoted
+//! braces arrive as marks; quoted ones are plain text.
 
 use super::{CLOSE, OPEN};
 
-/// The most words that one with braces may become; nobody types more.
+/// Maximum number of words from one with braces; nobody types more.
 const MOST_EXPANDED: usize = 64;
 
-/// The words that one with braces becomes: `a{b,c}` is `ab` and `ac`. Whatever has too many is a `$`: it may be anything.
+/// Expands a word with braces: `a{b,c}` is `ab` and `ac`. A word with too many alternatives becomes `$`, which may be anything.
 pub(super) fn expand(word: &str) -> Vec<String> {
     let mut words = vec![];
     let mut open = vec![word.to_owned()];
@@ -22,22 +22,22 @@ pub(super) fn expand(word: &str) -> Vec<String> {
     words
 }
 
-/// Lists the words that one may become by the first of its braces with commas between them.
+/// Expands the first of a word's braces with commas.
 fn alternatives(word: &str) -> Option<Vec<String>> {
     word.match_indices(OPEN).filter(|(at, _)| !word[..*at].ends_with('$')).find_map(|(at, _)| {
         let mut depth = 0_usize;
         let mut marks = vec![at];
-        for (here, c) in word.char_indices().skip_while(|(here, _)| *here <= at) {
+        for (end, c) in word.char_indices().skip_while(|(end, _)| *end <= at) {
             match c {
                 OPEN => depth += 1,
-                ',' if depth == 0 => marks.push(here),
+                ',' if depth == 0 => marks.push(end),
                 CLOSE if depth > 0 => depth -= 1,
                 CLOSE => {
-                    marks.push(here);
-                    let with = |mark: &[usize]| {
-                        format!("{}{}{}", &word[..at], &word[mark[0] + 1..mark[1]], &word[here + 1..])
+                    marks.push(end);
+                    let expanded = |mark: &[usize]| {
+                        format!("{}{}{}", &word[..at], &word[mark[0] + 1..mark[1]], &word[end + 1..])
                     };
-                    return (marks.len() > 2).then(|| marks.windows(2).map(with).collect());
+                    return (marks.len() > 2).then(|| marks.windows(2).map(expanded).collect());
                 }
                 _ => {}
             }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_with_commas_are_as_many_words() {
+    fn expand_braces_with_commas_is_many_words() {
         for (word, expected) in [
             ("a{b,c}d", "abd acd"),
             ("{src,../other}", "src ../other"),
@@ -73,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn quoted_braces_mean_nothing() {
+    fn expand_quoted_braces_is_unchanged() {
         assert_eq!(expand("{a,b}"), ["{a,b}"]);
     }
 
     #[test]
-    fn too_many_words_are_anything() {
+    fn expand_too_many_words_is_unknown() {
         assert_eq!(words(&"{a,b}".repeat(20)), ["$"]);
         assert_eq!(words(&"{".repeat(100_000)), ["$"]);
         assert_eq!(words(&"{a,b}".repeat(5)).len(), 32);

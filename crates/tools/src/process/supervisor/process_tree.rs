@@ -1,7 +1,7 @@
-//! Everything the program started: found, counted and killed.
+//! The process tree of the program: found, counted and killed.
 //!
-//! On Linux the helper adopts orphans, so whatever the program started stays below it in the tree of processes, also
-//! when it left the group or the session. Elsewhere there is only the group, which a daemon can leave.
+//! On Linux the supervisor adopts orphans, so all processes that the program started stay below it in the process tree, even if
+//! they left the group or the session. On other systems only the group is known, which a daemon can leave.
 
 use std::process::Child;
 
@@ -11,61 +11,61 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The program and all that descends from it.
+/// The program and its descendants.
 pub(super) struct ProcessTree {
     group: Pid,
 }
 
-/// Lets processes whose parent has ended become the helper's children.
+/// Makes orphaned descendants children of the supervisor (child subreaper).
 pub(super) fn adopt_orphans() {
-    // Linux since 3.4. Should it fail after all, the group is still killed.
+    // Linux since 3.4. If it fails, the group is still killed.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
 impl ProcessTree {
-    /// The family of a program that leads its group.
-    pub(super) fn of(program: &Child) -> Self {
+    /// Creates the tree of a program that leads its group.
+    pub(super) fn new(program: &Child) -> Self {
         let pid = i32::try_from(program.id()).expect("a process id is a positive i32");
         Self { group: Pid::from_raw(pid) }
     }
 
-    /// Whether nobody is left. Call it only when the program itself has been waited for: it buries what has ended.
+    /// Returns true if no process is left. Call it only after the program itself has been waited for: it reaps ended children.
     #[cfg(target_os = "linux")]
     pub(super) fn is_gone(&self) -> bool {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => return false,
                 Err(Errno::ECHILD) => return true,
-                // EINVAL: ended by a real-time signal, which nix has no name for, and buried all the same.
+                // EINVAL: ended by a real-time signal, for which nix has no name; the child is reaped all the same.
                 Ok(_) | Err(Errno::EINVAL | Errno::EINTR) => {}
                 Err(_) => return false,
             }
         }
     }
 
-    /// Whether nobody is left in the group.
+    /// Returns true if no process is left in the group.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn is_gone(&self) -> bool {
         killpg(self.group, None) == Err(Errno::ESRCH)
     }
 
-    /// Sends everybody a kill; says how many got it. A zombie doesn't count.
+    /// Sends SIGKILL to all processes; returns the number that received it. A zombie doesn't count.
     #[cfg(target_os = "linux")]
     pub(super) fn kill(&self) -> usize {
-        let victims = descendants::of(Pid::this());
-        // The group at one stroke first, or something that forks faster than it is counted gets away.
+        let targets = descendants::list(Pid::this());
+        // The group first, in one call: a process that forks faster than the tree is read would escape.
         let group = killpg(self.group, Signal::SIGKILL);
-        match victims {
-            Ok(victims) => {
-                let outcomes = victims.into_iter().map(|pid| nix::sys::signal::kill(pid, Signal::SIGKILL));
+        match targets {
+            Ok(targets) => {
+                let outcomes = targets.into_iter().map(|pid| nix::sys::signal::kill(pid, Signal::SIGKILL));
                 outcomes.filter(Result::is_ok).count()
             }
             Err(_) => usize::from(group.is_ok()),
         }
     }
 
-    /// Sends everybody in the group a kill; says whether there was one to get it.
+    /// Sends SIGKILL to the group; returns 1 if any process received it, else 0.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn kill(&self) -> usize {
         usize::from(killpg(self.group, Signal::SIGKILL).is_ok())
@@ -78,7 +78,7 @@ mod descendants {
 
     use nix::unistd::Pid;
 
-    /// One line of /proc/PID/stat, as far as it matters.
+    /// The used fields of /proc/PID/stat.
     #[derive(Debug, PartialEq, Eq)]
     struct Stat {
         pid: i32,
@@ -86,22 +86,22 @@ mod descendants {
         is_zombie: bool,
     }
 
-    /// All living processes below `ancestor`.
-    pub(super) fn of(ancestor: Pid) -> io::Result<Vec<Pid>> {
-        let everybody: Vec<Stat> = fs::read_dir("/proc")?
+    /// Lists all living processes below `ancestor`.
+    pub(super) fn list(ancestor: Pid) -> io::Result<Vec<Pid>> {
+        let all: Vec<Stat> = fs::read_dir("/proc")?
             .flatten()
             .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
             .filter_map(|entry| fs::read(entry.path().join("stat")).ok())
             .filter_map(|stat| parse(&String::from_utf8_lossy(&stat)))
             .collect();
-        Ok(below(ancestor.as_raw(), &everybody))
+        Ok(below(ancestor.as_raw(), &all))
     }
 
-    fn below(ancestor: i32, everybody: &[Stat]) -> Vec<Pid> {
+    fn below(ancestor: i32, all: &[Stat]) -> Vec<Pid> {
         let mut parents = vec![ancestor];
         let mut found = Vec::new();
         while let Some(parent) = parents.pop() {
-            for child in everybody.iter().filter(|stat| stat.parent == parent) {
+            for child in all.iter().filter(|stat| stat.parent == parent) {
                 parents.push(child.pid);
                 if !child.is_zombie {
                     found.push(Pid::from_raw(child.pid));
@@ -111,7 +111,7 @@ mod descendants {
         found
     }
 
-    /// `PID (NAME) STATE PARENT …`, proc_pid_stat(5). The name may hold anything, parentheses and spaces included.
+    /// Parses `PID (NAME) STATE PARENT …`, proc_pid_stat(5). The name may contain any character, parentheses and spaces included.
     fn parse(stat: &str) -> Option<Stat> {
         let (pid, rest) = stat.split_once(" (")?;
         let (_, rest) = rest.rsplit_once(") ")?;
@@ -125,16 +125,16 @@ mod descendants {
         use super::*;
 
         #[test]
-        fn a_name_with_parentheses_does_not_confuse_the_fields() {
+        fn parse_name_with_parentheses_is_skipped() {
             let stat = parse("12 (evil) S 1 (x)) Z 7 12 12 0 -1").unwrap();
             assert_eq!(stat, Stat { pid: 12, parent: 7, is_zombie: true });
         }
 
         #[test]
-        fn grandchildren_are_found_through_zombies() {
+        fn below_grandchild_of_zombie_is_found() {
             let stat = |pid, parent, is_zombie| Stat { pid, parent, is_zombie };
-            let everybody = [stat(5, 4, false), stat(4, 3, true), stat(3, 1, false), stat(9, 1, false)];
-            assert_eq!(below(3, &everybody), [Pid::from_raw(5)]);
+            let all = [stat(5, 4, false), stat(4, 3, true), stat(3, 1, false), stat(9, 1, false)];
+            assert_eq!(below(3, &all), [Pid::from_raw(5)]);
         }
     }
 }

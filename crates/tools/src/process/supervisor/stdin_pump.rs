@@ -1,6 +1,6 @@
-//! What comes on the helper's stdin, on its way to the program.
+//! The pump that passes the supervisor's stdin to the program.
 //!
-//! Neither side is waited for: a program that doesn't read must not keep the helper from noticing that tiller is gone.
+//! It never blocks: a program that doesn't read must not keep the supervisor from noticing that tiller is gone.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -10,37 +10,37 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags};
 
-/// Bytes on their way at most: as many as a pipe holds on Linux. While that many wait, nothing more is read.
+/// Buffer size in bytes, the capacity of a pipe on Linux. While the buffer is full, nothing more is read.
 const CAPACITY: usize = 64 * 1024;
 
-/// What is on its way.
+/// The buffer between the supervisor's stdin and the program's.
 pub(super) struct Pump {
-    /// The program's end; `None` once it or we closed it.
+    /// The program's stdin; `None` once either side has closed it.
     sink: Option<ChildStdin>,
-    waiting: Vec<u8>,
-    source: Source,
+    buffer: Vec<u8>,
+    stdin: StdinState,
 }
 
-/// What is known of the helper's stdin.
+/// The state of the supervisor's stdin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum StdinState {
     Open,
-    /// Nobody writes any more; some of what was written may still be there.
-    Left,
-    /// All of it was read.
-    Dry,
+    /// All writers are gone; bytes may still be in the pipe.
+    HungUp,
+    /// Read to its end.
+    Ended,
 }
 
-/// What poll saw of the source.
+/// The poll result of the supervisor's stdin.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct Readiness {
     readable: bool,
     hung_up: bool,
 }
 
-impl Flow {
-    pub(super) fn of(sources: &[PollFd<'_>]) -> Self {
-        let events = sources.first().and_then(PollFd::revents).unwrap_or(PollFlags::empty());
+impl Readiness {
+    pub(super) fn from_poll(poll_list: &[PollFd<'_>]) -> Self {
+        let events = poll_list.first().and_then(PollFd::revents).unwrap_or(PollFlags::empty());
         let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
         Self { readable: events.contains(PollFlags::POLLIN), hung_up: events.intersects(gone) }
     }
@@ -49,67 +49,67 @@ impl Flow {
 impl Pump {
     pub(super) fn new(sink: ChildStdin) -> nix::Result<Self> {
         fcntl(&sink, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Self { sink: Some(sink), waiting: Vec::new(), source: Source::Open })
+        Ok(Self { sink: Some(sink), buffer: Vec::new(), stdin: StdinState::Open })
     }
 
-    /// Whether nobody writes any more.
+    /// Returns true if all writers of stdin are gone.
     pub(super) fn has_ended(&self) -> bool {
-        self.source != Source::Open
+        self.stdin != StdinState::Open
     }
 
-    /// What to wait for: the source first, except where poll would return at once for ever, and the program while something
-    /// waits for it.
-    pub(super) fn sources<'a>(&'a self, source: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
-        let has_room = self.waiting.len() < CAPACITY;
-        let wanted = if has_room { PollFlags::POLLIN } else { PollFlags::empty() };
-        let is_asked = match self.source {
-            Source::Open => true,
-            Source::Left => has_room,
-            Source::Dry => false,
+    /// Lists the descriptors to poll: stdin first, except where poll would return at once forever, and the program's stdin while bytes
+    /// are buffered.
+    pub(super) fn poll_list<'a>(&'a self, stdin: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
+        let has_room = self.buffer.len() < CAPACITY;
+        let events = if has_room { PollFlags::POLLIN } else { PollFlags::empty() };
+        let is_polled = match self.stdin {
+            StdinState::Open => true,
+            StdinState::HungUp => has_room,
+            StdinState::Ended => false,
         };
-        let source = is_asked.then(|| PollFd::new(source, wanted));
-        let sink = self.sink.as_ref().filter(|_| !self.waiting.is_empty());
-        source.into_iter().chain(sink.map(|sink| PollFd::new(sink.as_fd(), PollFlags::POLLOUT))).collect()
+        let stdin = is_polled.then(|| PollFd::new(stdin, events));
+        let sink = self.sink.as_ref().filter(|_| !self.buffer.is_empty());
+        stdin.into_iter().chain(sink.map(|sink| PollFd::new(sink.as_fd(), PollFlags::POLLOUT))).collect()
     }
 
-    /// Reads what is there and writes what goes.
-    pub(super) fn flow(&mut self, source: BorrowedFd<'_>, flow: Flow) {
-        let has_room = self.waiting.len() < CAPACITY;
-        if flow.hung_up && self.source == Source::Open {
-            self.source = Source::Left;
+    /// Reads available bytes and writes as many as the program accepts.
+    pub(super) fn transfer(&mut self, stdin: BorrowedFd<'_>, readiness: Readiness) {
+        let has_room = self.buffer.len() < CAPACITY;
+        if readiness.hung_up && self.stdin == StdinState::Open {
+            self.stdin = StdinState::HungUp;
         }
-        if has_room && self.source != Source::Dry && (flow.readable || flow.hung_up) {
-            self.read(source);
+        if has_room && self.stdin != StdinState::Ended && (readiness.readable || readiness.hung_up) {
+            self.read(stdin);
         }
         self.write();
-        if self.source == Source::Dry && self.waiting.is_empty() {
+        if self.stdin == StdinState::Ended && self.buffer.is_empty() {
             self.sink = None;
         }
     }
 
-    fn read(&mut self, source: BorrowedFd<'_>) {
+    fn read(&mut self, stdin: BorrowedFd<'_>) {
         let mut chunk = [0; CAPACITY];
-        match nix::unistd::read(source, &mut chunk) {
-            Ok(0) => self.source = Source::Dry,
-            Ok(count) if self.sink.is_some() => self.waiting.extend_from_slice(&chunk[..count]),
-            // The program reads no more; what still comes is read all the same, so that its end is noticed.
+        match nix::unistd::read(stdin, &mut chunk) {
+            Ok(0) => self.stdin = StdinState::Ended,
+            Ok(count) if self.sink.is_some() => self.buffer.extend_from_slice(&chunk[..count]),
+            // The program reads no more; the input is drained all the same, so that its end is noticed.
             Ok(_) => {}
             Err(Errno::EINTR | Errno::EAGAIN) => {}
-            Err(_) => self.source = Source::Dry,
+            Err(_) => self.stdin = StdinState::Ended,
         }
     }
 
     fn write(&mut self) {
         let Some(sink) = &mut self.sink else { return };
-        while !self.waiting.is_empty() {
-            match sink.write(&self.waiting) {
+        while !self.buffer.is_empty() {
+            match sink.write(&self.buffer) {
                 Ok(0) => break,
-                Ok(count) => drop(self.waiting.drain(..count)),
+                Ok(count) => drop(self.buffer.drain(..count)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
                     self.sink = None;
-                    self.waiting.clear();
+                    self.buffer.clear();
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! What the helper waits for: the end of a child, or an order to stop.
+//! Waiting of the supervisor and the watchdog: for the end of a child, or for an order to stop.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -12,172 +12,175 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(target_os = "linux")]
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::stdin_pump::{Flow, Pump};
+use super::stdin_pump::{Pump, Readiness};
 
-/// Without signal descriptors, how long a child may have ended before that is noticed.
+/// Poll interval for ended children on systems without signal descriptors.
 #[cfg(not(target_os = "linux"))]
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What came.
+/// The reason why a wait returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wakeup {
-    /// Everything has to stop: stdin was closed, or a signal asks for it.
+    /// Stop: stdin was closed, or a signal arrived.
     Order,
-    /// Maybe a child ended, maybe time ran out.
+    /// A child may have ended, or the timeout passed.
     Other,
 }
 
-/// The reason that a watchdog woke up for.
+/// The reason why the watchdog's wait returned.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WatchdogWakeup {
-    /// A signal asks to stop.
+    /// Stop: a signal arrived.
     Signal,
     /// Stdin was closed at its other end.
     Hangup,
-    /// Maybe a child ended, maybe time ran out.
+    /// A child may have ended, or the timeout passed.
     Other,
 }
 
-/// Signals that would end the helper are orders: `pkill tiller` must not set its children free.
+/// Signals that would end the supervisor count as orders to stop: `pkill tiller` must not free its children.
 const ORDERS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM];
 
-/// Notes orders that arrive before the newsroom is open. A signal that is handled is back at its default in a started program, one that
-/// is blocked would stay so.
-pub(super) struct Doorbell(Arc<AtomicBool>);
+/// Records signals that arrive before the [`SignalWaiter`] is open. A handled signal returns to its default in a started program; a
+/// blocked one would stay blocked.
+pub(super) struct EarlySignals(Arc<AtomicBool>);
 
-impl Doorbell {
-    pub(super) fn hang() -> io::Result<Self> {
-        let rung = Arc::new(AtomicBool::new(false));
+impl EarlySignals {
+    pub(super) fn install() -> io::Result<Self> {
+        let received = Arc::new(AtomicBool::new(false));
         for order in ORDERS {
-            signal_hook::flag::register(order as i32, Arc::clone(&rung))?;
+            signal_hook::flag::register(order as i32, Arc::clone(&received))?;
         }
-        Ok(Self(rung))
+        Ok(Self(received))
     }
 }
 
-/// Where news arrives.
-pub(super) struct Newsroom {
-    doorbell: Doorbell,
+/// Waits for signals and stdin.
+pub(super) struct SignalWaiter {
+    early_signals: EarlySignals,
     #[cfg(target_os = "linux")]
     signals: SignalFd,
 }
 
-impl Newsroom {
-    /// Makes signals arrive as news from now on.
-    pub(super) fn open(doorbell: Doorbell) -> nix::Result<Self> {
+impl SignalWaiter {
+    /// Blocks the signals and receives them through a descriptor from now on.
+    pub(super) fn open(early_signals: EarlySignals) -> nix::Result<Self> {
         let set: SigSet = ORDERS.into_iter().chain([Signal::SIGCHLD]).collect();
         set.thread_block()?;
         Ok(Self {
-            doorbell,
+            early_signals,
             #[cfg(target_os = "linux")]
             signals: SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?,
         })
     }
 
-    fn rang(&self) -> bool {
-        self.doorbell.0.load(Ordering::Relaxed)
+    fn signal_received(&self) -> bool {
+        self.early_signals.0.load(Ordering::Relaxed)
     }
 
-    /// Waits until there is something to pass on, for ever if no time is given, and passes it on. The end of stdin is the
-    /// pump's affair, not an order.
+    /// Polls for the pump and transfers available bytes; without a timeout it waits forever. The end of stdin is left to the pump and
+    /// isn't an order.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> Wakeup {
-        if self.rang() {
+        if self.signal_received() {
             return Wakeup::Order;
         }
         let stdin = io::stdin();
-        let flow = {
-            let mut sources = pump.sources(stdin.as_fd());
-            sources.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
-            match poll(&mut sources, poll_timeout(timeout)) {
+        let readiness = {
+            let mut poll_list = pump.poll_list(stdin.as_fd());
+            poll_list.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
+            match poll(&mut poll_list, poll_timeout(timeout)) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(_) => return Wakeup::Order,
             }
-            Flow::of(&sources)
+            Readiness::from_poll(&poll_list)
         };
-        pump.flow(stdin.as_fd(), flow);
+        pump.transfer(stdin.as_fd(), readiness);
         if self.signals_order() { Wakeup::Order } else { Wakeup::Other }
     }
 
-    /// Waits until there is something to pass on, or a moment, and passes it on.
+    /// Polls for the pump, at most for [`POLL_INTERVAL`], and transfers available bytes.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> Wakeup {
-        if self.rang() {
+        if self.signal_received() {
             return Wakeup::Order;
         }
         let stdin = io::stdin();
-        let flow = {
-            let mut sources = pump.sources(stdin.as_fd());
-            match poll(&mut sources, poll_timeout(Some(timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)))) {
+        let readiness = {
+            let mut poll_list = pump.poll_list(stdin.as_fd());
+            match poll(
+                &mut poll_list,
+                poll_timeout(Some(timeout.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL))),
+            ) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(_) => return Wakeup::Order,
             }
-            Flow::of(&sources)
+            Readiness::from_poll(&poll_list)
         };
-        pump.flow(stdin.as_fd(), flow);
+        pump.transfer(stdin.as_fd(), readiness);
         Wakeup::Other
     }
 
-    /// Waits for news, for ever if no time is given.
+    /// Waits for an order or the end of a child; without a timeout it waits forever.
     #[cfg(target_os = "linux")]
     pub(super) fn wait(&self, timeout: Option<Duration>) -> Wakeup {
-        if self.rang() {
+        if self.signal_received() {
             return Wakeup::Order;
         }
         let stdin = io::stdin();
-        let mut sources = [
+        let mut poll_list = [
             PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
         ];
-        match poll(&mut sources, poll_timeout(timeout)) {
+        match poll(&mut poll_list, poll_timeout(timeout)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(_) => return Wakeup::Order,
         }
-        if has_news(&sources[0]) || self.signals_order() { Wakeup::Order } else { Wakeup::Other }
+        if is_ready(&poll_list[0]) || self.signals_order() { Wakeup::Order } else { Wakeup::Other }
     }
 
-    /// Waits without reading stdin, which is another process's to read: for ever if no time is given. Once time is given, a
-    /// hangup is known and is not waited for.
+    /// Waits without reading stdin, which belongs to another process; without a timeout it waits forever. With a timeout, a hangup is
+    /// already known and isn't polled for.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_for_hangup(&self, timeout: Option<Duration>) -> WatchdogWakeup {
-        if self.doorbell.0.swap(false, Ordering::Relaxed) {
+        if self.early_signals.0.swap(false, Ordering::Relaxed) {
             return WatchdogWakeup::Signal;
         }
         let stdin = io::stdin();
         let signals = PollFd::new(self.signals.as_fd(), PollFlags::POLLIN);
-        let mut sources = vec![signals];
+        let mut poll_list = vec![signals];
         if timeout.is_none() {
-            // A hangup is reported without being asked for.
-            sources.push(PollFd::new(stdin.as_fd(), PollFlags::empty()));
+            // A hangup is reported without being requested.
+            poll_list.push(PollFd::new(stdin.as_fd(), PollFlags::empty()));
         }
-        match poll(&mut sources, poll_timeout(timeout)) {
+        match poll(&mut poll_list, poll_timeout(timeout)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(_) => return WatchdogWakeup::Hangup,
         }
         if self.signals_order() {
             WatchdogWakeup::Signal
-        } else if sources.get(1).is_some_and(has_news) {
+        } else if poll_list.get(1).is_some_and(is_ready) {
             WatchdogWakeup::Hangup
         } else {
             WatchdogWakeup::Other
         }
     }
 
-    /// Waits for news, or a moment.
+    /// Waits for an order, at most for [`POLL_INTERVAL`].
     #[cfg(not(target_os = "linux"))]
     pub(super) fn wait(&self, timeout: Option<Duration>) -> Wakeup {
-        if self.rang() {
+        if self.signal_received() {
             return Wakeup::Order;
         }
         let stdin = io::stdin();
-        let mut sources = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-        let moment = timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
-        match poll(&mut sources, poll_timeout(Some(moment))) {
+        let mut poll_list = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        let wait = timeout.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
+        match poll(&mut poll_list, poll_timeout(Some(wait))) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(_) => return Wakeup::Order,
         }
-        if has_news(&sources[0]) { Wakeup::Order } else { Wakeup::Other }
+        if is_ready(&poll_list[0]) { Wakeup::Order } else { Wakeup::Other }
     }
 
     #[cfg(target_os = "linux")]
@@ -190,7 +193,7 @@ impl Newsroom {
     }
 }
 
-fn has_news(source: &PollFd<'_>) -> bool {
+fn is_ready(source: &PollFd<'_>) -> bool {
     source.revents().is_some_and(|events| !events.is_empty())
 }
 

@@ -1,9 +1,9 @@
 //! The watchdog: the process between tiller and a command's supervisor. Linux only.
 //!
-//! A command knows its supervisor, its parent, and can kill it (`kill -9 $PPID`). What it started then falls to the
-//! watchdog, which adopts orphans like the supervisor does and kills all it has when the supervisor ends, however it ends.
-//! Everything below the watchdog belongs to one command, so no other child of tiller's can be hit. A watchdog that is
-//! killed takes the supervisor along, by its parent-death signal, and that one the command.
+//! A command knows its supervisor, its parent, and can kill it (`kill -9 $PPID`). Its processes then become children of the
+//! watchdog, which adopts orphans like the supervisor and kills all of them when the supervisor ends for any reason. All processes
+//! below the watchdog belong to one command, so no other child of tiller can be hit. If the watchdog is killed, the supervisor gets
+//! its parent-death signal and kills the command.
 
 use std::ffi::OsString;
 use std::process::{Child, Command};
@@ -14,56 +14,56 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::process_tree::ProcessTree;
-use super::wait::{Doorbell, Newsroom, WatchdogWakeup};
-use super::{LEAVE_TIMEOUT, NAME, PERSISTENCE, kill_all, process_tree, until_true};
+use super::wait::{EarlySignals, SignalWaiter, WatchdogWakeup};
+use super::{KILL_TIMEOUT, LEAVE_TIMEOUT, NAME, kill_all, process_tree, until_true};
 use crate::process::this_program;
 
 /// The argument after [`NAME`] that makes the process the supervisor.
 pub(super) const SUPERVISED: &str = "--supervised";
 
-/// How long a supervisor that was told to stop may take: its own limits, and a moment to say how it went. One that is
-/// suspended never does.
+/// The time that a supervisor may take to stop: its own timeouts, plus one second to report. A suspended supervisor never stops.
 const STOP_TIMEOUT: Duration =
-    LEAVE_TIMEOUT.saturating_add(PERSISTENCE).saturating_add(Duration::from_secs(1));
+    LEAVE_TIMEOUT.saturating_add(KILL_TIMEOUT).saturating_add(Duration::from_secs(1));
 
-/// Starts the supervisor with these arguments, waits for its end, and kills what is left.
+/// Starts the supervisor with these arguments, waits for its end, and kills all remaining processes.
 pub(super) fn watch(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
     process_tree::adopt_orphans();
-    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let early_signals =
+        EarlySignals::install().map_err(|error| format!("cannot listen to signals: {error}"))?;
     let program = this_program().map_err(|error| format!("cannot name this program: {error}"))?;
     let mut command = Command::new(program);
     command.args([NAME, SUPERVISED]).args(arguments);
     let mut supervisor = command.spawn().map_err(|error| format!("cannot start the supervisor: {error}"))?;
-    // Only now, because the supervisor would inherit blocked signals.
-    let newsroom =
-        Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the supervisor: {errno}"))?;
-    wait_for_end(&mut supervisor, &newsroom);
-    let family = ProcessTree::of(&supervisor);
-    if !family.is_gone() {
-        kill_all(&family);
-        until_true(|| family.is_gone());
+    // After the start, because the supervisor would inherit blocked signals.
+    let waiter =
+        SignalWaiter::open(early_signals).map_err(|errno| format!("cannot watch the supervisor: {errno}"))?;
+    wait_for_end(&mut supervisor, &waiter);
+    let tree = ProcessTree::new(&supervisor);
+    if !tree.is_gone() {
+        kill_all(&tree);
+        until_true(|| tree.is_gone());
     }
     Ok(())
 }
 
-/// Ends this process with the watchdog that started it.
+/// Makes the kernel end this process when the watchdog that started it ends.
 pub(super) fn die_with_parent() {
-    // Linux since 2.1.57. Should it fail after all, the watchdog is one process that nobody kills by accident.
+    // Linux since 2.1.57. If it fails, the watchdog is still a process that is hardly ever killed by accident.
     let _ = prctl::set_pdeathsig(Signal::SIGTERM);
 }
 
-/// Waits for the supervisor's end, or until it had time enough to stop.
-fn wait_for_end(supervisor: &mut Child, newsroom: &Newsroom) {
+/// Waits for the supervisor's end, or until its time to stop has passed.
+fn wait_for_end(supervisor: &mut Child, waiter: &SignalWaiter) {
     let mut deadline: Option<Instant> = None;
     while let Ok(None) = supervisor.try_wait() {
-        let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if rest.is_some_and(|rest| rest.is_zero()) {
+        let remaining = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if remaining.is_some_and(|remaining| remaining.is_zero()) {
             return;
         }
-        match newsroom.wait_for_hangup(rest) {
+        match waiter.wait_for_hangup(remaining) {
             WatchdogWakeup::Signal => {
-                // It may be gone already, and is then noticed at the next look.
+                // It may be gone already; the next `try_wait` then notices.
                 let _ = i32::try_from(supervisor.id()).map(|pid| kill(Pid::from_raw(pid), Signal::SIGTERM));
                 deadline.get_or_insert_with(|| Instant::now() + STOP_TIMEOUT);
             }

@@ -1,17 +1,17 @@
-//! Finding the text to replace, exactly or nearly, and replacing nothing but it. Pure.
+//! Finds the text to replace, exactly or approximately, and replaces only that text. Pure.
 //!
-//! What models get wrong are line ends, spaces at line ends, and typographic quotes, dashes and spaces. Where the exact
-//! text isn't there, these are taken as alike; everything outside the replaced text keeps its bytes.
+//! Models often get line ends, trailing spaces, and typographic quotes, dashes and spaces wrong. If the exact text isn't found, these
+//! are treated as equal; all bytes outside the replaced text are kept.
 
 use std::ops::Range;
 
 use similar::TextDiff;
 
-/// Lines that are compared to find the closest one for a hint, and characters of each.
+/// Maximum number of lines that are compared to find the closest one for a hint, and of characters of each.
 const HINT_LINES: usize = 5_000;
 const HINT_CHARS: usize = 200;
 
-/// How alike a line has to be to be worth a hint; 1 is equal.
+/// Minimum similarity of a line for a hint; 1 is equal.
 const HINT_RATIO: f32 = 0.6;
 
 /// A replacement to make.
@@ -19,33 +19,33 @@ const HINT_RATIO: f32 = 0.6;
 pub(super) struct Edit<'a> {
     pub old: &'a str,
     pub new: &'a str,
-    /// At every place, not at the only one.
-    pub everywhere: bool,
+    /// True to replace all occurrences instead of the only one.
+    pub replace_all: bool,
 }
 
-/// How well the old text had to match.
+/// The tolerance with which the old text matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fidelity {
     /// Byte for byte.
     Exact,
-    /// But for line ends, `\n` or `\r\n`.
+    /// Except for line ends, `\n` or `\r\n`.
     LineEnds,
-    /// Also but for spaces at line ends, and the form of quotes, dashes and spaces.
+    /// Also except for trailing spaces, and the form of quotes, dashes and spaces.
     Similar,
 }
 
-/// A text with the replacement made.
+/// A text after the replacement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Edited {
     pub text: String,
     pub fidelity: Fidelity,
-    /// At how many places.
+    /// The number of replaced occurrences.
     pub count: usize,
-    /// The line of the first, from 1.
+    /// The line of the first occurrence, counted from 1.
     pub line: usize,
 }
 
-/// Why a replacement can't be made.
+/// The reason why a replacement can't be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Problem {
     Missing { hint: Option<String> },
@@ -53,7 +53,7 @@ pub(super) enum Problem {
 }
 
 impl Problem {
-    /// A sentence for the model.
+    /// Describes the problem in a sentence for the model.
     pub(super) fn describe(&self, shown: &str) -> String {
         match self {
             Self::Missing { hint: None } => format!("old_text is not in {shown}; read the file again"),
@@ -77,7 +77,7 @@ impl Edit<'_> {
     pub(super) fn apply(self, text: &str) -> Result<Edited, Problem> {
         for fidelity in [Fidelity::Exact, Fidelity::LineEnds, Fidelity::Similar] {
             let places = find(text, self.old, fidelity);
-            if places.len() > 1 && !self.everywhere {
+            if places.len() > 1 && !self.replace_all {
                 let lines = places.iter().map(|place| line_at(text, place.start)).collect();
                 return Err(Problem::Ambiguous { lines });
             }
@@ -106,9 +106,9 @@ impl Edit<'_> {
         replaced
     }
 
-    /// The new text with the line ends that the file has at that place.
+    /// Returns the new text with the line ends that the file has at that place.
     fn new_text(self, text: &str, place: &Range<usize>, fidelity: Fidelity) -> String {
-        // Whoever matched a `\r` means the line ends themselves.
+        // An old text with a `\r` is about the line ends themselves.
         if fidelity == Fidelity::Exact && self.old.contains('\r') {
             return self.new.to_owned();
         }
@@ -121,7 +121,7 @@ fn line_at(text: &str, at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1
 }
 
-/// Whether the lines at a place end with `\r\n`: told by the first line end in it, after it, or before it.
+/// Returns true if lines at a place end with `\r\n`: the first line end in it, after it, or before it decides.
 fn ends_with_crlf_at(text: &str, place: &Range<usize>) -> bool {
     let after = text[place.start..].find('\n').map(|at| place.start + at);
     let newline = after.or_else(|| text[..place.start].rfind('\n'));
@@ -132,39 +132,39 @@ fn find(text: &str, old: &str, fidelity: Fidelity) -> Vec<Range<usize>> {
     if fidelity == Fidelity::Exact {
         return text.match_indices(old).map(|(at, found)| at..at + found.len()).collect();
     }
-    let (haystack, needle) = (Folded::of(text, fidelity), Folded::of(old, fidelity));
+    let (haystack, needle) = (Folded::new(text, fidelity), Folded::new(old, fidelity));
     if needle.text.trim().is_empty() {
         return Vec::new();
     }
-    let lost_spaces = fidelity == Fidelity::Similar && old.ends_with([' ', '\t']);
+    let dropped_spaces = fidelity == Fidelity::Similar && old.ends_with([' ', '\t']);
     haystack
         .text
         .match_indices(&needle.text)
         .map(|(at, found)| at..at + found.len())
-        // A space that was dropped at the end of the old text still means that the word ends there.
+        // A trailing space that was dropped from the old text still means that the word ends there.
         .filter(|place| {
-            !lost_spaces || matches!(haystack.text[place.end..].chars().next(), None | Some('\n'))
+            !dropped_spaces || matches!(haystack.text[place.end..].chars().next(), None | Some('\n'))
         })
         .map(|place| haystack.original(&place))
         .collect()
 }
 
-/// A text with differences that don't count taken out, and the way back.
+/// A normalized text, with the positions in the original.
 struct Folded {
     text: String,
-    /// For each character: where it begins here, and where it begins and ends in the original.
+    /// For each character: its start in `text`, and its range in the original.
     spans: Vec<(usize, Range<usize>)>,
 }
 
 impl Folded {
-    fn of(original: &str, fidelity: Fidelity) -> Self {
+    fn new(original: &str, fidelity: Fidelity) -> Self {
         let mut folded = Self { text: String::with_capacity(original.len()), spans: Vec::new() };
         let mut start = 0;
         for line in original.split_inclusive('\n') {
             let body = line.strip_suffix('\n').unwrap_or(line);
             let body = body.strip_suffix('\r').filter(|_| line.ends_with('\n')).unwrap_or(body);
-            let kept = if fidelity == Fidelity::Similar { body.trim_end() } else { body };
-            for (at, c) in kept.char_indices() {
+            let content = if fidelity == Fidelity::Similar { body.trim_end() } else { body };
+            for (at, c) in content.char_indices() {
                 let span = start + at..start + at + c.len_utf8();
                 folded.push(if fidelity == Fidelity::Similar { fold(c) } else { c }, span);
             }
@@ -188,7 +188,7 @@ impl Folded {
     }
 }
 
-/// The plain form of a character that has typographic ones.
+/// Returns the plain form of a typographic character.
 fn fold(c: char) -> char {
     match c {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',
@@ -199,25 +199,25 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Where the model probably meant: the line most like the first of the old text.
+/// Returns a hint at the probable place: the line most similar to the first line of the old text.
 fn hint(text: &str, old: &str) -> Option<String> {
-    let wanted = old.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let first_line = old.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines = || text.lines().enumerate().take(HINT_LINES).map(|(index, line)| (index + 1, line.trim()));
-    if let Some((number, _)) = lines().find(|(_, line)| *line == wanted) {
+    if let Some((number, _)) = lines().find(|(_, line)| *line == first_line) {
         return Some(format!(
             "its first line is line {number}, but then the texts differ; read the file there"
         ));
     }
-    let wanted = beginning(wanted);
-    let ratio = |line: &str| TextDiff::from_chars(wanted, beginning(line)).ratio();
-    let alike =
+    let first_line = truncate(first_line);
+    let ratio = |line: &str| TextDiff::from_chars(first_line, truncate(line)).ratio();
+    let similar =
         lines().filter(|(_, line)| !line.is_empty()).map(|(number, line)| (ratio(line), number, line));
-    let (ratio, number, line) = alike.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (ratio, number, line) = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (ratio >= HINT_RATIO)
-        .then(|| format!("the closest to its first line is line {number}: `{}`", beginning(line)))
+        .then(|| format!("the closest to its first line is line {number}: `{}`", truncate(line)))
 }
 
-fn beginning(line: &str) -> &str {
+fn truncate(line: &str) -> &str {
     line.char_indices().nth(HINT_CHARS).map_or(line, |(at, _)| &line[..at])
 }
 
@@ -226,12 +226,12 @@ mod tests {
     use super::*;
 
     fn apply(text: &str, old: &str, new: &str) -> Result<(String, Fidelity), String> {
-        let edited = Edit { old, new, everywhere: false }.apply(text);
+        let edited = Edit { old, new, replace_all: false }.apply(text);
         edited.map(|edited| (edited.text, edited.fidelity)).map_err(|problem| problem.describe("f"))
     }
 
     #[test]
-    fn the_text_is_found_exactly_or_nearly_and_nothing_else_changes() {
+    fn apply_exact_or_similar_text_replaces_only_it() {
         for (text, old, new, expected, fidelity) in [
             ("a\nb\nc\n", "b\n", "x\ny\n", "a\nx\ny\nc\n", Fidelity::Exact),
             ("a\r\nb\r\nc", "b", "x\ny", "a\r\nx\r\ny\r\nc", Fidelity::Exact),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_more_than_once_or_not_at_all_is_explained() {
+    fn apply_ambiguous_or_missing_text_is_explained() {
         let ambiguous = "old_text is in f 2 times (lines 1, 3); add the lines around the one you mean, or set replace_all";
         let hint = "old_text is not in f; the closest to its first line is line 2: `let total = 1;`";
         let differs =
@@ -268,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn everywhere_means_every_place() {
-        let edited = Edit { old: "a", new: "bb", everywhere: true }.apply("x\na a\na").unwrap();
+    fn apply_replace_all_replaces_every_place() {
+        let edited = Edit { old: "a", new: "bb", replace_all: true }.apply("x\na a\na").unwrap();
         assert_eq!(
             edited,
             Edited { text: "x\nbb bb\nbb".into(), fidelity: Fidelity::Exact, count: 3, line: 2 }

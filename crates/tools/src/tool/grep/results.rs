@@ -1,16 +1,16 @@
-//! What a search has found so far, as text.
+//! The results of a search, as text.
 
 use std::fmt::Write as _;
 use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
-/// Most characters of one line; minified files have no line ends.
+/// Maximum length of a line in characters; minified files have very long lines.
 const MAX_LINE: usize = 500;
 
-/// Lines found, up to a limit of matches.
+/// Matching lines, up to a limit.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SearchResults {
     pub text: String,
     pub matches: usize,
     limit: usize,
@@ -18,9 +18,9 @@ pub(super) struct Found {
     max_bytes: usize,
 }
 
-impl Found {
+impl SearchResults {
     pub(super) fn new(limit: usize, max_chars: usize) -> Self {
-        // A character has at most four bytes; what lies beyond is cut off later, and shows that there is more.
+        // A character has at most four bytes; text beyond the limit is cut later, and shows that there is more.
         Self { text: String::new(), matches: 0, limit, max_bytes: max_chars.saturating_mul(4) }
     }
 
@@ -28,24 +28,24 @@ impl Found {
         self.matches >= self.limit || self.text.len() > self.max_bytes
     }
 
-    /// Collects the lines of one file.
-    pub(super) fn in_file<'a>(&'a mut self, shown: &'a str) -> impl Sink<Error = io::Error> + 'a {
-        InFile { found: self, shown, is_first: true }
+    /// Returns the sink for the lines of one file.
+    pub(super) fn file_sink<'a>(&'a mut self, shown: &'a str) -> impl Sink<Error = io::Error> + 'a {
+        FileSink { results: self, shown, is_first: true }
     }
 }
 
-struct InFile<'a> {
-    found: &'a mut Found,
+struct FileSink<'a> {
+    results: &'a mut SearchResults,
     shown: &'a str,
     is_first: bool,
 }
 
-impl InFile<'_> {
-    /// `path:12:text`, and `path-12-text` for context, as grep writes it.
+impl FileSink<'_> {
+    /// Writes `path:12:text`, or `path-12-text` for context, in grep's format.
     fn push(&mut self, mark: char, number: Option<u64>, line: &[u8], searcher: &Searcher) {
         let has_context = searcher.before_context() + searcher.after_context() > 0;
-        if std::mem::take(&mut self.is_first) && has_context && !self.found.text.is_empty() {
-            self.found.text.push_str("--\n");
+        if std::mem::take(&mut self.is_first) && has_context && !self.results.text.is_empty() {
+            self.results.text.push_str("--\n");
         }
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
@@ -54,22 +54,22 @@ impl InFile<'_> {
             None => (line, ""),
         };
         let number = number.unwrap_or_default();
-        writeln!(self.found.text, "{}{mark}{number}{mark}{line}{rest}", self.shown)
+        writeln!(self.results.text, "{}{mark}{number}{mark}{line}{rest}", self.shown)
             .expect("a String takes every text");
     }
 }
 
-impl Sink for InFile<'_> {
+impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.found.is_full() {
+        if self.results.is_full() {
             return Ok(false);
         }
         self.push(':', found.line_number(), found.bytes(), searcher);
-        self.found.matches += 1;
-        // The context after the last match is still wanted.
-        Ok(!self.found.is_full() || searcher.after_context() > 0)
+        self.results.matches += 1;
+        // The context after the last match still has to be collected.
+        Ok(!self.results.is_full() || searcher.after_context() > 0)
     }
 
     fn context(&mut self, searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -78,10 +78,10 @@ impl Sink for InFile<'_> {
     }
 
     fn context_break(&mut self, _searcher: &Searcher) -> io::Result<bool> {
-        if self.found.is_full() {
+        if self.results.is_full() {
             return Ok(false);
         }
-        self.found.text.push_str("--\n");
+        self.results.text.push_str("--\n");
         Ok(true)
     }
 }
