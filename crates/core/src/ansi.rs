@@ -1,9 +1,9 @@
 //! A command's output as a terminal would show it: text and its styles.
 //!
-//! [`OutputBuffer`] takes raw output in pieces and applies the sequences that act on the current line: carriage returns, backspaces,
-//! tabs, erasing, colors and emphasis. The result is [`StyledText`]: text without escape sequences, which a model can read, and
-//! [`StyleRun`]s with its styles. The cursor never moves to another line, so no finished line can be overwritten; all other sequences
-//! are dropped. Pure.
+//! [`OutputBuffer`] takes raw output in pieces and applies the sequences that act on the current line: carriage
+//! returns, backspaces, tabs, erasing, colors and emphasis. The result is [`StyledText`]: text without escape
+//! sequences, which a model can read, and [`StyleRun`]s with its styles. The cursor never moves to another line, so no
+//! finished line can be overwritten; all other sequences are dropped. Pure.
 
 mod decoder;
 mod output_buffer;
@@ -17,8 +17,8 @@ pub use decoder::AnsiDecoder;
 pub use output_buffer::{OutputBuffer, TAB};
 pub use width::{columns, of_grapheme};
 
-/// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest output that a model reads.
-/// In the log they take about 80 kB.
+/// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest output that
+/// a model reads. In the log they take about 80 kB.
 pub const MAX_STYLE_RUNS: usize = 4_000;
 
 /// A set of text attributes.
@@ -166,8 +166,8 @@ impl StyledText {
         buffer.printed()
     }
 
-    /// Creates a stored text with its styles. If the text has escape sequences (another program stored it raw), they are applied, and
-    /// the given styles are dropped, because their positions refer to another text.
+    /// Creates a stored text with its styles. If the text has escape sequences (another program stored it raw), they
+    /// are applied, and the given styles are dropped, because their positions refer to another text.
     #[must_use]
     pub fn kept(text: &str, strokes: Vec<StyleRun>) -> Self {
         if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }

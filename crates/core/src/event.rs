@@ -1,8 +1,8 @@
 //! Events of a session, for front ends.
 //!
-//! The JSON names are those of pi's event stream, so its clients can read `--mode json` unchanged; tiller adds fields of its own. An event
-//! is sent only after the entry that it reports is in the log. Every event carries a sequence number, so that a front end that joined
-//! late or lagged can take a snapshot and continue from there.
+//! The JSON names are those of pi's event stream, so its clients can read `--mode json` unchanged; tiller adds fields
+//! of its own. An event is sent only after the entry that it reports is in the log. Every event carries a sequence
+//! number, so that a front end that joined late or lagged can take a snapshot and continue from there.
 
 use std::sync::Arc;
 
@@ -121,8 +121,8 @@ pub enum EventKind {
         steering: Vec<String>,
         /// Texts of the follow-ups that are [`listed`].
         follow_up: Vec<String>,
-        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each event repeats them,
-        /// and a long queue would be sent again with every message that is added.
+        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each
+        /// event repeats them, and a long queue would be sent again with every message that is added.
         #[serde(serialize_with = "serialize_listed")]
         items: Vec<Arc<QueueItem>>,
         /// The number of waiting messages.
@@ -261,8 +261,8 @@ pub enum EventKind {
         /// The number of context files.
         context_files: usize,
     },
-    /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of a run that adds no
-    /// message.
+    /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of
+    /// a run that adds no message.
     Notice {
         /// The message, in plain text.
         message: String,
@@ -394,8 +394,8 @@ pub struct ApprovalRequest {
     pub args: Value,
     /// The reason for the question.
     pub reason: String,
-    /// The calls that "always" would allow for the rest of this session. Empty if an extension requires approval of every call; then
-    /// "always" means once.
+    /// The calls that "always" would allow for the rest of this session. Empty if an extension requires approval of
+    /// every call; then "always" means once.
     pub rule: String,
     /// A preview of the call, if its tool provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -617,7 +617,8 @@ pub struct QueueItem {
 }
 
 impl QueueItem {
-    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one, else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one,
+    /// else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         self.typed.clone().or_else(|| typed_skill(&self.text)).unwrap_or_else(|| self.text.clone())

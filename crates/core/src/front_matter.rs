@@ -1,7 +1,7 @@
 //! Front matter: YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
-//! Skills and templates begin with it. Unknown keys are ignored, so that files written for other programs can be read. A head that is
-//! neither YAML nor plain lines of `key: value` is an error that names the line of the file.
+//! Skills and templates begin with it. Unknown keys are ignored, so that files written for other programs can be read.
+//! A head that is neither YAML nor plain lines of `key: value` is an error that names the line of the file.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -35,7 +35,8 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
         return Ok((T::default(), body.trim()));
     }
     let lines_before = first.lines().count();
-    // Far more than any front matter has. The files may come from anywhere, and a few lines of aliases can expand to gigabytes.
+    // Far more than any front matter has. The files may come from anywhere, and a few lines of aliases can expand to
+    // gigabytes.
     let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
     let options = serde_saphyr::options! { budget: budget };
     match serde_saphyr::from_str_with_options(yaml, options) {

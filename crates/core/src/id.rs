@@ -1,7 +1,7 @@
 //! Identifiers of sessions, entries, tool calls and queued messages.
 //!
-//! An id from a log is an opaque string (a ULID, eight hex digits, a UUID, or any other text); ids that tiller generates are ULIDs.
-//! Generation needs a clock and is part of `session`. See docs/session-format.md.
+//! An id from a log is an opaque string (a ULID, eight hex digits, a UUID, or any other text); ids that tiller
+//! generates are ULIDs. Generation needs a clock and is part of `session`. See docs/session-format.md.
 
 mod inline_str;
 
@@ -42,8 +42,8 @@ macro_rules! id {
                 last_chars(self.as_str(), SHORT_LENGTH)
             }
 
-            /// Checks whether `fragment` refers to this id: a prefix or suffix of at least four characters, ignoring case, or the
-            /// whole id.
+            /// Checks whether `fragment` refers to this id: a prefix or suffix of at least four characters, ignoring
+            /// case, or the whole id.
             #[must_use]
             pub fn matches(&self, fragment: &str) -> bool {
                 fragment_matches(self.as_str(), fragment)

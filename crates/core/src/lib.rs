@@ -1,5 +1,5 @@
-//! Shared types of all crates of tiller: ids, units, messages, events, the table of settings, terminal text and front matter. Types
-//! and pure functions: no files, clock, task or terminal.
+//! Shared types of all crates of tiller: ids, units, messages, events, the table of settings, terminal text and front
+//! matter. Types and pure functions: no files, clock, task or terminal.
 pub mod ansi;
 pub mod event;
 pub mod front_matter;

@@ -1,7 +1,7 @@
 //! Messages between user, model and tools, independent of any provider's wire format.
 //!
-//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them. Unknown keys are ignored
-//! and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
+//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them. Unknown
+//! keys are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
 
 use std::sync::Arc;
 
@@ -81,7 +81,8 @@ impl UserMessage {
         Self { typed, ..self }
     }
 
-    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one, else its text.
+    /// Returns the text as typed: `/skill:name` or `/template` with its arguments if the message was made from one,
+    /// else its text.
     #[must_use]
     pub fn as_typed(&self) -> String {
         let text = || self.content.joined_text();
@@ -317,8 +318,8 @@ impl ToolCall {
 const SUMMARY_ARGUMENTS: [&str; 6] = ["command", "pattern", "path", "url", "query", "name"];
 
 impl ToolCall {
-    /// Returns a summary of the call on one line without control characters: a path, a pattern and its path, or a command's first line.
-    /// Empty if the call has no text argument.
+    /// Returns a summary of the call on one line without control characters: a path, a pattern and its path, or a
+    /// command's first line. Empty if the call has no text argument.
     #[must_use]
     pub fn summary(&self) -> String {
         let text = |name: &str| self.arguments.get(name).and_then(Value::as_str).map(one_line);
@@ -489,15 +490,15 @@ pub struct BashExecutionMessage {
     pub timestamp: UnixMs,
 }
 
-/// Checks whether a tool is tiller's own command tool, so that its results are command output. A tool of an extension or a server may
-/// have any other name.
+/// Checks whether a tool is tiller's own command tool, so that its results are command output. A tool of an extension
+/// or a server may have any other name.
 #[must_use]
 pub fn runs_commands(tool: &str) -> bool {
     tool == "bash"
 }
 
-/// Checks whether a tool runs commands in another program whose sessions are imported. Other programs may use the name too, so the
-/// result affects only the display.
+/// Checks whether a tool runs commands in another program whose sessions are imported. Other programs may use the name
+/// too, so the result affects only the display.
 #[must_use]
 pub fn runs_commands_elsewhere(tool: &str) -> bool {
     matches!(tool, "Bash" | "shell" | "local_shell" | "exec_command")
@@ -572,8 +573,8 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Returns the display name: both names joined by a slash. An id that is a path has a slash of its own; the form to type, with both
-    /// slashes, is `Display`.
+    /// Returns the display name: both names joined by a slash. An id that is a path has a slash of its own; the form to
+    /// type, with both slashes, is `Display`.
     #[must_use]
     pub fn shown(&self) -> String {
         let Self { provider, id } = self;
@@ -671,8 +672,8 @@ mod tests {
     fn system_message_in_blocks_is_parsed() {
         let text =
             r#"{"role":"system","content":[{"type":"text","text":"Be kind."}],"sections":{},"timestamp":7}"#;
-        let said = SystemMessage { content: "Be kind.".into(), timestamp: UnixMs(7) };
-        assert_eq!(serde_json::from_str::<Message>(text).unwrap(), Message::System(said));
+        let message = SystemMessage { content: "Be kind.".into(), timestamp: UnixMs(7) };
+        assert_eq!(serde_json::from_str::<Message>(text).unwrap(), Message::System(message));
     }
 
     #[test]

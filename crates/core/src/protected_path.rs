@@ -1,6 +1,6 @@
-//! Protected paths, which no write may change without approval: git runs programs in `.git`; shells, logins and clients read the
-//! startup and credential files of the home directory; tiller's own folders hold its configuration, keys, sessions and state.
-//! Pure: paths are compared as text, and links aren't followed.
+//! Protected paths, which no write may change without approval: git runs programs in `.git`; shells, logins and clients
+//! read the startup and credential files of the home directory; tiller's own folders hold its configuration, keys,
+//! sessions and state. Pure: paths are compared as text, and links aren't followed.
 
 use std::path::{Component, Components, Path, PathBuf};
 
@@ -193,8 +193,8 @@ pub struct ProtectedPaths {
 }
 
 impl ProtectedPaths {
-    /// Returns the reason why writing to a path needs a question; `None` if it doesn't. The path is absolute and may contain `.` and
-    /// `..`. Case is ignored, as in some file systems.
+    /// Returns the reason why writing to a path needs a question; `None` if it doesn't. The path is absolute and may
+    /// contain `.` and `..`. Case is ignored, as in some file systems.
     ///
     /// ```
     /// use std::path::Path;
@@ -230,8 +230,8 @@ impl ProtectedPaths {
         is_in_any(&self.own, &path) && !is_in_any(&self.readable, &path)
     }
 
-    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't count. A wildcard
-    /// in the path stands for any name that the shell may insert.
+    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't
+    /// count. A wildcard in the path stands for any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -244,8 +244,8 @@ impl ProtectedPaths {
         !is_public && rest.any(|rest| CREDENTIALS.iter().any(|name| is_inside(rest, name)))
     }
 
-    /// Checks whether a folder contains credential files of the home directory, or is one of their folders. A wildcard stands for any
-    /// name that the shell may insert.
+    /// Checks whether a folder contains credential files of the home directory, or is one of their folders. A wildcard
+    /// stands for any name that the shell may insert.
     #[must_use]
     pub fn holds_credentials(&self, folder: &Path) -> bool {
         let folder = normalize(folder);
@@ -263,8 +263,8 @@ impl ProtectedPaths {
         })
     }
 
-    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of the home
-    /// directory or in tiller's own, is a protected file, or contains one of them.
+    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected
+    /// folder of the home directory or in tiller's own, is a protected file, or contains one of them.
     #[must_use]
     pub fn is_secret(&self, path: &Path) -> bool {
         let path = normalize(path);
@@ -313,15 +313,16 @@ fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> 
     is_match.then_some(rest.as_path())
 }
 
-/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may have wildcards.
+/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may
+/// have wildcards.
 fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
     pattern.zip(names).all(|(pattern, name)| {
         name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
     })
 }
 
-/// Checks whether a shell may replace a pattern by a name. A wildcard matches no dot at the beginning of a name; after a `[`, any name
-/// may match.
+/// Checks whether a shell may replace a pattern by a name. A wildcard matches no dot at the beginning of a name; after
+/// a `[`, any name may match.
 fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;

@@ -1,7 +1,7 @@
 //! The table of settings: name, type, default, environment variables and description.
 //!
-//! The settings loader (`config`), `tiller settings` and the docs read it; no default is defined elsewhere. In a settings file
-//! `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
+//! The settings loader (`config`), `tiller settings` and the docs read it; no default is defined elsewhere. In a
+//! settings file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -125,8 +125,8 @@ table! {
     RETRY_BASE_MS = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
     /// Maximum milliseconds between two retries, unless the provider asks for more.
     RETRY_CAP_MS = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
-    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset: 300, or 900 for
-    /// a server on this machine or the local network.
+    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset:
+    /// 300, or 900 for a server on this machine or the local network.
     REQUEST_FIRST_BYTE_S = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
     /// Seconds without any data, pings included, after which an answer counts as interrupted.
     REQUEST_STALL_S = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
@@ -154,7 +154,8 @@ table! {
     COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
     /// Number of messages above which a conversation is compacted; unset: no limit.
     COMPACTION_MAX_MESSAGES = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
-    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with strategy truncate.
+    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
+    /// strategy truncate.
     COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
     /// When the session log is synced to disk: after every entry, after user messages and turns, or never.
     SYNC = "sync", SettingKind::Choice(&["always", "turn", "never"]), "turn";
@@ -164,7 +165,8 @@ table! {
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
     /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES = "images", SettingKind::Choice(&["auto", "line"]), "auto";
-    /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` / `theme_light`).
+    /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` /
+    /// `theme_light`).
     THEME = "theme", SettingKind::Text, "auto";
     /// Theme for dark terminal backgrounds.
     THEME_DARK = "theme_dark", SettingKind::Text, "dark";
@@ -176,7 +178,8 @@ table! {
     TERMINAL_TITLE = "terminal.title", SettingKind::Choice(&["on", "off"]), "on";
     /// Report progress to the terminal (OSC 9;4): if supported, always, or never.
     TERMINAL_PROGRESS = "terminal.progress", SettingKind::Choice(&["auto", "on", "off"]), "auto";
-    /// How to alert you when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell or off.
+    /// Alert when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell
+    /// or off.
     NOTIFY = "notify.mode", SettingKind::Choice(&["auto", "bell", "off"]), "auto";
     /// Minimum duration, in seconds, of a run whose end triggers an alert.
     NOTIFY_AFTER_S = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";

@@ -1,9 +1,10 @@
 //! Suggestions for misspelled names. Pure.
 
-/// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with the name as a prefix takes
-/// precedence.
+/// Returns the candidate that is most similar to a name, if it is similar enough; the first candidate with the name as
+/// a prefix takes precedence.
 ///
-/// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters are one edit.
+/// The limit is one edit per three letters of the longer name, and at most three edits. Two swapped letters are one
+/// edit.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let with_prefix = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
@@ -24,7 +25,8 @@ pub fn is_quit_word(line: &str) -> bool {
     matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
-/// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped letters.
+/// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped
+/// letters.
 #[must_use]
 pub fn is_slip(word: &str, of: &str) -> bool {
     let differing: Vec<(char, char)> = word.chars().zip(of.chars()).filter(|(a, b)| a != b).collect();
@@ -64,11 +66,11 @@ mod tests {
 
     #[test]
     fn nearest_typo_is_some_and_other_word_is_none() {
-        let meant = |name| nearest(name, ["commit", "debug", "review"].into_iter());
-        assert_eq!(meant("comit"), Some("commit"));
-        assert_eq!(meant("rev"), Some("review"));
-        assert_eq!(meant("deploy"), None);
-        assert_eq!(meant(""), None);
+        let suggestion = |name| nearest(name, ["commit", "debug", "review"].into_iter());
+        assert_eq!(suggestion("comit"), Some("commit"));
+        assert_eq!(suggestion("rev"), Some("review"));
+        assert_eq!(suggestion("deploy"), None);
+        assert_eq!(suggestion(""), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses it in a `String`.
+//! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses it in a
+//! `String`.
 //!
-//! Two readers work around that: log lines replace the half by U+FFFD ([`replace_lone`]), and streamed answers join halves that
-//! arrive in two deltas ([`Wtf8`] and [`Joiner`]).
+//! Two readers work around that: log lines replace the half by U+FFFD ([`replace_lone`]), and streamed answers join
+//! halves that arrive in two deltas ([`Wtf8`] and [`Joiner`]).
 
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -100,7 +101,8 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Returns the fragment as text: a pending half is joined with its other half, and a half without one becomes U+FFFD.
+    /// Returns the fragment as text: a pending half is joined with its other half, and a half without one becomes
+    /// U+FFFD.
     pub fn push(&mut self, fragment: Wtf8) -> String {
         let bytes = match self.pending.take() {
             Some(half) if fragment.is_empty() => {

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
-/// Finds the `.git` of the repository that contains `cwd`: a folder, or in a worktree or submodule a file that names one.
+/// Finds the `.git` of the repository that contains `cwd`: a folder, or in a worktree or submodule a file that names
+/// one.
 #[must_use]
 pub fn find(cwd: &Path) -> Option<PathBuf> {
     cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())
 }
 
-/// Returns the folder with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic link or has other
-/// content.
+/// Returns the folder with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
+/// link or has other content.
 #[must_use]
 pub fn folder(git: &Path) -> Option<PathBuf> {
     let kind = git.symlink_metadata().ok()?.file_type();
@@ -42,8 +43,9 @@ pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself outside of one.
-/// As for git, a repository that belongs to another user doesn't count: any user can create one in a world-writable folder.
+/// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself
+/// outside of one. As for git, a repository that belongs to another user doesn't count: any user can create one in a
+/// world-writable folder.
 #[must_use]
 pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
     up_to_repository_of(cwd, nix::unistd::geteuid().as_raw())

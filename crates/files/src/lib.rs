@@ -1,7 +1,8 @@
-//! Safe file access: for all files that tiller reads on its own, such as configuration, ignore files, instructions, logs and prompts.
+//! Safe file access: for all files that tiller reads on its own, such as configuration, ignore files, instructions,
+//! logs and prompts.
 //!
-//! A path may come from a cloned repository, so it may name a pipe, a device, a link out of the project or a file of gigabytes. The
-//! functions open without blocking, check the opened descriptor, and read up to a limit:
+//! A path may come from a cloned repository, so it may name a pipe, a device, a link out of the project or a file of
+//! gigabytes. The functions open without blocking, check the opened descriptor, and read up to a limit:
 //!
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - [`read_within`] for files of a project: links may not lead out of its root.
@@ -132,8 +133,8 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
     into_text(read_within(root, path, limit)?)
 }
 
-/// Reads UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until its writer has
-/// finished.
+/// Reads UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
+/// its writer has finished.
 ///
 /// # Errors
 /// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
@@ -185,8 +186,8 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Creates or truncates a file that the user named, accessible by the user only, whatever the umask. Links are followed; pipes and
-/// devices are refused.
+/// Creates or truncates a file that the user named, accessible by the user only, whatever the umask. Links are
+/// followed; pipes and devices are refused.
 ///
 /// # Errors
 /// When it can't be created or truncated, or isn't a regular file.

@@ -1,7 +1,7 @@
 //! Opening and creating files inside a folder without following links in the path.
 //!
-//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). On other systems, and where a
-//! sandbox forbids that call, each component is opened from the descriptor of its parent.
+//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). On other
+//! systems, and where a sandbox forbids that call, each component is opened from the descriptor of its parent.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -114,7 +114,8 @@ fn name_of(component: Component<'_>) -> io::Result<&Path> {
     }
 }
 
-/// Returns a path to an open folder that stays valid when the folder is renamed; `otherwise` on systems without such paths.
+/// Returns a path to an open folder that stays valid when the folder is renamed; `otherwise` on systems without such
+/// paths.
 #[must_use]
 pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
     descriptor_path(folder).unwrap_or(otherwise)

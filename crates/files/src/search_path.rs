@@ -1,5 +1,5 @@
-//! Search paths of skills, templates and context files, and problems with their files. Files are read through the functions of this
-//! crate, and never from outside the folder that bounds their search path.
+//! Search paths of skills, templates and context files, and problems with their files. Files are read through the
+//! functions of this crate, and never from outside the folder that bounds their search path.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -58,17 +58,17 @@ impl SearchPath {
         }
     }
 
-    /// Reads a file; at most `most + 1` bytes, so that a longer file can be detected.
+    /// Reads a file; at most `limit + 1` bytes, so that a longer file can be detected.
     ///
     /// # Errors
     /// When it lies outside the bounds, can't be read, or isn't a regular file.
-    pub fn read(&self, file: &Path, most: usize) -> io::Result<Vec<u8>> {
+    pub fn read(&self, file: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let opened = match &self.bounds {
             Some(bounds) => crate::open_within(bounds, file)?,
             None => crate::open(file)?,
         };
         let mut bytes = Vec::new();
-        opened.take(most as u64 + 1).read_to_end(&mut bytes)?;
+        opened.take(limit as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }

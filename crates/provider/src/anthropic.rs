@@ -1,7 +1,7 @@
 //! Anthropic's Messages API, version 2023-06-01, streaming
 //! (platform.claude.com/docs/en/api/messages and /docs/en/build-with-claude/streaming, seen 2026-11-21).
 //!
-//! `encode` makes the request's body, `decode` reads the events; both are pure.
+//! `encode` builds the request's body, `decode` parses the events; both are pure.
 
 mod decode;
 mod encode;
@@ -14,27 +14,27 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
 use super::{Provider, ProviderError, ProviderStream, Request};
-use decode::Decoder;
+use decode::MessagesDecoder;
 
-/// The name of the protocol in logs.
+/// The name of the wire format in logs.
 pub const API: &str = "anthropic-messages";
 
 /// What lets a request say that thoughts which no longer fit the conversation be dropped, rather than refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
-/// What marks the sealed text of a thought that the provider hides, among seals; base64 has no colon.
+/// Prefix of a signature that holds the encrypted text of hidden thinking; base64 has no colon.
 const REDACTED: &str = "redacted:";
 
-/// A server that speaks the Messages API.
+/// A server with the Messages API.
 pub struct Anthropic {
     wire: Arc<Wire>,
 }
 
 impl Anthropic {
-    /// Makes the provider. Requests go to `{base_url}/v1/messages`, with the key in `x-api-key`.
+    /// Creates the provider. Requests go to `{base_url}/v1/messages`, with the key in `x-api-key`.
     ///
     /// # Errors
-    /// When the base URL isn't one.
+    /// When the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
     }
@@ -51,8 +51,8 @@ impl Anthropic {
         if let Some(key) = self.wire.key_header("")? {
             headers.insert(HeaderName::from_static("x-api-key"), key);
         }
-        let plan = encode::Plan::new(request);
-        if plan.binds_thoughts() {
+        let plan = encode::ThinkingPlan::new(request);
+        if plan.sends_binding() {
             let name = HeaderName::from_static("anthropic-beta");
             headers.insert(name, HeaderValue::from_static(BINDING_CONTROLS));
         }
@@ -70,6 +70,6 @@ impl Provider for Anthropic {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        self.wire.stream(self.post(&request), Decoder::default())
+        self.wire.stream(self.post(&request), MessagesDecoder::default())
     }
 }

@@ -1,58 +1,58 @@
-//! What is known of models: windows, limits, prices, with source and date.
+//! The model catalog: windows, limits and prices, with source and date.
 //!
-//! The rows are in `table`; what the catalogue lacks is [`assumed`]. Nothing here is asked of a server: a model that
-//! is named is used, known or not.
+//! The rows are in `table`; [`assumed`] returns facts of unlisted models. No server is queried: a model can be used
+//! whether it is listed or not.
 
 mod table;
 
 use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, Usd};
 
-pub(super) use table::{Silence, Thinking};
+pub(super) use table::{ThinkingControl, ThinkingOff};
 
-/// The window of a model of which nothing is known: what most models of the last two years can take.
+/// Context window of an unlisted model, as most models of the last two years have.
 const ASSUMED_WINDOW: Tokens = Tokens(128_000);
 
-/// The longest answer of a model of which nothing is known; servers refuse a number above their own.
+/// Maximum answer length of an unlisted model; servers refuse a number above their own limit.
 const ASSUMED_MAX_OUTPUT: Tokens = Tokens(8_192);
 
-/// What is known of one model.
+/// Facts about one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFacts {
     /// The provider's name.
     pub provider: String,
-    /// The provider's id for it.
+    /// The provider's id of the model.
     pub id: String,
-    /// Most tokens of question and answer together.
+    /// Context window: maximum tokens of prompt and answer together.
     pub window: Tokens,
-    /// Most tokens of one answer.
+    /// Maximum tokens of one answer.
     pub max_output: Tokens,
-    /// The least that it can be asked to think: more than `Off` for one that always thinks. `None` for one that doesn't think,
-    /// or not the way tiller asks.
+    /// The lowest thinking level: above `Off` for a model that always thinks. `None` for a model that doesn't think, or
+    /// not with the parameters that tiller sends.
     pub least_thinking: Option<ThinkingLevel>,
-    /// Whether it takes images.
+    /// Support of images.
     pub sight: ImageInput,
-    /// Its prices, when known.
+    /// Its prices, if known.
     pub price: Option<Price>,
 }
 
-/// Whether a model takes images.
+/// A model's support of images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImageInput {
-    /// Nobody knows; it is sent images.
+    /// Not known; images are sent.
     #[default]
     Unknown,
-    /// It does.
+    /// Images are accepted.
     Supported,
-    /// It takes text alone, and gets a line of it in an image's place.
+    /// Only text is accepted; an image is replaced by a line of text.
     Unsupported,
 }
 
 impl ModelFacts {
-    /// What `usage` costs: nothing where no price is known.
+    /// Returns the cost of `usage`; zero if no price is known.
     ///
-    /// Some models bill a whole request dearer when its prompt is longer than a threshold; that is counted in, as
-    /// long as the price is the catalogue's.
+    /// Some models charge more for a whole request when its prompt exceeds a threshold; that is included, as long as
+    /// the price is the catalog's.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Cost {
         let Some(price) = self.price else { return Cost::default() };
@@ -74,25 +74,25 @@ impl ModelFacts {
         Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
     }
 
-    /// The same of a model with another window. An answer takes at most a quarter of it: it has to share it with the question.
+    /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the prompt.
     #[must_use]
     pub fn in_window(self, window: Tokens) -> Self {
         Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
     }
 
-    /// Returns whether it can think before it answers.
+    /// Returns true if the model can think before it answers.
     #[must_use]
     pub const fn thinks(&self) -> bool {
         self.least_thinking.is_some()
     }
 
-    /// The level that the model can do and that is nearest to `wanted`: `Off` for one that doesn't think.
+    /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
     #[must_use]
-    pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
-        self.least_thinking.map_or(ThinkingLevel::Off, |least| wanted.max(least))
+    pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
+        self.least_thinking.map_or(ThinkingLevel::Off, |least| requested.max(least))
     }
 
-    /// The levels one may choose from, least first.
+    /// Returns the selectable levels, in ascending order.
     #[must_use]
     pub fn levels(&self) -> &'static [ThinkingLevel] {
         match self.least_thinking {
@@ -102,7 +102,7 @@ impl ModelFacts {
     }
 }
 
-/// US dollars a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
     /// Input.
@@ -115,21 +115,20 @@ pub struct Price {
     pub cache_write: Usd,
 }
 
-/// The models that the catalogue has of a provider, the recommended ones first. Empty for a provider it doesn't know.
+/// Lists the cataloged models of a provider, recommended ones first; empty for an unknown provider.
 #[must_use]
 pub fn known(provider: &str) -> Vec<ModelFacts> {
     table::rows(provider).iter().map(|row| row.facts(provider, row.id)).collect()
 }
 
-/// What the catalogue has of `id`, or of the model whose dated snapshot it is: `claude-opus-4-5-20251101`,
-/// `gpt-5-2025-08-07`.
+/// Returns the facts of a model, or of the model of a dated snapshot: `claude-opus-4-5-20251101`, `gpt-5-2025-08-07`.
 #[must_use]
 pub fn facts(provider: &str, id: &str) -> Option<ModelFacts> {
     table::row(provider, id).map(|row| row.facts(provider, id))
 }
 
-/// What to go by for a model that the catalogue lacks: a window of 128,000 tokens, answers of at most 8,192, no
-/// prices; a Claude is taken to think and to see, every one since 2025 does.
+/// Returns assumed facts of an unlisted model: a window of 128,000 tokens, answers of at most 8,192, no prices. A
+/// Claude is assumed to think and to accept images, as every one since 2025 does.
 #[must_use]
 pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     let is_claude = provider == table::ANTHROPIC && id.starts_with("claude-");
@@ -144,24 +143,25 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     }
 }
 
-/// Most tokens that a model is given to think at a level; `None` where its provider takes no such number, but words or nothing.
+/// Returns the thinking budget of a level; `None` if the model's provider takes no budget.
 #[must_use]
 pub fn thinking_budget(model: &ModelRef, level: ThinkingLevel) -> Option<Tokens> {
-    let takes_budgets = model.provider == table::ANTHROPIC && claude_thinking(&model.id) == Thinking::Budget;
+    let takes_budgets =
+        model.provider == table::ANTHROPIC && claude_thinking(&model.id) == ThinkingControl::Budget;
     (takes_budgets && level != ThinkingLevel::Off).then(|| budget(level))
 }
 
-/// How a model behind the Messages API is told to think. A Claude that the catalogue lacks is taken to be newer than
-/// it; of what others serve there, nothing is known.
-pub(super) fn claude_thinking(id: &str) -> Thinking {
+/// Returns the thinking parameters of a model behind the Messages API. An unlisted Claude is assumed to be newer than
+/// the catalog; nothing is assumed about models of other vendors.
+pub(super) fn claude_thinking(id: &str) -> ThinkingControl {
     match table::row(table::ANTHROPIC, id) {
         Some(row) => row.thinking,
-        None if id.starts_with("claude-") => Thinking::NEWEST,
-        None => Thinking::Never,
+        None if id.starts_with("claude-") => ThinkingControl::NEWEST,
+        None => ThinkingControl::Never,
     }
 }
 
-/// Tokens of thought by level, doubling about each time; the least is the fewest that the Messages API accepts.
+/// Thinking budgets by level, roughly doubling; the lowest is the minimum of the Messages API.
 pub(super) const fn budget(level: ThinkingLevel) -> Tokens {
     Tokens(match level {
         ThinkingLevel::Off => 0,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_priced_by_kind_of_token() {
+    fn cost_is_by_kind_of_token() {
         let sonnet = facts("anthropic", "claude-sonnet-5-5").unwrap();
         let cost = sonnet.cost(&usage(1_000, 2_000, 10_000, 4_000));
         let parts = [cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total].map(micros);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_prompt_makes_the_whole_request_dearer() {
+    fn cost_long_prompt_has_surcharge_on_the_whole_request() {
         let haiku = facts("anthropic", "claude-haiku-5-5").unwrap();
         assert_eq!(micros(haiku.cost(&usage(100_000, 1_000, 0, 0)).total), 10_500);
         assert_eq!(micros(haiku.cost(&usage(1, 1_000, 100_000, 0)).total), 5_000 + 2_500 + 1);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dated_snapshot_is_the_model_it_is_of() {
+    fn facts_dated_snapshot_is_its_model() {
         let snapshot = facts("anthropic", "claude-opus-4-5-20251101").unwrap();
         assert_eq!(snapshot.id, "claude-opus-4-5-20251101");
         assert_eq!(snapshot.window, facts("anthropic", "claude-opus-4-5").unwrap().window);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_does_not_think_is_clamped() {
+    fn clamp_model_without_thinking_is_off() {
         let facts = assumed("openai", "my-model");
         assert_eq!(facts.clamp(ThinkingLevel::High), ThinkingLevel::Off);
         assert_eq!(facts.levels(), [ThinkingLevel::Off]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_of_a_model_that_always_thinks_leave_off_out() {
+    fn levels_model_that_always_thinks_lacks_off() {
         let least = |provider, id| facts(provider, id).unwrap().levels()[0];
         assert_eq!(least("anthropic", "claude-opus-5-5"), ThinkingLevel::Low);
         assert_eq!(least("openai", "gpt-5"), ThinkingLevel::Minimal);
@@ -242,19 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn only_models_that_are_told_how_long_to_think_have_a_budget() {
+    fn thinking_budget_only_budget_models_have_one() {
         let of = |id: &str, level| {
             thinking_budget(&ModelRef { provider: "anthropic".into(), id: id.into() }, level)
         };
         assert_eq!(of("claude-haiku-4-5", ThinkingLevel::High), Some(Tokens(20_480)));
         assert_eq!(of("claude-haiku-4-5", ThinkingLevel::Off), None);
-        assert_eq!(of("claude-opus-5-5", ThinkingLevel::High), None, "it thinks as it sees fit");
+        assert_eq!(of("claude-opus-5-5", ThinkingLevel::High), None, "adaptive thinking");
         let gpt = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
-        assert_eq!(thinking_budget(&gpt, ThinkingLevel::High), None, "it is told in words");
+        assert_eq!(thinking_budget(&gpt, ThinkingLevel::High), None, "effort levels");
     }
 
     #[test]
-    fn every_row_makes_sense() {
+    fn table_rows_are_consistent() {
         for provider in ["anthropic", "openai"] {
             let models = known(provider);
             assert!(models.len() > 5);

@@ -1,14 +1,14 @@
-//! The built-in demo: a guided tour for somebody without a key.
+//! The built-in demo: a guided tour for users without an API key.
 //!
-//! Offline and deterministic. What it says is canned and stands in `demo/*.md`; the tools it calls really run. It keeps no
-//! state: where the tour stands follows from the conversation in the request.
+//! Offline and deterministic. Its answers are fixed texts in `demo/*.md`; the tools that it calls really run. It keeps
+//! no state: the step of the tour follows from the conversation in the request.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
 use tiller_core::unit::Tokens;
 
 use super::catalog::{ImageInput, ModelFacts};
-use super::scripted::{End, ScriptedAnswer, ScriptedCall, answers_in, facts, play, said};
+use super::scripted::{ScriptEnd, ScriptedAnswer, ScriptedCall, answers_in, facts, play, text_of_message};
 use super::{Provider, ProviderStream, Request};
 
 /// The name of the provider.
@@ -17,21 +17,21 @@ pub const NAME: &str = "demo";
 /// The id of its only model.
 pub const MODEL: &str = "tour";
 
-/// Characters of one piece, and the pause before it: a fast, readable stream.
+/// Characters per piece, and the pause before each: a fast, readable stream.
 const CHUNK: usize = 6;
 const PAUSE_MS: u64 = 45;
 
-/// Time that the answer takes during which somebody tries to queue and to steer.
+/// Duration of the answer during which the user tries queueing and steering.
 const LONG_ANSWER_MS: u64 = 30_000;
 
 /// Long enough to read two lines and type a third.
 const SLOW_COMMAND: &str = "sleep 7";
 
-/// What a call reads as when a steering message overtook it.
+/// Text in the result of a call that a steering message skipped.
 const STEERED: &str = "the user steered";
 
-/// What a request for a summary begins with.
-const SUMMARY_WANTED: &str = "<conversation>";
+/// Prefix of a request for a summary.
+const SUMMARY_PREFIX: &str = "<conversation>";
 
 const WELCOME: &str = include_str!("demo/welcome.md");
 const STEERING: &str = include_str!("demo/steering.md");
@@ -44,12 +44,12 @@ const LOOKED: &str = include_str!("demo/looked.md");
 const SUMMARY: &str = include_str!("demo/summary.md");
 const FREE: &str = include_str!("demo/free.md");
 
-/// The demo.
+/// The demo provider.
 #[derive(Debug, Default)]
 pub struct Demo;
 
 impl Demo {
-    /// What is known of its model: it costs nothing, and doesn't look at images.
+    /// Returns the facts of its model: it costs nothing, and doesn't accept images.
     #[must_use]
     pub fn facts() -> ModelFacts {
         ModelFacts { sight: ImageInput::Unsupported, ..facts(NAME, MODEL) }
@@ -67,8 +67,8 @@ impl Provider for Demo {
 
     fn stream(&self, request: Request) -> ProviderStream {
         let number = answers_in(&request).count();
-        let mut answer = next(&request);
-        let read: usize = request.messages.iter().map(|message| said(message).len()).sum();
+        let mut answer = next_answer(&request);
+        let read: usize = request.messages.iter().map(|message| text_of_message(message).len()).sum();
         let written = answer.text.len() / 4;
         answer.usage = Usage {
             input: Tokens(read as u64 / 4),
@@ -80,13 +80,13 @@ impl Provider for Demo {
         if answer.delay_ms == 0 {
             answer.delay_ms = PAUSE_MS;
         }
-        play(answer.beats(NAME, number), End::Close)
+        play(answer.events(NAME, number), ScriptEnd::Close)
     }
 }
 
-/// Stations of the tour, in order. Each begins with an answer that no earlier answer of the conversation resembles.
+/// Steps of the tour, in order. Each begins with an answer that no earlier answer of the conversation resembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Station {
+enum TourStep {
     Welcome,
     Steering,
     FollowUp,
@@ -94,37 +94,37 @@ enum Station {
     Free,
 }
 
-/// What the demo says to a conversation.
-fn next(request: &Request) -> ScriptedAnswer {
+/// Returns the demo's answer to a conversation.
+fn next_answer(request: &Request) -> ScriptedAnswer {
     let (results, user) = since_last_answer(request);
-    if user.starts_with(SUMMARY_WANTED) {
+    if user.starts_with(SUMMARY_PREFIX) {
         return answer(SUMMARY.to_owned(), Vec::new());
     }
-    let station = station(request);
+    let current_step = current_step(request);
     let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
     let refused = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));
-    match station {
-        Station::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
-        Station::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
-        Station::Steering => {
+    match current_step {
+        TourStep::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
+        TourStep::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
+        TourStep::Steering => {
             let slow = || call("bash", &json!({"command": SLOW_COMMAND}));
-            let entries = counted(&results, "files", ["entry", "entries"]);
+            let entries = format_count(&results, "files", ["entry", "entries"]);
             answer(STEERING.replace("{entries}", &entries), vec![slow(), slow(), slow()])
         }
-        Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
-        Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
-        Station::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
-        Station::FollowUp => {
+        TourStep::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
+        TourStep::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
+        TourStep::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
+        TourStep::FollowUp => {
             let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
             let pieces = answer.text.chars().count().div_ceil(CHUNK) as u64;
             ScriptedAnswer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
         }
-        Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
-        Station::Free if !results.is_empty() => answer(
-            LOOKED.replace("{matches}", &counted(&results, "matches", ["match", "matches"])),
+        TourStep::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
+        TourStep::Free if !results.is_empty() => answer(
+            LOOKED.replace("{matches}", &format_count(&results, "matches", ["match", "matches"])),
             Vec::new(),
         ),
-        Station::Free => {
+        TourStep::Free => {
             let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();
             let look = json!({"pattern": word, "literal": true, "limit": 20});
             answer(FREE.replace("{word}", &word), vec![call("grep", &look)])
@@ -132,8 +132,8 @@ fn next(request: &Request) -> ScriptedAnswer {
     }
 }
 
-/// A count of the details of results, in the words in which their calls show it.
-fn counted(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
+/// Formats a count from the details of results, in the words in which the calls show it.
+fn format_count(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
     let count =
         |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
     match results.iter().filter_map(|result| count(result)).sum::<u64>() {
@@ -142,31 +142,32 @@ fn counted(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) ->
     }
 }
 
-/// Where the tour stands: after the last station that an answer of the conversation belongs to.
-fn station(request: &Request) -> Station {
+/// Returns the step after the last one that has an answer in the conversation.
+fn current_step(request: &Request) -> TourStep {
     let answers: Vec<&AssistantMessage> = answers_in(request).collect();
-    let past = |text: &str| answers.iter().any(|answer| answer.joined_text().starts_with(opening(text)));
-    let steering_is_over = past(STEERED_WELL) || past(UNSTEERED) || past(DENIED);
-    if past(TREE) {
-        Station::Free
-    } else if past(FOLLOW_UP) {
-        Station::Tree
-    } else if past(STEERING) || steering_is_over {
-        Station::FollowUp
-    } else if past(WELCOME) {
-        Station::Steering
+    let has_answer =
+        |text: &str| answers.iter().any(|answer| answer.joined_text().starts_with(opening_line(text)));
+    let steering_is_over = has_answer(STEERED_WELL) || has_answer(UNSTEERED) || has_answer(DENIED);
+    if has_answer(TREE) {
+        TourStep::Free
+    } else if has_answer(FOLLOW_UP) {
+        TourStep::Tree
+    } else if has_answer(STEERING) || steering_is_over {
+        TourStep::FollowUp
+    } else if has_answer(WELCOME) {
+        TourStep::Steering
     } else {
-        Station::Welcome
+        TourStep::Welcome
     }
 }
 
-/// The first line of a text up to its first gap to fill: what its answers begin with.
-fn opening(text: &str) -> &str {
+/// Returns the first line of a text up to its first placeholder: the beginning of its answers.
+fn opening_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.split('{').next().unwrap_or_default()
 }
 
-/// The results since the newest answer, and what the user said last.
+/// Returns the results since the newest answer, and the user's last message.
 fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
     let newest =
         || request.messages.iter().rev().take_while(|message| !matches!(***message, Message::Assistant(_)));
@@ -178,7 +179,7 @@ fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
         .collect();
     results.reverse();
     let user = newest().find(|message| matches!(***message, Message::User(_)));
-    (results, user.map(|message| said(message)).unwrap_or_default())
+    (results, user.map(|message| text_of_message(message)).unwrap_or_default())
 }
 
 fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counted_is_what_the_call_shows() {
+    fn format_count_is_as_in_the_call() {
         let result = |matches: u64| ToolResultMessage {
             tool_call_id: "c".into(),
             tool_name: "grep".into(),
@@ -226,7 +227,7 @@ mod tests {
             is_error: false,
             timestamp: UnixMs(0),
         };
-        let told = |matches| counted(&[&result(matches)], "matches", ["match", "matches"]);
-        assert_eq!([0, 1, 2].map(told), ["0 matches", "1 match", "2 matches"]);
+        let format = |matches| format_count(&[&result(matches)], "matches", ["match", "matches"]);
+        assert_eq!([0, 1, 2].map(format), ["0 matches", "1 match", "2 matches"]);
     }
 }

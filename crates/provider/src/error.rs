@@ -1,7 +1,7 @@
-//! What can go wrong between tiller and a model, and which of it is worth another try.
+//! Errors of model requests, and their classification by whether a retry may help.
 //!
-//! Providers report a `Fault`; `http` makes it a [`ProviderError`], which names the provider and has the secrets
-//! taken out. Which answer is which kind of failure is decided in `classify`, from status and text alone.
+//! Wire formats report a [`ProviderFault`]; `http` turns it into a [`ProviderError`], which names the provider and has
+//! secrets removed. `classify` maps an error response to a [`FailureKind`], by status and text alone.
 
 mod classify;
 mod connection;
@@ -13,33 +13,33 @@ mod retry_delay_text;
 
 use std::time::Duration;
 
-pub(super) use classify::{Refusal, classify, refusal_in};
+pub(super) use classify::{ErrorResponse, classify, parse_error_response};
 pub(super) use connection::{ConnectionFailure, Stage};
-pub(super) use redact::without_secrets;
+pub(super) use redact::redact_secrets;
 pub(super) use retry_after::retry_after;
 
 use tiller_core::message::ADVICE;
 use tiller_core::unit::Tokens;
 
-/// Most characters of a provider's message that are shown; what is longer is a web page, not a message.
+/// Maximum characters of a provider's message that are shown; a longer text is a web page.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// A failed request. The text is the provider's own where there is one, with secrets removed.
+/// A failed request. The text is the provider's own if there is one, with secrets removed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{provider}: {message}")]
 pub struct ProviderError {
     /// The provider's name.
     pub provider: String,
-    /// What kind of failure.
+    /// The kind of failure.
     pub failure: FailureKind,
-    /// What happened, in one line.
+    /// The error, in one line.
     pub message: String,
-    /// What to do about it.
+    /// The advice.
     pub hint: Option<String>,
 }
 
 impl ProviderError {
-    /// What happened, and what to do about it: one line for a log, for standard error and for the screen.
+    /// Returns the error with its hint: one line for a log, for standard error and for the screen.
     #[must_use]
     pub fn told(&self) -> String {
         match &self.hint {
@@ -48,11 +48,11 @@ impl ProviderError {
         }
     }
 
-    /// The model's window, where a refusal of what doesn't fit into it names it.
+    /// Returns the model's context window, if an overflow error states it.
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
         (self.failure == FailureKind::Overflow)
-            .then(|| context_limit_text::spoken_window(&self.message))
+            .then(|| context_limit_text::parse_context_limit(&self.message))
             .flatten()
     }
 }
@@ -60,31 +60,31 @@ impl ProviderError {
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Too many requests, overloaded, 5xx, no connection: another try may help, not before `retry_after` if given.
+    /// Rate limit, overload, 5xx or no connection: a retry may help, not before `retry_after` if given.
     Transient {
-        /// What the provider asked to wait.
+        /// The delay that the provider requested.
         retry_after: Option<Duration>,
     },
-    /// The stream stalled, broke off or ended without saying that it was complete; worth another try.
+    /// The stream stalled, was interrupted or ended without a completion event; a retry may help.
     Interrupted,
-    /// The conversation is longer than the model's window.
+    /// The conversation exceeds the model's window.
     Overflow,
     /// No key, a wrong key, or no permission.
     Auth,
     /// The account's quota or credit is used up.
     Quota,
-    /// The request itself is wrong, or the answer makes no sense.
+    /// The request is invalid, or the answer can't be understood.
     Fatal,
 }
 
-/// A failure as a protocol sees it, before it is known whose it was.
+/// A failure as reported by a wire format, without the provider's name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProviderFault {
-    /// What kind of failure.
+    /// The kind of failure.
     pub failure: FailureKind,
-    /// What happened, in the provider's words.
+    /// The error, in the provider's words.
     pub message: String,
-    /// What to do about it.
+    /// The advice.
     pub hint: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl ProviderFault {
     }
 }
 
-/// Makes one line of `text`, of bounded length.
+/// Joins `text` into one line of bounded length.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_MESSAGE_CHARS) {

@@ -1,7 +1,7 @@
-//! The way to a provider and back: one POST, its answer as a stream of [`Part`]s, every failure a [`ProviderError`].
+//! HTTP requests to providers: one POST, its answer as a stream of [`StreamEvent`]s, every failure a [`ProviderError`].
 //!
-//! A protocol brings the request's body and a [`Decode`] for the events; this module brings timeouts, statuses and
-//! the removal of secrets. It doesn't retry: that is the agent's, which tells people about it.
+//! A wire format supplies the request's body and a [`Decode`] for the events; this module handles timeouts, statuses
+//! and the removal of secrets. The engine retries requests, because it reports retries to the user.
 
 mod endpoint;
 mod network_thread;
@@ -22,49 +22,49 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::{
-    ConnectionFailure, ProviderFault, Refusal, Stage, classify, hints, refusal_in, retry_after,
-    without_secrets,
+    ConnectionFailure, ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response,
+    redact_secrets, retry_after,
 };
 use super::sse::SseEvent;
 use super::{FailureKind, ProviderError, ProviderStream, StreamEvent};
 pub use endpoint::{Endpoint, Timeouts};
 use response::ResponseStream;
 
-/// Longest wait for the text of an error.
+/// Timeout for reading an error's body.
 const ERROR_BODY: Duration = Duration::from_secs(10);
 
-/// Most bytes read of an error's text.
+/// Maximum size of an error's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// Most characters of a piece of the stream that is shown in a trace.
+/// Maximum characters of the stream's data in a trace.
 const MAX_TRACE_CHARS: usize = 2_000;
 
-/// Makes ring the process's cryptography. rustls comes without one, and a client built before panics; calling it
-/// again does nothing, and one that an embedder has installed stays.
+/// Installs ring as the process's crypto provider. rustls has none by default, and building a client without one
+/// panics. Further calls do nothing, and a provider that an embedder has installed stays.
 pub fn ensure_crypto() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // An error says that there is one already.
+        // An error means that one is installed already.
         drop(rustls::crypto::ring::default_provider().install_default());
     });
 }
 
-/// What turns a protocol's events into parts.
+/// A decoder of a wire format's events.
 pub(super) trait Decode: Send {
-    /// Decodes an event. An event of an unknown type is traced; one that doesn't fit the protocol ends the answer.
-    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
+    /// Decodes an event. An event of an unknown type is traced; one that violates the protocol ends the answer.
+    fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 
-    /// Takes the end of the stream: the parts that complete the answer, or an error when it isn't complete.
-    fn end(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
+    /// Ends the stream: adds the events that complete the answer, or returns an error if it is incomplete.
+    fn end_stream(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
 }
 
-/// A violation of the protocol within an answer. What came before it can't be trusted to be whole, so the answer
-/// counts as broken off and the request is retried.
+/// A violation of the protocol within an answer. The events before it may be incomplete, so the answer counts as
+/// interrupted and the request is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Damage {
-    #[error("an event holds bytes that are not UTF-8")]
+    #[error("an event is not valid UTF-8")]
     Encoding,
-    #[error("an event is not what the protocol says: {0}")]
+    #[error("invalid event: {0}")]
     Shape(#[from] serde_json::Error),
     #[error("{0}")]
     Order(&'static str),
@@ -75,24 +75,24 @@ impl Damage {
     pub(super) fn report(self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> ProviderFault {
         parts.push(trace("damaged_event", event));
         ProviderFault::new(FailureKind::Interrupted, format!("the answer is damaged: {self}"))
-            .with_hint(hints::BROKEN_OFF)
+            .with_hint(hints::INTERRUPTED)
     }
 }
 
-/// The error of an answer that ended too early.
+/// Returns the error of an answer that ended too early.
 pub(super) fn incomplete() -> ProviderFault {
     ProviderFault::new(FailureKind::Interrupted, "the answer ended before it was complete")
-        .with_hint(hints::BROKEN_OFF)
+        .with_hint(hints::INTERRUPTED)
 }
 
-/// A request in a protocol's own words.
+/// An encoded request of a wire format.
 pub(super) struct Post {
     pub(super) path: &'static str,
     pub(super) headers: HeaderMap,
     pub(super) body: Value,
 }
 
-/// A client for one endpoint. Connections are kept between requests.
+/// An HTTP client for one endpoint. Connections are reused.
 pub(super) struct Wire {
     endpoint: Endpoint,
     client: Client,
@@ -102,17 +102,20 @@ impl Wire {
     /// Builds the client.
     ///
     /// # Errors
-    /// When the base URL isn't one, or the system's certificates can't be read.
+    /// When the base URL is invalid, or the system's certificates can't be read.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         ensure_crypto();
         let client = Client::builder()
             .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(endpoint.timeouts.connect)
-            // A redirected POST becomes a GET without its body, and would take the key to another host.
+            // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
             .redirect(Policy::none())
             .build();
         let client = client.map_err(|error| {
-            let fault = ProviderFault::new(FailureKind::Fatal, format!("no HTTP client: {}", causes(&error)));
+            let fault = ProviderFault::new(
+                FailureKind::Fatal,
+                format!("cannot create the HTTP client: {}", causes(&error)),
+            );
             explain(&endpoint, fault)
         })?;
         match base_url_fault(&endpoint.base_url) {
@@ -129,16 +132,16 @@ impl Wire {
         &self.endpoint.name
     }
 
-    /// Whether requests go to `host`.
+    /// Checks whether requests go to `host`.
     pub(super) fn is_at(&self, host: &str) -> bool {
         Url::parse(&self.endpoint.base_url).is_ok_and(|url| url.host_str() == Some(host))
     }
 
-    /// The header that carries the key, behind `prefix`; none without a key.
+    /// Returns the header with the key, after `prefix`; `None` without a key.
     pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderFault> {
         let Some(key) = &self.endpoint.key else { return Ok(None) };
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret().trim()))
-            .map_err(|_| ProviderFault::new(FailureKind::Auth, "the key holds characters that no key has"))?;
+            .map_err(|_| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
         value.set_sensitive(true);
         Ok(Some(value))
     }
@@ -157,13 +160,13 @@ impl Wire {
                 Err(fault) => Err(fault),
             };
             match response {
-                Ok(response) => Ok(ResponseStream::new(wire, response, decoder, deadline).into_parts()),
+                Ok(response) => Ok(ResponseStream::new(wire, response, decoder, deadline).into_stream()),
                 Err(fault) => Err(explain(&wire.endpoint, fault)),
             }
         };
         network_thread::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
             let fault =
-                ProviderFault::new(FailureKind::Fatal, format!("no thread to read answers on: {error}"));
+                ProviderFault::new(FailureKind::Fatal, format!("cannot start the network thread: {error}"));
             Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
         })
     }
@@ -183,22 +186,22 @@ impl Wire {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
         let request = self.client.post(url).headers(post.headers).json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
-        let (provider, begun) = (self.name(), Instant::now());
+        let (provider, started) = (self.name(), Instant::now());
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
-        tracing::debug!(provider, host = self.host(), bytes, "request goes out");
+        tracing::debug!(provider, host = self.host(), bytes, "sending the request");
         let response = match timeout_at(deadline, self.client.execute(request)).await {
             Ok(sent) => sent.map_err(|error| self.unreachable(error))?,
-            Err(_) => return Err(Silence::Unanswered.fault(self.endpoint.timeouts)),
+            Err(_) => return Err(ResponseTimeout::FirstByte.fault(self.endpoint.timeouts)),
         };
-        let (status, took) = (response.status().as_u16(), begun.elapsed());
-        tracing::debug!(provider, status, took_ms = took.as_millis(), "server answers");
+        let (status, took) = (response.status().as_u16(), started.elapsed());
+        tracing::debug!(provider, status, took_ms = took.as_millis(), "received the response's head");
         match response.status().as_u16() {
             200..=299 if is_stream(response.headers()) => Ok(response),
-            _ => Err(refused(response).await),
+            _ => Err(parse_error(response).await),
         }
     }
 
-    /// The server's host, with its port where the URL has one.
+    /// Returns the server's host, with its port if the URL has one.
     fn host(&self) -> String {
         let url = Url::parse(&self.endpoint.base_url).ok();
         let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
@@ -220,21 +223,21 @@ impl Wire {
         self.connection_fault(&error, Stage::BeforeAnswer)
     }
 
-    /// The fault of a connection that failed; the libraries' own words go to the log.
+    /// Returns the fault of a failed connection; the libraries' own messages go to the log.
     fn connection_fault(&self, error: &reqwest::Error, stage: Stage) -> ProviderFault {
         let (provider, host) = (self.name(), self.host());
         tracing::debug!(provider, host, error = causes(error), "connection failed");
-        let cause = ConnectionFailure::of(error);
-        let advice = hints::of_connection(&cause, &hints::server_setting(provider));
+        let cause = ConnectionFailure::from_error(error);
+        let advice = hints::for_connection(&cause, &hints::server_setting(provider));
         let failure = match stage {
             Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },
-            Stage::WithinAnswer => FailureKind::Interrupted,
+            Stage::DuringAnswer => FailureKind::Interrupted,
         };
         ProviderFault::new(failure, cause.message(&host, stage)).with_hint(advice)
     }
 }
 
-/// The fault of a base URL that can't be used.
+/// Returns the reason why a base URL is invalid.
 fn base_url_fault(base_url: &str) -> Option<String> {
     match Url::parse(base_url) {
         Ok(url) if !matches!(url.scheme(), "http" | "https") => {
@@ -245,35 +248,35 @@ fn base_url_fault(base_url: &str) -> Option<String> {
     }
 }
 
-/// Servers that forget the header still stream; a page or a document is none.
+/// Checks the content type. Servers that omit the header still stream; an HTML page or a JSON document is no stream.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     !kind.starts_with("text/html") && !kind.starts_with("application/json")
 }
 
-async fn refused(response: Response) -> ProviderFault {
+async fn parse_error(response: Response) -> ProviderFault {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = error_text(response).await;
-    let said = refusal_in(status, &body);
+    let error = parse_error_response(status, &body);
     match status {
-        200..=299 if said.message.is_empty() || body.starts_with('<') => ProviderFault::new(
+        200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
             FailureKind::Fatal,
-            format!("the answer is no event stream but {}", start_of(&body)),
+            format!("expected an event stream, got {}", quote_start(&body)),
         )
         .with_hint("check the base URL"),
-        // An error sent with a success status: only its text tells.
-        200..=299 => classify(&Refusal { status: 0, ..said }),
+        // An error sent with a success status can only be classified by its text.
+        200..=299 => classify(&ErrorResponse { status: 0, ..error }),
         300..=399 => {
             let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
             ProviderFault::new(FailureKind::Fatal, format!("redirected to {to} (HTTP status {status})"))
-                .with_hint("set the base URL to where the server is")
+                .with_hint("set the base URL to the server's address")
         }
-        _ => classify(&Refusal { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..said }),
+        _ => classify(&ErrorResponse { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..error }),
     }
 }
 
-fn start_of(body: &str) -> String {
+fn quote_start(body: &str) -> String {
     if body.is_empty() {
         "empty".to_owned()
     } else {
@@ -281,7 +284,7 @@ fn start_of(body: &str) -> String {
     }
 }
 
-/// As much of the body as comes in time; an error's text is a courtesy.
+/// Reads as much of an error's body as arrives before the timeout.
 async fn error_text(response: Response) -> String {
     let deadline = Instant::now() + ERROR_BODY;
     let mut body = Vec::new();
@@ -296,32 +299,32 @@ async fn error_text(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// A server's silence that lasted too long.
+/// A timeout while waiting for the server.
 #[derive(Clone, Copy)]
-enum Silence {
+enum ResponseTimeout {
     /// Before the first byte of an answer.
-    Unanswered,
-    /// Within an answer.
-    Stalled,
-    /// Within an answer that goes on without content: pings, comments, empty deltas.
-    Empty,
+    FirstByte,
+    /// During an answer, without any data.
+    Data,
+    /// During an answer that continues without content: pings, comments, empty deltas.
+    Content,
 }
 
-impl Silence {
+impl ResponseTimeout {
     fn fault(self, timeouts: Timeouts) -> ProviderFault {
         let (what, limit, setting) = match self {
-            Self::Unanswered => ("no answer", timeouts.first_byte, "request.first_byte_s"),
-            Self::Stalled => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
-            Self::Empty => {
+            Self::FirstByte => ("no answer", timeouts.first_byte, "request.first_byte_s"),
+            Self::Data => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
+            Self::Content => {
                 ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")
             }
         };
         ProviderFault::new(FailureKind::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
-            .with_hint(hints::of_silence(setting))
+            .with_hint(hints::for_timeout(setting))
     }
 }
 
-/// What caused the error; reqwest's own words, taken only where there is no cause, say little.
+/// Joins the causes of an error; reqwest's own message is used only without a cause, because it says little.
 fn causes(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut cause = error.source();
@@ -335,29 +338,29 @@ fn causes(error: &reqwest::Error) -> String {
     if texts.is_empty() { error.to_string() } else { texts.join(": ") }
 }
 
-/// Says whose fault it was, without secrets.
+/// Adds the provider's name and the hint to a fault, and removes secrets.
 fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
     let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
     let hint = fault.hint.or_else(|| {
-        let is_there = endpoint.key.is_some();
-        let advice = || hints::of_key(&endpoint.name, &endpoint.key_name, is_there);
+        let is_present = endpoint.key.is_some();
+        let advice = || hints::for_key(&endpoint.name, &endpoint.key_name, is_present);
         (fault.failure == FailureKind::Auth).then(advice)
     });
     ProviderError {
         provider: endpoint.name.clone(),
         failure: fault.failure,
-        message: without_secrets(&fault.message, key),
+        message: redact_secrets(&fault.message, key),
         hint,
     }
 }
 
-/// Shows an event that nobody understood.
+/// Returns a trace of an event that was not understood.
 pub(super) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
     let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();
     StreamEvent::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
 }
 
-/// Builds headers from names and values known in advance.
+/// Builds headers from constant names and values.
 pub(super) fn headers<const N: usize>(pairs: [(&'static str, &'static str); N]) -> HeaderMap {
     pairs
         .into_iter()
@@ -370,7 +373,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_that_is_none_is_refused() {
+    fn wire_invalid_base_url_is_refused() {
         for url in ["", "api.openai.com/v1", "file:///etc/passwd"] {
             let error = Wire::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
             assert_eq!(error.failure, FailureKind::Fatal, "{url}");
@@ -381,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_names_where_the_key_comes_from() {
+    fn explain_hint_names_the_key_variable() {
         let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
         let error = explain(&endpoint, ProviderFault::new(FailureKind::Auth, "no"));
         assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));

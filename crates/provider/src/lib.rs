@@ -1,8 +1,8 @@
-//! Models and how to ask them: the [`Provider`] trait, what goes in and what streams out.
+//! Model providers: the [`Provider`] trait, its requests and its streamed answers.
 //!
-//! A provider encodes a [`Request`] in its own dialect and turns what streams back into [`Part`]s; it neither retries
-//! nor keeps state, and gets keys and URLs from whoever makes it. Who may be asked, and what a model costs, is in
-//! [`catalog`] and [`roster`]; the protocols are [`anthropic`] and [`openai_chat`], over `http` and [`sse`].
+//! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
+//! nor keeps state, and gets keys and URLs from its creator. [`registry`] lists the usable providers, [`catalog`] the
+//! models with their prices; the wire formats are [`anthropic`] and [`openai_chat`], over `http` and [`sse`].
 
 pub mod anthropic;
 pub mod catalog;
@@ -34,78 +34,78 @@ pub use openai_chat::OpenAiChat;
 pub use registry::{Direction, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel};
 pub use unavailable::UnavailableProvider;
 
-/// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
+/// A service that answers requests. Implemented once per wire format; tests and embedders add their own.
 pub trait Provider: Send + Sync {
     /// The provider's name, as in `--provider`, settings and the log.
     fn name(&self) -> &str;
 
-    /// The protocol it speaks, as the log names it: `anthropic-messages`, `openai-completions`.
+    /// The wire format's name in the log: `anthropic-messages`, `openai-completions`.
     fn api(&self) -> &'static str;
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.
     ///
-    /// The stream ends after [`Part::Finished`] or after an error; one that ends without either is an error of
-    /// the provider's, and it reports it as [`Failure::Interrupted`].
+    /// The stream ends after [`StreamEvent::Finished`] or after an error. If it would end without either, the provider
+    /// reports [`FailureKind::Interrupted`].
     fn stream(&self, request: Request) -> ProviderStream;
 }
 
-/// An answer as it arrives.
+/// A streamed answer.
 pub type ProviderStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;
 
-/// One question to a model.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The provider's id for the model.
+    /// The provider's id of the model.
     pub model: String,
     /// The system prompt; may be empty.
     pub system: String,
-    /// The conversation, already in the order and with the pairs of calls and results that providers insist on.
+    /// The conversation, in the order and with the pairs of calls and results that providers require.
     pub messages: Vec<Arc<Message>>,
-    /// The tools on offer.
+    /// The available tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether the model may call them.
+    /// Permission to call tools.
     pub tool_choice: ToolChoice,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     pub max_tokens: Tokens,
     /// Sampling temperature; `None` isn't sent.
     pub temperature: Option<f64>,
-    /// How much to think; already clamped to what the model can do.
+    /// The thinking level, clamped to the model's levels.
     pub thinking: ThinkingLevel,
 }
 
-/// Whether the model may call tools.
+/// Permission to call tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// No: a final answer is wanted. The tools are still described, because earlier calls refer to them.
+    /// No calls: a final answer is required. The tools are still described, because earlier calls refer to them.
     None,
 }
 
-/// A piece of an answer. `block` counts the answer's blocks from 0; pieces of several blocks may interleave, and a
-/// block begins with its first piece.
+/// An event of a streamed answer. `block` counts the answer's blocks from 0; events of several blocks may interleave,
+/// and a block begins with its first event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// More text.
+    /// A piece of text.
     Text {
         /// The block.
         block: usize,
         /// The piece.
         text: String,
     },
-    /// More thinking.
+    /// A piece of thinking.
     Thinking {
         /// The block.
         block: usize,
         /// The piece.
         text: String,
     },
-    /// The seal of a thinking block.
+    /// A piece of a thinking block's signature.
     Signature {
         /// The block.
         block: usize,
-        /// The piece of the seal.
+        /// The piece of the signature.
         text: String,
     },
     /// A tool call begins.
@@ -117,14 +117,14 @@ pub enum StreamEvent {
         /// The tool's name.
         name: String,
     },
-    /// More of a call's arguments: a fragment of JSON text.
+    /// A piece of a call's arguments: a fragment of JSON text.
     Arguments {
         /// The block.
         block: usize,
         /// The fragment.
         json: String,
     },
-    /// The block is complete. A provider that doesn't tell leaves it out.
+    /// The block is complete. Some providers don't report this.
     End {
         /// The block.
         block: usize,
@@ -133,11 +133,11 @@ pub enum StreamEvent {
     Usage(Usage),
     /// The answer is complete.
     Finished(StopReason),
-    /// Something to show only to those who look closely; the stream goes on.
+    /// A debugging detail; the stream continues.
     Trace {
-        /// What kind of thing.
+        /// The kind of detail.
         name: &'static str,
-        /// The thing, capped.
+        /// The data, truncated.
         data: Value,
     },
 }

@@ -1,7 +1,7 @@
-//! OpenAI's Chat Completions, streaming (developers.openai.com/api/reference/resources/chat, seen 2026-11-21), as
-//! OpenAI and many others speak it: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter, DeepSeek, Groq.
+//! OpenAI's Chat Completions, streaming (developers.openai.com/api/reference/resources/chat, seen 2026-11-21), also
+//! spoken by Ollama, llama.cpp, vLLM, LM Studio, OpenRouter, DeepSeek, Groq and others.
 //!
-//! `encode` makes the request's body, `decode` reads the chunks; both are pure.
+//! `encode` builds the request's body, `decode` parses the chunks; both are pure.
 
 mod decode;
 mod encode;
@@ -14,26 +14,26 @@ use reqwest::header::AUTHORIZATION;
 use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
 use super::{Provider, ProviderError, ProviderStream, Request};
-use decode::Decoder;
+use decode::ChatDecoder;
 use encode::Dialect;
 
-/// The name of the protocol in logs.
+/// The name of the wire format in logs.
 pub const API: &str = "openai-completions";
 
 /// The host whose own models and rules are known.
 const OPENAI_HOST: &str = "api.openai.com";
 
-/// A server that speaks Chat Completions.
+/// A server with Chat Completions.
 pub struct OpenAiChat {
     wire: Arc<Wire>,
     dialect: Dialect,
 }
 
 impl OpenAiChat {
-    /// Makes the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, as a bearer token.
+    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, as a bearer token.
     ///
     /// # Errors
-    /// When the base URL isn't one.
+    /// When the base URL is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         let wire = Wire::new(endpoint)?;
         let dialect = if wire.is_at(OPENAI_HOST) { Dialect::OpenAi } else { Dialect::Compatible };
@@ -66,8 +66,8 @@ impl Provider for OpenAiChat {
     }
 
     fn stream(&self, request: Request) -> ProviderStream {
-        // Calls that come without an id get one of ours, unique over all answers.
+        // Calls without an id get a generated one, unique over all answers.
         let stamp = ulid::Ulid::generate().to_string();
-        self.wire.stream(self.post(&request), Decoder::new(stamp))
+        self.wire.stream(self.post(&request), ChatDecoder::new(stamp))
     }
 }

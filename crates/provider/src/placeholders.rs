@@ -1,27 +1,27 @@
-//! The words that both protocols put for what they can't carry as it is: commands the user ran, results without text,
-//! ids that another provider made up.
+//! Replacement texts that both wire formats use for content that they can't carry: user commands, results without text,
+//! and call ids of other providers.
 
 use tiller_core::message::{BashExecutionMessage, Content, UserBlock, joined_text};
 
-/// What a result says that has no text: providers refuse empty ones.
+/// The text of a result without text: providers refuse empty ones.
 pub(super) const NO_OUTPUT: &str = "(no output)";
 
-/// What stands for an image where only text may go.
+/// The replacement of an image where only text is allowed.
 pub(super) const IMAGE: &str = "[image]";
 
-/// Whether a provider would take `text` as a block; Anthropic refuses what is only white space.
+/// Checks whether a provider accepts `text` as a block; Anthropic refuses white space alone.
 pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-/// The blocks of a user's message that a provider would take.
+/// Returns the blocks of a user message that a provider accepts.
 pub(super) fn user_blocks(content: &Content) -> Vec<UserBlock> {
     let mut blocks = content.to_blocks();
     blocks.retain(is_sendable);
     blocks
 }
 
-/// Whether a provider would take `block`.
+/// Checks whether a provider accepts `block`.
 pub(super) fn is_sendable(block: &UserBlock) -> bool {
     match block {
         UserBlock::Text { text } => is_text(text),
@@ -30,13 +30,13 @@ pub(super) fn is_sendable(block: &UserBlock) -> bool {
     }
 }
 
-/// The text of a result, never empty.
+/// Returns the text of a result, never empty.
 pub(super) fn result_text(blocks: &[UserBlock]) -> String {
     let text = joined_text(blocks);
     if is_text(&text) { text } else { NO_OUTPUT.to_owned() }
 }
 
-/// A command that the user ran, told to the model; `None` when it isn't to know.
+/// Describes a user command for the model; `None` if it is excluded from the context.
 pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
     if message.exclude_from_context {
         return None;
@@ -65,16 +65,16 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
     Some(text)
 }
 
-/// An id of a call as a provider takes it: letters, digits, `_` and `-`, at most `longest` of them. Another provider
-/// may have made it up; the end of an id is its most distinctive part.
-pub(super) fn call_id(id: &str, longest: usize) -> String {
-    let clean: String = id
+/// Converts a call id to the characters that providers accept: letters, digits, `_` and `-`, at most `longest` of them.
+/// The end of an id is its most distinctive part.
+pub(super) fn call_id(id: &str, max_length: usize) -> String {
+    let accepted: String = id
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' })
         .collect();
-    match clean.len() {
+    match accepted.len() {
         0 => "call".to_owned(),
-        length => clean[length.saturating_sub(longest)..].to_owned(),
+        length => accepted[length.saturating_sub(max_length)..].to_owned(),
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_told_with_output_and_end() {
+    fn bash_text_has_command_output_and_end() {
         let ran = BashExecutionMessage {
             command: "ls".into(),
             output: "a\nb\n".into(),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_made_acceptable() {
+    fn call_id_is_converted_to_accepted_characters() {
         assert_eq!(call_id("toolu_01-X", 64), "toolu_01-X");
         assert_eq!(call_id("call_1|fc_é", 64), "call_1_fc__");
         assert_eq!(call_id("abcdef", 4), "cdef");

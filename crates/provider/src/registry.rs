@@ -1,11 +1,11 @@
-//! The providers that can be asked now, and how a person's words for a model find one.
+//! The provider registry: the usable providers, and the resolution of model names.
 //!
-//! Nothing is asked of a server here: a model that is named with its provider can be used, known or not. Providers that tiller
-//! knows and has no key for are remembered, so that an error can say what is missing; what is cycled through is `scope`.
+//! No server is queried: a model named with its provider can be used, listed or not. Known providers without a key are
+//! remembered, so that an error can name the missing key; `cycle` handles the models to cycle through.
 
 mod cycle;
+mod format_list;
 mod keys;
-mod listing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use super::error::hints;
 use super::{ProviderError, UnavailableProvider, demo};
 
 pub use cycle::{Direction, ScopedModel};
-use listing::listing;
+use format_list::format_list;
 
-/// A model together with the provider that serves it.
+/// A model together with its provider.
 #[derive(Clone)]
 pub struct Model {
-    /// What is known of it.
+    /// Facts about the model.
     pub facts: Arc<ModelFacts>,
-    /// Who serves it.
+    /// The provider that serves it.
     pub provider: Arc<dyn Provider>,
 }
 
 impl Model {
-    /// The model's name in requests and logs.
+    /// Returns the model's reference for requests and logs.
     #[must_use]
     pub fn reference(&self) -> ModelRef {
         ModelRef { provider: self.facts.provider.clone(), id: self.facts.id.clone() }
@@ -44,135 +44,135 @@ impl std::fmt::Debug for Model {
     }
 }
 
-/// The providers that can be asked: those with a key, a local server, the demo.
+/// The usable providers: those with a key, local servers, the demo.
 #[derive(Clone, Default)]
 pub struct ProviderRegistry {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     models: Vec<Arc<ModelFacts>>,
-    locked: BTreeMap<String, Locked>,
+    locked: BTreeMap<String, UnavailableEntry>,
     scope: Vec<ScopedModel>,
-    /// What the scope was asked to be.
+    /// The patterns of the scope.
     patterns: Vec<String>,
-    /// The window of models of which nothing is known, where somebody said so.
+    /// The window of unlisted models, if set.
     assumed_window: Option<Tokens>,
-    /// Windows that turned out to be smaller than what is known of the model, by `provider/id`.
+    /// Windows that proved smaller than the known ones, by `provider/id`.
     found_windows: BTreeMap<String, Tokens>,
 }
 
-/// A provider that can't be asked.
+/// A provider that can't be used.
 #[derive(Clone)]
-struct Locked {
-    cause: LockCause,
+struct UnavailableEntry {
+    cause: UnavailableCause,
     models: Vec<ModelFacts>,
 }
 
-/// Why a provider can't be asked.
+/// The reason why a provider can't be used.
 #[derive(Clone)]
-enum LockCause {
-    /// There is no key; this variable would hold it: `OPENAI_API_KEY`.
+enum UnavailableCause {
+    /// Its key is missing; the name of the variable for it: `OPENAI_API_KEY`.
     NoKey(String),
-    /// Its settings are wrong, as this error says.
+    /// Its settings are invalid; the error message.
     Misconfigured(String),
 }
 
-/// What a person's words came to.
+/// The model that a name resolves to.
 #[derive(Clone, Debug)]
 pub struct ResolvedModel {
     /// The model.
     pub model: Model,
-    /// The thinking level at the end of the words, when there was one; not clamped.
+    /// The thinking level at the end of the name, if any; not clamped.
     pub thinking: Option<ThinkingLevel>,
-    /// Whether the facts are the catalogue's or guesses.
+    /// The source of the model's facts.
     pub known: FactSource,
 }
 
-/// Where facts come from.
+/// The source of a model's facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactSource {
-    /// From the catalogue, or from whoever added the provider.
+    /// The catalog, or the code that added the provider.
     Known,
-    /// They are [`catalog::assumed`]: worth a notice.
+    /// [`catalog::assumed`]: worth a notice.
     Assumed,
 }
 
-/// A model that can't be had.
+/// A model that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Nothing goes by that name.
+    /// No usable model matches.
     #[error("no usable model matches `{asked}`; usable: {usable}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
-        /// The models there are, as a list for people.
+        /// The usable models, as a list for people.
         usable: String,
     },
-    /// The model is known, and there is no key for its provider.
-    #[error("there is no key for {model}; {}", hints::of_missing_key(provider_of(model), key_name))]
+    /// The model is known, but its provider has no key.
+    #[error("no API key for {model}; {}", hints::for_missing_key(provider_of(model), key_name))]
     NoKey {
         /// The model, as `provider/id`.
         model: String,
-        /// The variable that would hold the key.
+        /// The environment variable for the key.
         key_name: String,
     },
-    /// The settings of the provider are wrong.
+    /// The provider's settings are invalid.
     #[error("{model} can't be used: {reason}")]
     Misconfigured {
         /// The model, as `provider/id`.
         model: String,
-        /// The setting and its fault.
+        /// The setting and its error.
         reason: String,
     },
-    /// There is no such provider.
-    #[error("provider `{provider}` is not usable; usable: {usable}")]
+    /// The provider doesn't exist.
+    #[error("provider `{provider}` is not available; available: {usable}")]
     NoProvider {
-        /// What was asked for.
+        /// The requested name.
         provider: String,
-        /// The providers there are, as a list for people.
+        /// The available providers, as a list for people.
         usable: String,
     },
 }
 
-/// The provider in `provider/id`; an id may have slashes of its own.
+/// Returns the provider in `provider/id`; an id may contain slashes.
 fn provider_of(model: &str) -> &str {
     model.split_once('/').map_or(model, |(provider, _)| provider)
 }
 
 impl ProviderRegistry {
-    /// Adds a provider with the models it is known to serve. One of the same name is replaced.
+    /// Adds a provider with the models that it serves. A provider of the same name is replaced.
     pub fn add(&mut self, provider: Arc<dyn Provider>, models: Vec<ModelFacts>) {
         let name = provider.name().to_owned();
         self.models.retain(|facts| facts.provider != name);
         self.models.extend(models.into_iter().map(Arc::new));
         self.locked.remove(&name);
         self.providers.insert(name, provider);
-        self.renew_scope();
+        self.update_scope();
     }
 
-    /// Notes a provider that can't be asked for want of a key, which the variable `key_name` would hold, with the models it is
-    /// known to serve. Nothing happens if the provider is there.
+    /// Records a provider without a key, with the environment variable for the key and the models that it would serve.
+    /// Does nothing if the provider is present.
     pub fn lock(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
         if !self.providers.contains_key(provider) {
-            let cause = LockCause::NoKey(key_name.into());
-            self.locked.insert(provider.to_owned(), Locked { cause, models });
+            let cause = UnavailableCause::NoKey(key_name.into());
+            self.locked.insert(provider.to_owned(), UnavailableEntry { cause, models });
         }
     }
 
-    /// Notes a provider that can't be asked because its settings are wrong, as `error` says, with the models it is known
-    /// to serve. Other providers don't suffer from it.
+    /// Records a provider whose settings are invalid, with the models that it would serve. Other providers aren't
+    /// affected.
     pub fn reject(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
-        let cause = LockCause::Misconfigured(error.message.clone());
-        self.locked.insert(error.provider.clone(), Locked { cause, models });
+        let cause = UnavailableCause::Misconfigured(error.message.clone());
+        self.locked.insert(error.provider.clone(), UnavailableEntry { cause, models });
     }
 
-    /// The providers whose settings are wrong, each with its error.
+    /// Iterates over the providers whose settings are invalid, each with its error.
     pub fn misconfigured(&self) -> impl Iterator<Item = (&str, &str)> {
         self.locked.iter().filter_map(|(provider, locked)| match &locked.cause {
-            LockCause::NoKey(_) => None,
-            LockCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
+            UnavailableCause::NoKey(_) => None,
+            UnavailableCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
         })
     }
 
-    /// Takes a provider away, and notes it as one that has no key. One that isn't there is left as it is.
+    /// Removes a provider, and records it as one without a key. Does nothing if it isn't present.
     pub fn shut(&mut self, provider: &str, key_name: impl Into<String>) {
         if self.providers.remove(provider).is_none() {
             return;
@@ -181,46 +181,46 @@ impl ProviderRegistry {
             std::mem::take(&mut self.models).into_iter().partition(|facts| facts.provider == provider);
         self.models = others;
         self.lock(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
-        self.renew_scope();
+        self.update_scope();
     }
 
-    /// Takes models of which nothing is known to have this window.
+    /// Sets the assumed window of unlisted models.
     pub fn assume_window(&mut self, window: Tokens) {
         self.assumed_window = Some(window);
     }
 
-    /// From now on a model has this window, where what is known of it says a larger one: its server said so.
+    /// Lowers a model's known context window after its server reported a smaller one.
     pub fn find_window(&mut self, model: &ModelRef, window: Tokens) {
         self.found_windows.insert(model.to_string(), window);
     }
 
-    /// Whether nobody can be asked.
+    /// Returns true if no provider is usable.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.providers.is_empty()
     }
 
-    /// The names of the providers, sorted.
+    /// Iterates over the names of the providers, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// Every model that can be asked, by provider in the order they were added.
+    /// Returns all usable models, by provider in the order of addition.
     #[must_use]
     pub fn models(&self) -> Vec<Model> {
         self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
     }
 
-    /// The models that could be asked if there were a key for their provider, each with the variable that would hold it.
+    /// Returns the models whose providers lack a key, each with the environment variable for the key.
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
         let mut models = Vec::new();
-        for Locked { cause, models: its } in self.locked.values() {
+        for UnavailableEntry { cause, models: its } in self.locked.values() {
             match cause {
-                LockCause::NoKey(name) => {
+                UnavailableCause::NoKey(name) => {
                     models.extend(its.iter().map(|facts| (facts.clone(), name.clone())))
                 }
-                LockCause::Misconfigured(_) => {}
+                UnavailableCause::Misconfigured(_) => {}
             }
         }
         models
@@ -238,19 +238,20 @@ impl ProviderRegistry {
         }
     }
 
-    /// Finds the model that a log or a request names. One that its provider isn't known to serve is given with
-    /// assumed facts: what a log once used may still be there.
+    /// Finds the model that a log or a request names. An unlisted one gets assumed facts, because a model that a log
+    /// used may still exist.
     ///
     /// # Errors
-    /// When its provider isn't there, or has no key.
+    /// When its provider doesn't exist, or has no key.
     pub fn exact(&self, reference: &ModelRef) -> Result<Model, ModelError> {
         self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
     }
 
-    /// Finds the model `id` of a provider; facts of one that isn't listed are the catalogue's or [`catalog::assumed`].
+    /// Finds the model `id` of a provider; the facts of one that isn't listed come from the catalog or
+    /// [`catalog::assumed`].
     ///
     /// # Errors
-    /// When the provider isn't there, or has no key.
+    /// When the provider doesn't exist, or has no key.
     pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, FactSource), ModelError> {
         let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
         let (facts, known) = match (listed, catalog::facts(provider, id)) {
@@ -261,7 +262,7 @@ impl ProviderRegistry {
         self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
     }
 
-    /// A model that a log names and that can't be had, whose requests fail and say why.
+    /// Returns a placeholder for an unavailable model from a log: its requests fail with the reason.
     #[must_use]
     pub fn keyless(&self, reference: &ModelRef, missing: &ModelError) -> Model {
         let ModelRef { provider, id } = reference;
@@ -272,7 +273,7 @@ impl ProviderRegistry {
         Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::of(reference, missing)) }
     }
 
-    /// Whether a model can be asked now, and what it says isn't canned.
+    /// Checks whether a model is usable now and isn't the demo.
     #[must_use]
     pub fn can_stand_in(&self, model: &Model) -> bool {
         model.facts.provider != demo::NAME && self.providers.contains_key(&model.facts.provider)
@@ -286,29 +287,29 @@ impl ProviderRegistry {
         }
     }
 
-    /// Why nobody can be asked for the model `id` of a provider.
+    /// Returns the reason why the model `id` of a provider is unavailable.
     fn missing(&self, provider: &str, id: &str) -> ModelError {
         let model = format!("{provider}/{id}");
         match self.locked.get(provider).map(|locked| locked.cause.clone()) {
-            Some(LockCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
-            Some(LockCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
+            Some(UnavailableCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
+            Some(UnavailableCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
             None => ModelError::NoProvider {
                 provider: provider.to_owned(),
-                usable: listing(self.names().map(str::to_owned)),
+                usable: format_list(self.names().map(str::to_owned)),
             },
         }
     }
 
-    /// Finds the model that a person's words mean: `[provider/]id[:thinking]`.
+    /// Resolves a model name as typed: `[provider/]id[:thinking]`.
     ///
-    /// In this order: a whole id (also one with a colon, `qwen3:8b`), with or without its provider; then, letter case
-    /// aside, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash,
-    /// any id at all, with assumed facts. Where several match, the first of the list wins: providers stand in the
-    /// order they were added, a provider's models with the recommended and newest first. A provider that is named and
-    /// has no key is never passed over for another one's similar model.
+    /// In this order: an exact id (also one with a colon, `qwen3:8b`), with or without its provider; then, ignoring
+    /// case, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash, any
+    /// id, with assumed facts. Of several matches, the first wins: providers in the order of addition, a provider's
+    /// models with the recommended and newest first. A provider that is named but has no key is never replaced by
+    /// another one with a similar model.
     ///
     /// # Errors
-    /// When nothing matches, or the provider that was named isn't usable.
+    /// When nothing matches, or the named provider isn't usable.
     pub fn find(&self, words: &str) -> Result<ResolvedModel, ModelError> {
         let words = words.trim();
         if let Some((model, known)) = self.find_whole(words) {
@@ -327,16 +328,16 @@ impl ProviderRegistry {
         }
     }
 
-    /// Why words find nothing, when they begin with the name of a provider without a key.
+    /// Returns the error for a name that begins with a provider without a key.
     fn locked_by_name(&self, name: &str) -> Option<ModelError> {
         let (provider, id) = name.split_once('/')?;
         let locked = self.locked.get(provider).filter(|_| !id.is_empty())?;
         let whole = locked.models.iter().find(|facts| facts.id == id);
-        let meant = whole.or_else(|| first_similar(&locked.models, name));
-        Some(self.missing(provider, meant.map_or(id, |facts| &facts.id)))
+        let closest = whole.or_else(|| first_similar(&locked.models, name));
+        Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
-    /// Why words find nothing among the models that can be asked.
+    /// Returns the error for a name that matches no usable model.
     fn unknown(&self, asked: &str, name: &str) -> ModelError {
         let whole = self.locked.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
         let first = || self.locked.values().find_map(|locked| first_similar(&locked.models, name));
@@ -344,13 +345,13 @@ impl ProviderRegistry {
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
         }
-        let usable = listing(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
+        let usable = format_list(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
         ModelError::Unknown { asked: asked.to_owned(), usable }
     }
 
     fn find_whole(&self, name: &str) -> Option<(Model, FactSource)> {
-        let is_it = |model: &Model| model.reference().to_string() == name || model.facts.id == name;
-        self.models().into_iter().find(is_it).map(|model| (model, FactSource::Known))
+        let is_exact = |model: &Model| model.reference().to_string() == name || model.facts.id == name;
+        self.models().into_iter().find(is_exact).map(|model| (model, FactSource::Known))
     }
 
     fn find_similar(&self, name: &str) -> Option<(Model, FactSource)> {
@@ -377,7 +378,7 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
     }
 }
 
-/// Whether a pattern with `*`, or a part of `provider/id`, means a model; letter case aside.
+/// Checks whether a pattern with `*`, or a part of `provider/id`, matches a model, ignoring case.
 fn is_similar(facts: &ModelFacts, name: &str) -> bool {
     let (pattern, id) = (name.to_lowercase(), facts.id.to_lowercase());
     let reference = format!("{}/{id}", facts.provider.to_lowercase());
@@ -392,7 +393,7 @@ fn first_similar<'a>(models: &'a [ModelFacts], name: &str) -> Option<&'a ModelFa
     models.iter().find(|facts| is_similar(facts, name))
 }
 
-/// Whether `text` fits a pattern in which `*` stands for anything.
+/// Checks whether `text` matches a pattern in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn words_find_a_model() {
+    fn find_name_resolves_to_a_model() {
         let cases = [
             ("gpt-5", "openai/gpt-5", None, FactSource::Known),
             ("openai/gpt-5:high", "openai/gpt-5", Some(ThinkingLevel::High), FactSource::Known),
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_what_was_asked_and_what_there_is() {
+    fn find_error_names_request_and_usable_models() {
         let mut providers = ProviderRegistry::default();
         let nothing = providers.find("gpt-5").unwrap_err();
         assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
@@ -476,11 +477,11 @@ mod tests {
         assert_eq!(unknown.to_string(), "no usable model matches `gpt-5`; usable: ollama/qwen3");
         assert!(providers.find("").is_err() && providers.find("*x").is_err());
         let missing = providers.find_in("openai", "gpt-5").unwrap_err();
-        assert_eq!(missing.to_string(), "provider `openai` is not usable; usable: ollama");
+        assert_eq!(missing.to_string(), "provider `openai` is not available; available: ollama");
     }
 
     #[test]
-    fn a_model_without_a_key_is_known_and_says_which_variable_is_missing() {
+    fn find_model_without_key_names_the_variable() {
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("router")), vec![catalog::assumed("router", "openai/gpt-5-mini")]);
         providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
@@ -497,14 +498,14 @@ mod tests {
         let error = providers.exact(&reference).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
         );
         providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
     }
 
     #[test]
-    fn without_a_key_too_a_whole_id_means_that_model_and_not_a_newer_one_like_it() {
+    fn find_exact_id_without_key_beats_similar_model() {
         let mut providers = ProviderRegistry::default();
         providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
         for (words, model) in [("gpt-5", "openai/gpt-5"), ("gpt-5:high", "openai/gpt-5")] {
@@ -512,21 +513,21 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "there is no key for {model}; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+                    "no API key for {model}; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
                 )
             );
         }
     }
 
     #[test]
-    fn a_model_of_the_log_that_nobody_lists_can_still_be_asked() {
+    fn exact_unlisted_model_is_usable() {
         let reference = ModelRef { provider: "ollama".into(), id: "gone".into() };
         let model = providers().exact(&reference).unwrap();
         assert_eq!((model.reference(), model.facts.window), (reference, Tokens(128_000)));
     }
 
     #[test]
-    fn a_window_is_said_for_what_is_unknown_and_found_for_what_is_known() {
+    fn windows_are_assumed_or_lowered() {
         let limits = |providers: &ProviderRegistry, words: &str| {
             let facts = providers.find(words).unwrap().model.facts;
             (facts.window, facts.max_output)
@@ -543,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_of_the_same_name_is_replaced() {
+    fn add_provider_of_same_name_is_replaced() {
         let mut providers = providers();
         providers.add(Arc::new(Mute("openai")), vec![]);
         assert!(providers.models().iter().all(|model| model.facts.provider != "openai"));
@@ -551,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn matches_star_stands_for_any_text() {
         for (pattern, text, fits) in [
             ("*", "", true),
             ("a*c", "abc", true),
@@ -565,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_is_shut_has_no_key_until_it_is_added_again() {
+    fn shut_provider_lacks_key_until_added_again() {
         let mut providers = providers();
         let unmatched = providers.limit_scope(&["qwen3:8b".to_owned(), "gpt-5:high".to_owned()]);
         assert!(unmatched.is_empty());
@@ -577,7 +578,7 @@ mod tests {
         let error = providers.find("openai/gpt-5").unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+            "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
         );
         assert_eq!(scoped(&providers), ["qwen3:8b"]);
         assert_eq!(providers.locked().len(), catalog::known("openai").len());

@@ -1,9 +1,9 @@
-//! Plays answers from a script file: for tests, recordings and benchmarks.
+//! A provider that plays answers from a script file: for tests, recordings and benchmarks.
 //!
-//! A script is JSON lines, an [`Answer`] each. Which one a request gets depends on the request alone: the one whose number is
-//! how many answers the request already contains, failed ones not counted. So a session can be resumed and its script goes on. An
-//! answer with `when` stands outside that count: a request whose newest message contains the words gets it. Lines that are empty or
-//! begin with `#` are passed over.
+//! A script is JSON lines, each a [`ScriptedAnswer`]. The request alone determines its answer: the one whose number is
+//! the number of answers that the request already contains, failed ones not counted. So a session can be resumed and
+//! its script continues. An answer with `when` isn't counted: a request whose newest message contains that text gets
+//! it. Empty lines and lines that begin with `#` are skipped.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -25,47 +25,47 @@ use super::{FailureKind, Provider, ProviderError, ProviderStream, Request, Strea
 /// The name of the provider.
 pub const NAME: &str = "scripted";
 
-/// Characters of one piece of text, unless the script says otherwise.
+/// Characters per piece of text, unless the script sets it.
 const CHUNK: usize = 12;
 
-/// Largest script, in bytes.
+/// Maximum size of a script, in bytes.
 const LARGEST_SCRIPT: u64 = 256 * 1024 * 1024;
 
 /// One line of a script.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedAnswer {
-    /// Answers every request whose newest message contains this, whatever its number.
+    /// Answers every request whose newest message contains this text, whatever its number.
     pub when: Option<String>,
-    /// Fails the request unless the newest message contains this.
+    /// Fails the request unless the newest message contains this text.
     pub expect: Option<String>,
-    /// What to think first.
+    /// The thinking.
     pub think: String,
-    /// What to say.
+    /// The text.
     pub text: String,
-    /// How often to say it; each time is one piece. 0 and 1 are the same.
+    /// Number of repetitions of the text, each one piece. 0 and 1 are the same.
     pub repeat: usize,
-    /// The calls to make.
+    /// The tool calls.
     pub calls: Vec<ScriptedCall>,
-    /// Why the answer ends: `toolUse` with calls, else `stop`, unless given.
+    /// The stop reason; by default `toolUse` with calls, else `stop`.
     pub stop: Option<StopReason>,
-    /// Characters of one piece of text.
+    /// Characters per piece of text.
     pub chunk: Option<usize>,
     /// Milliseconds before each piece.
     pub delay_ms: u64,
-    /// Tokens the answer claims to have cost.
+    /// The reported usage.
     pub usage: Usage,
-    /// What goes wrong in the end.
+    /// An error at the end.
     pub error: Option<ScriptedError>,
-    /// Says nothing more at the end, and doesn't end.
+    /// Hangs at the end instead of ending.
     pub hang: bool,
 }
 
-/// A call that a script makes.
+/// A scripted tool call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedCall {
-    /// The call's id; one is made from the numbers of answer and call where it is missing.
+    /// The call's id; by default generated from the numbers of answer and call.
     pub id: Option<String>,
     /// The tool.
     pub name: String,
@@ -74,24 +74,24 @@ pub struct ScriptedCall {
     pub arguments: Map<String, Value>,
 }
 
-/// A failure that a script plays.
+/// A scripted failure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedError {
-    /// Which kind.
+    /// The kind of failure.
     pub failure: ScriptedFailure,
-    /// The provider's words.
+    /// The message.
     pub message: String,
-    /// How often it happens before the answer comes through; always, unless given.
+    /// Number of times it happens before the answer succeeds; by default always.
     pub times: Option<u32>,
-    /// Seconds that a transient one asks to wait.
+    /// Retry delay of a transient failure, in seconds.
     pub retry_after_s: Option<u64>,
 }
 
-/// Kinds of failure that a script plays.
+/// Kinds of scripted failures.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are those of `Failure`")]
+#[expect(missing_docs, reason = "the names are those of `FailureKind`")]
 pub enum ScriptedFailure {
     Transient,
     Interrupted,
@@ -116,7 +116,7 @@ impl ScriptedError {
     }
 }
 
-/// A script that can't be played.
+/// A script that can't be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The file can't be read.
@@ -124,17 +124,17 @@ pub enum ScriptError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A line is no answer.
-    #[error("script {path}, line {line}: not an answer")]
+    /// A line is not a valid answer.
+    #[error("script {path}, line {line}: not a valid answer")]
     Line {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
 }
@@ -143,39 +143,39 @@ pub enum ScriptError {
 pub struct Scripted {
     path: PathBuf,
     answers: Vec<ScriptedAnswer>,
-    /// The answers outside the count.
-    whenever: Vec<ScriptedAnswer>,
-    /// How often each failure that ends has happened, by its message.
+    /// The answers with `when`.
+    conditional: Vec<ScriptedAnswer>,
+    /// Number of occurrences of each limited failure, by its message.
     failed: Mutex<HashMap<String, u32>>,
 }
 
 impl Scripted {
-    /// Reads a script.
+    /// Loads a script.
     ///
     /// # Errors
-    /// When the file can't be read, or a line is no answer.
+    /// When the file can't be read, or a line is not a valid answer.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io { path: path.to_owned(), source };
         let text = files::read_text(path, LARGEST_SCRIPT).map_err(io)?;
         let lines =
             text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let answer = |(at, line): (usize, &str)| {
-            let wrong = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
-            serde_json::from_str(line).map_err(wrong)
+            let invalid = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
+            serde_json::from_str(line).map_err(invalid)
         };
         let answers: Vec<ScriptedAnswer> = lines.map(answer).collect::<Result<_, _>>()?;
         Ok(Self { path: path.to_owned(), ..Self::new(answers) })
     }
 
-    /// A script that never was in a file.
+    /// Creates a script in memory.
     #[must_use]
     pub fn new(answers: Vec<ScriptedAnswer>) -> Self {
-        let (whenever, answers) = answers.into_iter().partition(|answer| answer.when.is_some());
-        Self { path: PathBuf::from("(in memory)"), answers, whenever, failed: Mutex::default() }
+        let (conditional, answers) = answers.into_iter().partition(|answer| answer.when.is_some());
+        Self { path: PathBuf::from("(in memory)"), answers, conditional, failed: Mutex::default() }
     }
 
-    /// The answer without its failure, once that has happened as often as it is to happen.
-    fn tried(&self, answer: &ScriptedAnswer) -> ScriptedAnswer {
+    /// Removes an answer's failure after it has happened as often as scripted.
+    fn limit_failures(&self, answer: &ScriptedAnswer) -> ScriptedAnswer {
         let mut answer = answer.clone();
         if let Some((message, times)) =
             answer.error.as_ref().and_then(|e| Some((e.message.clone(), e.times?)))
@@ -188,14 +188,14 @@ impl Scripted {
         answer
     }
 
-    /// What is known of the only model: its id is the script's path.
+    /// Returns the facts of the only model, whose id is the script's path.
     #[must_use]
     pub fn facts(&self) -> ModelFacts {
         facts(NAME, &self.path.display().to_string())
     }
 }
 
-/// Facts of a model that costs nothing and is never full.
+/// Returns the facts of a free model.
 pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
     ModelFacts {
         provider: provider.to_owned(),
@@ -222,13 +222,13 @@ impl Provider for Scripted {
         let fail = |message: String| {
             let error =
                 ProviderError { provider: NAME.into(), failure: FailureKind::Fatal, message, hint: None };
-            play(vec![Beat { delay_ms: 0, part: Err(error) }], End::Close)
+            play(vec![TimedEvent { delay_ms: 0, part: Err(error) }], ScriptEnd::Close)
         };
-        let newest = request.messages.last().map(|message| said(message)).unwrap_or_default();
-        let is_meant =
+        let newest = request.messages.last().map(|message| text_of_message(message)).unwrap_or_default();
+        let is_match =
             |answer: &&ScriptedAnswer| answer.when.as_ref().is_some_and(|words| newest.contains(words));
-        let found = self.whenever.iter().find(is_meant).or_else(|| self.answers.get(number));
-        let Some(answer) = found.map(|answer| self.tried(answer)) else {
+        let found = self.conditional.iter().find(is_match).or_else(|| self.answers.get(number));
+        let Some(answer) = found.map(|answer| self.limit_failures(answer)) else {
             return fail(format!("script {} has no answer number {}", self.path.display(), number + 1));
         };
         match &answer.expect {
@@ -236,14 +236,15 @@ impl Provider for Scripted {
                 "answer number {} expects `{expected}` in the newest message, which is `{newest}`",
                 number + 1
             )),
-            Some(_) | None => {
-                play(answer.beats(NAME, number), if answer.hang { End::Hang } else { End::Close })
-            }
+            Some(_) | None => play(
+                answer.events(NAME, number),
+                if answer.hang { ScriptEnd::Hang } else { ScriptEnd::Close },
+            ),
         }
     }
 }
 
-/// The answers that a request contains.
+/// Iterates over the answers in a request.
 pub(super) fn answers_in(request: &Request) -> impl Iterator<Item = &AssistantMessage> {
     request.messages.iter().filter_map(|message| match &**message {
         Message::Assistant(answer) => Some(answer),
@@ -251,8 +252,8 @@ pub(super) fn answers_in(request: &Request) -> impl Iterator<Item = &AssistantMe
     })
 }
 
-/// The text of a message.
-pub(super) fn said(message: &Message) -> String {
+/// Returns the text of a message.
+pub(super) fn text_of_message(message: &Message) -> String {
     match message {
         Message::User(user) => user.content.joined_text(),
         Message::ToolResult(result) => joined_text(&result.content),
@@ -262,22 +263,22 @@ pub(super) fn said(message: &Message) -> String {
     }
 }
 
-/// A piece, and how long to wait before it.
-pub(super) struct Beat {
+/// A stream event and the delay before it.
+pub(super) struct TimedEvent {
     delay_ms: u64,
     part: Result<StreamEvent, ProviderError>,
 }
 
-/// What comes after the last piece.
+/// The behavior after the last event.
 #[derive(Clone, Copy)]
-pub(super) enum End {
+pub(super) enum ScriptEnd {
     Close,
     Hang,
 }
 
 impl ScriptedAnswer {
-    /// The pieces of the answer with number `number`, counted from 0.
-    pub(super) fn beats(&self, provider: &str, number: usize) -> Vec<Beat> {
+    /// Returns the events of the answer with number `number`, counted from 0.
+    pub(super) fn events(&self, provider: &str, number: usize) -> Vec<TimedEvent> {
         let mut parts: Vec<StreamEvent> = Vec::new();
         let chunk = self.chunk.unwrap_or(CHUNK).max(1);
         let mut block = 0;
@@ -292,19 +293,20 @@ impl ScriptedAnswer {
         }
         for (at, call) in self.calls.iter().enumerate() {
             block += 1;
-            let made_up = || format!("call_{}_{}", number + 1, at + 1);
-            let id = CallId::new(call.id.clone().unwrap_or_else(made_up));
+            let generated = || format!("call_{}_{}", number + 1, at + 1);
+            let id = CallId::new(call.id.clone().unwrap_or_else(generated));
             parts.push(StreamEvent::Call { block, id, name: call.name.clone() });
             let json = Value::Object(call.arguments.clone()).to_string();
             parts.extend(pieces(&json, chunk).map(|json| StreamEvent::Arguments { block, json }));
         }
         let delay_ms = self.delay_ms;
-        let mut beats: Vec<Beat> = parts.into_iter().map(|part| Beat { delay_ms, part: Ok(part) }).collect();
-        beats.extend(self.ending(provider).into_iter().map(|part| Beat { delay_ms: 0, part }));
-        beats
+        let mut events: Vec<TimedEvent> =
+            parts.into_iter().map(|part| TimedEvent { delay_ms, part: Ok(part) }).collect();
+        events.extend(self.final_events(provider).into_iter().map(|part| TimedEvent { delay_ms: 0, part }));
+        events
     }
 
-    fn ending(&self, provider: &str) -> Vec<Result<StreamEvent, ProviderError>> {
+    fn final_events(&self, provider: &str) -> Vec<Result<StreamEvent, ProviderError>> {
         if let Some(error) = &self.error {
             let (failure, message) = (error.failure(), error.message.clone());
             return vec![Err(ProviderError { provider: provider.to_owned(), failure, message, hint: None })];
@@ -312,30 +314,30 @@ impl ScriptedAnswer {
         if self.hang {
             return Vec::new();
         }
-        let natural = if self.calls.is_empty() { StopReason::Stop } else { StopReason::ToolUse };
+        let default_reason = if self.calls.is_empty() { StopReason::Stop } else { StopReason::ToolUse };
         vec![
             Ok(StreamEvent::Usage(self.usage.clone())),
-            Ok(StreamEvent::Finished(self.stop.unwrap_or(natural))),
+            Ok(StreamEvent::Finished(self.stop.unwrap_or(default_reason))),
         ]
     }
 }
 
-/// Streams pieces in their time, which goes on whether anybody takes them or not, as it does with a server.
-pub(super) fn play(beats: Vec<Beat>, end: End) -> ProviderStream {
+/// Streams events at their times, which pass whether the stream is polled or not, as with a server.
+pub(super) fn play(events: Vec<TimedEvent>, end: ScriptEnd) -> ProviderStream {
     let mut due = None;
-    let played = stream::iter(beats).then(move |beat| {
-        let at = due.unwrap_or_else(Instant::now) + Duration::from_millis(beat.delay_ms);
+    let played = stream::iter(events).then(move |event| {
+        let at = due.unwrap_or_else(Instant::now) + Duration::from_millis(event.delay_ms);
         due = Some(at);
         async move {
-            if beat.delay_ms > 0 {
+            if event.delay_ms > 0 {
                 sleep_until(at).await;
             }
-            beat.part
+            event.part
         }
     });
     match end {
-        End::Close => Box::pin(played),
-        End::Hang => Box::pin(played.chain(stream::pending())),
+        ScriptEnd::Close => Box::pin(played),
+        ScriptEnd::Hang => Box::pin(played.chain(stream::pending())),
     }
 }
 
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_answer_is_the_one_whose_turn_it_is() {
+    async fn scripted_answer_follows_the_answer_count() {
         let answer =
             |text: &str| ScriptedAnswer { text: text.into(), chunk: Some(99), ..ScriptedAnswer::default() };
         let script = Scripted::new(vec![answer("one"), answer("two")]);
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_ends_when_it_happened_often_enough_and_some_answers_have_no_number() {
+    async fn scripted_failure_is_limited_and_when_is_not_counted() {
         let lines = [
             r#"{"text": "through", "chunk": 99, "error": {"failure": "transient", "message": "busy", "times": 2}}"#,
             r#"{"when": "sum", "text": "aside", "chunk": 99}"#,
@@ -405,13 +407,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_script_that_is_over_says_so() {
+    async fn scripted_after_the_last_answer_is_an_error() {
         let error = parts(&Scripted::new(Vec::new()), vec![user("a")]).await.remove(0).unwrap_err();
         assert_eq!(error.to_string(), "scripted: script (in memory) has no answer number 1");
     }
 
     #[tokio::test]
-    async fn what_was_expected_and_did_not_come_fails_the_request() {
+    async fn scripted_unmet_expectation_fails_the_request() {
         let script =
             Scripted::new(vec![ScriptedAnswer { expect: Some("x".into()), ..ScriptedAnswer::default() }]);
         let error = parts(&script, vec![user("a")]).await.remove(0).unwrap_err();
@@ -419,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_named() {
+    fn load_invalid_line_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# a comment\n\n{\"text\": \"a\"}\n{\"txt\": 1}\n").unwrap();
         let error = Scripted::load(file.path()).err().unwrap();

@@ -1,40 +1,40 @@
-//! Server-sent events, decoded from bytes that arrive cut anywhere. Pure.
+//! Server-sent events, decoded from arbitrarily split bytes. Pure.
 //!
 //! It follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream" (read November 2026), with one
-//! difference: an event that the end of the stream leaves without its blank line is still told ([`Decoder::finish`]),
-//! because some servers end that way. What the events mean is the providers' business.
+//! difference: an event without its blank line at the end of the stream is still reported ([`SseDecoder::finish`]),
+//! because some servers end that way. The wire formats interpret the events.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use memchr::memchr2;
 
-/// Most bytes that one event, or one line, may hold before it is complete: 16 MiB. Providers send kilobytes; without
-/// a limit a server that never ends its line would eat the memory.
+/// Maximum size of one event, or one line, before it is complete, in bytes: 16 MiB. Providers send kilobytes; without a
+/// limit a server that never ends its line would fill the memory.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// What an UTF-8 file may begin with, and an event stream too.
+/// The optional byte order mark at the beginning of an event stream.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its `event:` field; empty when it had none.
+    /// Its `event:` field; empty if it had none.
     pub name: String,
     /// Its `data:` fields, joined by newlines.
     pub data: String,
-    /// The last `id:` seen up to here.
+    /// The last `id:` of the stream so far.
     pub id: Option<String>,
-    /// Its data held bytes that are no UTF-8; U+FFFD stands in their place.
+    /// True if its data had invalid UTF-8, which is replaced by U+FFFD.
     pub is_damaged: bool,
 }
 
-/// An event grew past [`MAX_EVENT_BYTES`] without coming to its end.
+/// An error for an event larger than [`MAX_EVENT_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
 pub struct EventTooLong;
 
-/// Decodes one stream. Every byte is looked at once, however it arrives.
+/// Decodes one stream. Every byte is scanned once, however it arrives.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     line: Vec<u8>,
@@ -46,10 +46,10 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Takes the next bytes and gives the events they complete.
+    /// Decodes the next bytes and returns the events that they complete.
     ///
     /// # Errors
-    /// When an unfinished event is too long; the stream is then of no more use.
+    /// When an unfinished event is too long; the stream can't be used any further.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         if self.after_carriage_return && !bytes.is_empty() {
@@ -74,7 +74,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Takes the end of the stream: whatever was waiting for its line end or blank line counts as complete.
+    /// Ends the stream: an event that waits for its line end or blank line counts as complete.
     pub fn finish(mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line(b"");
@@ -82,31 +82,31 @@ impl SseDecoder {
         self.dispatch()
     }
 
-    /// How long the server asked to wait before connecting anew, from its last `retry:` field.
+    /// Returns the reconnection delay from the server's last `retry:` field.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
     fn check_length(&self, more: &[u8]) -> Result<(), EventTooLong> {
-        let held = self.event.as_ref().map_or(0, |event| event.data.len());
-        if held + self.line.len() + more.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
+        let buffered = self.event.as_ref().map_or(0, |event| event.data.len());
+        if buffered + self.line.len() + more.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
     }
 
     /// Ends the current line with `tail`, its last piece.
     fn end_line(&mut self, tail: &[u8]) -> Option<SseEvent> {
         if self.line.is_empty() {
-            return self.take_line(tail);
+            return self.decode_line(tail);
         }
         let mut line = std::mem::take(&mut self.line);
         line.extend_from_slice(tail);
-        let event = self.take_line(&line);
+        let event = self.decode_line(&line);
         line.clear();
         self.line = line;
         event
     }
 
-    fn take_line(&mut self, mut line: &[u8]) -> Option<SseEvent> {
+    fn decode_line(&mut self, mut line: &[u8]) -> Option<SseEvent> {
         if !self.past_first_line {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
             self.past_first_line = true;
@@ -116,14 +116,14 @@ impl SseDecoder {
         }
         let text = String::from_utf8_lossy(line);
         let (field, value) = text.split_once(':').unwrap_or((&text, ""));
-        self.take_field(field, value.strip_prefix(' ').unwrap_or(value));
+        self.decode_field(field, value.strip_prefix(' ').unwrap_or(value));
         if matches!(text, Cow::Owned(_)) && field == "data" {
             self.event.get_or_insert_default().is_damaged = true;
         }
         None
     }
 
-    fn take_field(&mut self, field: &str, value: &str) {
+    fn decode_field(&mut self, field: &str, value: &str) {
         match field {
             "data" => {
                 let data = &mut self.event.get_or_insert_default().data;
@@ -135,12 +135,12 @@ impl SseDecoder {
             "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry = value.parse().ok().map(Duration::from_millis);
             }
-            // A comment has the empty field name; unknown fields are to be ignored.
+            // A comment has an empty field name; unknown fields have to be ignored.
             _ => {}
         }
     }
 
-    /// An event without any `data:` line is none.
+    /// Returns the current event; one without a `data:` line is dropped.
     fn dispatch(&mut self) -> Option<SseEvent> {
         let mut event = self.event.take()?;
         event.data.pop()?;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_lf_cr_or_both() {
+    fn decoder_lines_end_in_lf_cr_or_both() {
         for end in ["\n", "\r", "\r\n"] {
             let text = ["event: a", "data: 1", "", "data:2", "data", "data:  3", "", ""].join(end);
             assert_eq!(decode(&[text.as_bytes()]), [event("a", "1"), event("", "2\n\n 3")]);
@@ -178,18 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_cut_in_two_is_one() {
+    fn decoder_line_end_cut_in_two_is_one() {
         assert_eq!(decode(&[b"data: 1\r", b"\ndata: 2\r", b"\n\r", b"\n"]), [event("", "1\n2")]);
         assert_eq!(decode(&[b"data: 1\r", b"", b"\n\r", b"\r"]), [event("", "1")]);
     }
 
     #[test]
-    fn comments_unknown_fields_and_events_without_data_are_passed_over() {
+    fn decoder_comments_and_unknown_fields_are_ignored() {
         assert_eq!(decode(&[b": ping\n\nevent: x\n\nfoo: bar\ndata: 1\n\n"]), [event("", "1")]);
     }
 
     #[test]
-    fn an_id_stays_and_a_retry_is_remembered() {
+    fn decoder_id_persists_and_retry_is_stored() {
         let mut decoder = SseDecoder::default();
         let events = decoder
             .push(b"id: 7\nretry: 1500\ndata: a\n\ndata: b\n\nid: x\0\nretry: 1s\ndata: c\n\n")
@@ -200,25 +200,25 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_field() {
+    fn decoder_byte_order_mark_is_skipped() {
         assert_eq!(decode(&[b"\xEF\xBB", b"\xBFdata: 1\n\n"]), [event("", "1")]);
     }
 
     #[test]
-    fn event_with_data_that_is_no_utf_8_is_damaged() {
+    fn decoder_event_with_invalid_utf_8_is_damaged() {
         let events = decode(&[b"data: a\xff\n\n: \xff\ndata: b\n\n"]);
         let data: Vec<_> = events.iter().map(|event| (event.data.as_str(), event.is_damaged)).collect();
         assert_eq!(data, [("a\u{fffd}", true), ("b", false)]);
     }
 
     #[test]
-    fn the_end_of_the_stream_completes_an_event() {
+    fn finish_completes_the_last_event() {
         assert_eq!(decode(&[b"data: 1\n\ndata: [DONE]"]), [event("", "1"), event("", "[DONE]")]);
         assert_eq!(decode(&[b"data: 1\n"]), [event("", "1")]);
     }
 
     #[test]
-    fn an_event_that_never_ends_is_an_error() {
+    fn decoder_endless_event_is_an_error() {
         let mut decoder = SseDecoder::default();
         let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
         assert_eq!(decoder.push(&piece), Ok(vec![]));
@@ -232,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_in_small_pieces_costs_no_more_than_its_length() {
-        // 8 MiB in pieces of 64 bytes: a decoder that looks again at what it holds would need half a million million
-        // steps here and never come back.
+    fn decoder_long_line_in_small_pieces_is_linear() {
+        // 8 MiB in pieces of 64 bytes: a decoder that scans its buffer again for each piece would need half a million
+        // million steps and never finish.
         let mut decoder = SseDecoder::default();
         decoder.push(b"data: ").unwrap();
         for _ in 0..8 * 1024 * 1024 / 64 {
@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cut_of_a_stream_gives_the_same_events(
+        fn decoder_any_split_of_a_stream_gives_the_same_events(
             bytes in stream(),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         ) {

@@ -1,5 +1,5 @@
-//! A provider that can't be asked, because its key was taken away or was never there: every request fails and says so, and nothing is
-//! sent.
+//! A placeholder for an unavailable provider, whose key was removed or never set: every request fails with the reason,
+//! and nothing is sent.
 
 use futures_util::{StreamExt as _, stream};
 use tiller_core::message::ModelRef;
@@ -8,7 +8,7 @@ use super::error::hints;
 use super::registry::ModelError;
 use super::{FailureKind, Provider, ProviderError, ProviderStream, Request};
 
-/// Stands where a provider was, or would be.
+/// The placeholder.
 pub struct UnavailableProvider {
     name: String,
     api: &'static str,
@@ -17,23 +17,23 @@ pub struct UnavailableProvider {
 }
 
 impl UnavailableProvider {
-    /// In the place of this provider, whose key was taken away.
-    pub fn instead_of(was: &dyn Provider) -> Self {
+    /// Creates the placeholder for a provider whose key was removed.
+    pub fn instead_of(provider: &dyn Provider) -> Self {
         Self {
-            name: was.name().to_owned(),
-            api: was.api(),
-            message: "its key was taken away".to_owned(),
-            hint: "give it one again, or choose another model".to_owned(),
+            name: provider.name().to_owned(),
+            api: provider.api(),
+            message: "its API key was removed".to_owned(),
+            hint: "add a key again, or choose another model".to_owned(),
         }
     }
 
-    /// In the place of the provider of a model that can't be had.
+    /// Creates the placeholder for the provider of an unavailable model.
     pub fn of(model: &ModelRef, missing: &ModelError) -> Self {
         const ANOTHER: &str = "choose another model (/model, --model)";
         let (message, hint) = match missing {
             ModelError::NoKey { model: named, key_name } => {
-                let advice = hints::of_missing_key(&model.provider, key_name);
-                (format!("there is no key for {named}"), format!("{advice}; or {ANOTHER}"))
+                let advice = hints::for_missing_key(&model.provider, key_name);
+                (format!("no API key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
             ModelError::NoProvider { .. } | ModelError::Unknown { .. } | ModelError::Misconfigured { .. } => {
                 (missing.to_string(), ANOTHER.to_owned())

@@ -1,8 +1,8 @@
-//! The approval policy: allow, ask or deny a tool call, from the tool's declared access, the parsed command, the mode and the
-//! session's rules.
+//! The approval policy: allow, ask or deny a tool call, from the tool's declared access, the parsed command, the mode
+//! and the session's rules.
 //!
-//! Pure: it reads only its arguments. It protects a careful user from mistakes and is no sandbox: an allowed command can do
-//! everything that the user can. Paths are checked by [`workspace`](crate::workspace).
+//! Pure: it reads only its arguments. It protects a careful user from mistakes and is no sandbox: an allowed command
+//! can do everything that the user can. Paths are checked by [`workspace`](crate::workspace).
 
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,8 @@ const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
 /// The approval mode: selects the calls that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// Commands ask, and so do writes to a [protected path](tiller_core::protected_path). Reads, and writes elsewhere in the
-    /// working directory and in folders added for writing, don't.
+    /// Commands ask, and so do writes to a [protected path](tiller_core::protected_path). Reads, and writes elsewhere
+    /// in the working directory and in folders added for writing, don't.
     #[default]
     Ask,
     /// Commands that look dangerous ask, and so do writes to a protected path.
@@ -111,8 +111,8 @@ impl PolicyVerdict {
 /// State of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepositoryState {
-    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could pass for a
-    /// repository, and git runs programs that its configuration names.
+    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could
+    /// pass for a repository, and git runs programs that its configuration names.
     #[default]
     Unknown,
     /// A real repository whose configuration runs nothing.
@@ -216,8 +216,9 @@ impl Policy {
         PolicyVerdict::Ask { reason, rule }
     }
 
-    /// Lists the paths that a read-only command reads; such a command needs no question if all of them lie in the workspace.
-    /// Returns `None` for any other command, and for one that can't be parsed. `repository` is called for git commands only.
+    /// Lists the paths that a read-only command reads; such a command needs no question if all of them lie in the
+    /// workspace. Returns `None` for any other command, and for one that can't be parsed. `repository` is called for
+    /// git commands only.
     #[must_use]
     pub fn list_read_paths(
         &self,

@@ -1,11 +1,11 @@
 //! Child processes: starts commands, streams their output, and stops them with all processes that they started.
 //!
-//! A [`Runner`] starts each command through the [`supervisor`], a small process of our own binary that outlives tiller just long
-//! enough to clean up; on Linux it has a watchdog of its own. Three pipes connect the two: the supervisor's stdin is its lifeline
-//! (when it closes, for whatever reason, the command is stopped), its stdout carries the command's output, its stderr carries one
-//! exit report. A supervisor can be started ahead of its command ([`Runner::start_standby`]). A program with piped stdio
-//! ([`Runner::converse`]) gets the bytes that are written to the lifeline. The policy decides which commands may run, not this
-//! module.
+//! A [`Runner`] starts each command through the [`supervisor`], a small process of our own binary that outlives tiller
+//! just long enough to clean up; on Linux it has a watchdog of its own. Three pipes connect the two: the supervisor's
+//! stdin is its lifeline (when it closes, for whatever reason, the command is stopped), its stdout carries the
+//! command's output, its stderr carries one exit report. A supervisor can be started ahead of its command
+//! ([`Runner::start_standby`]). A program with piped stdio ([`Runner::converse`]) gets the bytes that are written to
+//! the lifeline. The policy decides which commands may run, not this module.
 
 use std::ffi::OsString;
 use std::io;
@@ -30,8 +30,9 @@ use launcher::{Launcher, Standby, Supervisor};
 use order::CommandOrder;
 pub use piped_child::{PipedChild, Program};
 
-/// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is left and the
-/// pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can hold it open.
+/// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is
+/// left and the pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can
+/// hold it open.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Read buffer size, in bytes.
@@ -137,8 +138,8 @@ impl Runner {
         Self::with_helper(PathBuf::new())
     }
 
-    /// Creates a runner with another program as the supervisor; it has to call [`supervisor::main`] when its first argument is
-    /// [`supervisor::NAME`]. The path has to be absolute.
+    /// Creates a runner with another program as the supervisor; it has to call [`supervisor::main`] when its first
+    /// argument is [`supervisor::NAME`]. The path has to be absolute.
     #[must_use]
     pub fn with_helper(supervisor: impl Into<PathBuf>) -> Self {
         let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
@@ -159,7 +160,8 @@ impl Runner {
         Ok(Self { shell, ..self })
     }
 
-    /// Sets a shell line that runs before every command: `source ~/.venv/bin/activate`. Its failure doesn't affect the command.
+    /// Sets a shell line that runs before every command: `source ~/.venv/bin/activate`. Its failure doesn't affect the
+    /// command.
     #[must_use]
     pub fn with_prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: Some(prefix.into()), ..self }
@@ -179,8 +181,8 @@ impl Runner {
         &self.shell
     }
 
-    /// Starts a supervisor ahead of the next command, unless one is waiting already, so that the command starts sooner. Call it
-    /// within a tokio runtime.
+    /// Starts a supervisor ahead of the next command, unless one is waiting already, so that the command starts sooner.
+    /// Call it within a tokio runtime.
     pub fn start_standby(&self) {
         self.standby.start(&self.launcher);
     }
@@ -266,8 +268,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns the next output, of stdout and stderr in the order in which it was written; `None` when no process is left that could
-    /// print. Cancel-safe.
+    /// Returns the next output, of stdout and stderr in the order in which it was written; `None` when no process is
+    /// left that could print. Cancel-safe.
     pub async fn chunk(&mut self) -> Option<Bytes> {
         let mut buffer = BytesMut::with_capacity(CHUNK);
         loop {
@@ -286,7 +288,8 @@ impl Running {
         }
     }
 
-    /// Requests that the command and all processes that it started be killed. Chunks and the exit status can still be read.
+    /// Requests that the command and all processes that it started be killed. Chunks and the exit status can still be
+    /// read.
     pub fn stop(&mut self) {
         self.lifeline = None;
     }

@@ -1,8 +1,8 @@
 //! The workspace: the paths that tools may reach, which lie in the working directory and in added folders.
 //!
-//! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the resolved path without
-//! following any link, so that swapping a folder for a link in between gains nothing. Whether a call may run is decided by the
-//! [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
+//! A path is resolved once, following every link, and must end inside a root; [`Workspace::open`] then opens the
+//! resolved path without following any link, so that swapping a folder for a link in between gains nothing. Whether a
+//! call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -88,14 +88,14 @@ pub enum FileAccess {
 /// Suffix of a read-only folder.
 const READ_ONLY: &str = ":ro";
 
-/// Parses a folder argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows. Relative
-/// paths start at `cwd`, and `~` stands for `home`.
+/// Parses a folder argument of `--add-dir` and `/add-dir`: its path with links resolved, and the access that it allows.
+/// Relative paths start at `cwd`, and `~` stands for `home`.
 ///
 /// # Errors
 /// When there is no such folder; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
 pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
-    // The suffix also applies to a folder whose name ends with it, because the argument asks for protection. Such a folder is
-    // added with a trailing slash.
+    // The suffix also applies to a folder whose name ends with it, because the argument asks for protection. Such a
+    // folder is added with a trailing slash.
     let (path, access) =
         typed.strip_suffix(READ_ONLY).map_or((typed, FileAccess::Write), |path| (path, FileAccess::Read));
     let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
@@ -137,8 +137,8 @@ pub struct Workspace {
     protected: ProtectedFolders,
     /// Paths that need approval for writing; a link that hides one is refused.
     approved: ProtectedPaths,
-    /// Folders and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other threads; it is
-    /// held only briefly.
+    /// Folders and paths that the user adds while tools run; clones share them. A mutex, because tools read it on other
+    /// threads; it is held only briefly.
     session: Arc<Mutex<(SessionFolders, AllowedOnce)>>,
 }
 
@@ -199,23 +199,25 @@ impl Workspace {
         })
     }
 
-    /// Adds an absolute folder, which need not exist yet, or a single file, for reading or for reading and writing. If folders contain
-    /// each other, or the working directory, the deepest decides; for a folder that is added twice, the read-only entry does.
+    /// Adds an absolute folder, which need not exist yet, or a single file, for reading or for reading and writing. If
+    /// folders contain each other, or the working directory, the deepest decides; for a folder that is added twice, the
+    /// read-only entry does.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
         self.added.push((folder.into(), access));
         self
     }
 
-    /// Makes an absolute folder, which need not exist yet, or a single file readable; writing stays allowed where it was.
+    /// Makes an absolute folder, which need not exist yet, or a single file readable; writing stays allowed where it
+    /// was.
     #[must_use]
     pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.readable.push(folder.into());
         self
     }
 
-    /// Protects absolute folders, which need not exist yet: nothing in them is written, and only paths strictly inside them that
-    /// [`Workspace::with_readable`] names are read.
+    /// Protects absolute folders, which need not exist yet: nothing in them is written, and only paths strictly inside
+    /// them that [`Workspace::with_readable`] names are read.
     #[must_use]
     pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.protected.extend(folders);
@@ -235,11 +237,12 @@ impl Workspace {
         &self.root
     }
 
-    /// Resolves a path and checks that it may be accessed. Relative paths start at the working directory; the path need not exist.
+    /// Resolves a path and checks that it may be accessed. Relative paths start at the working directory; the path need
+    /// not exist.
     ///
     /// # Errors
-    /// When the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when a link hides
-    /// that it leads to a path that needs approval.
+    /// When the path leads out of the workspace, or into a read-only part, or can't be resolved; for writing, also when
+    /// a link hides that it leads to a path that needs approval.
     pub fn resolve(&self, path: &str, access: FileAccess) -> Result<ResolvedPath, WorkspaceError> {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
         let expanded = self.expand_home(path).ok_or_else(outside)?;
@@ -379,8 +382,8 @@ impl Workspace {
         open_beneath::open(&resolved.root, &resolved.below)
     }
 
-    /// Opens the folder in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`] stay in it even
-    /// if it is renamed meanwhile (on Linux).
+    /// Opens the folder in which a file is to be written, and creates it if necessary. Paths made from [`Folder::path`]
+    /// stay in it even if it is renamed meanwhile (on Linux).
     ///
     /// # Errors
     /// When it can't be created or opened, or the path to it became a link since it was resolved.
@@ -463,7 +466,8 @@ mod tests {
 
     use super::*;
 
-    /// A folder `inside` with `sub/file`, beside it a folder `outside` with `secret`, and links from the one to the other.
+    /// A folder `inside` with `sub/file`, beside it a folder `outside` with `secret`, and links from the one to the
+    /// other.
     fn folders() -> (TempDir, Workspace) {
         let folder = TempDir::new().unwrap();
         let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));

@@ -189,7 +189,7 @@ fn model_unavailable_is_shown_in_session() {
     terminal.wait_for("▸ question one");
     terminal.key(Key::Enter);
     terminal.wait_without("── sessions");
-    terminal.wait_for("there is no key for anthropic");
+    terminal.wait_for("no API key for anthropic");
     quit(terminal);
 }
 
@@ -200,7 +200,7 @@ fn demo_model_needs_choice_in_other_sessions() {
     terminal.wait_for("Answer one.");
     terminal.wait_for("answers in this session until it can be asked");
     enter(&mut terminal, "go on please");
-    terminal.wait_for("or keep one with `tiller login anthropic`");
+    terminal.wait_for("or store one with `tiller login anthropic`");
     enter(&mut terminal, "/model demo/tour");
     terminal.wait_for("demo/tour");
     enter(&mut terminal, "and now");

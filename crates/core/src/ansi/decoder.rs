@@ -52,12 +52,12 @@ mod tests {
     #[test]
     fn decode_character_cut_in_two_is_whole() {
         let mut decoder = AnsiDecoder::new();
-        let told = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc", b"\xe2\x82"].map(|bytes| {
+        let texts = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc", b"\xe2\x82"].map(|bytes| {
             let mut text = String::new();
             decoder.decode(bytes, &mut text);
             text
         });
-        assert_eq!(told, ["gr", "üße", "\u{fffd}!", "ü", ""]);
+        assert_eq!(texts, ["gr", "üße", "\u{fffd}!", "ü", ""]);
         assert!(decoder.waits());
     }
 }

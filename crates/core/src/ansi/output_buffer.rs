@@ -21,9 +21,9 @@ const MAX_SEQUENCE_BYTES: usize = 256;
 
 /// A command's output.
 ///
-/// A line is a row of cells with a cursor; carriage returns and backspaces move it, and text is written at it. Supported control
-/// sequences set colors and attributes (SGR), erase in the line (EL), and return to its beginning (CHA). The cost is linear in the
-/// input.
+/// A line is a row of cells with a cursor; carriage returns and backspaces move it, and text is written at it.
+/// Supported control sequences set colors and attributes (SGR), erase in the line (EL), and return to its beginning
+/// (CHA). The cost is linear in the input.
 #[derive(Clone, Debug)]
 pub struct OutputBuffer {
     /// Bytes of finished text that are kept at least, if there are as many.
@@ -87,8 +87,8 @@ impl OutputBuffer {
         }
     }
 
-    /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for readers that get
-    /// further output as text, so bytes of an incomplete character are left out.
+    /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for
+    /// readers that get further output as text, so bytes of an incomplete character are left out.
     #[must_use]
     pub fn carried(&self, max_bytes: usize) -> Self {
         Self { max_bytes, decoder: AnsiDecoder::new(), ..self.end(max_bytes) }

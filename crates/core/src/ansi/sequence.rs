@@ -19,8 +19,8 @@ pub(super) enum Sequence<'a> {
     Open(&'static str),
 }
 
-/// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the end of the line at the
-/// latest.
+/// Parses the sequence at the beginning of `text`; returns it and its length in bytes. A sequence ends at the end of
+/// the line at the latest.
 pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     let mut chars = text.chars();
     if chars.next() == Some('\u{9b}') {

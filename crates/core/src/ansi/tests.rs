@@ -62,9 +62,9 @@ fn style_runs_cover_the_colored_text() {
 #[test]
 fn style_runs_are_encoded_as_sgr() {
     let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
-    let kept = serde_json::to_value(StyledText::of(raw).strokes).unwrap();
-    assert_eq!(kept, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
-    assert_eq!(strokes_of(&kept), StyledText::of(raw).strokes);
+    let json_runs = serde_json::to_value(StyledText::of(raw).strokes).unwrap();
+    assert_eq!(json_runs, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
+    assert_eq!(strokes_of(&json_runs), StyledText::of(raw).strokes);
     assert_eq!(
         strokes_of(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
         [StyleRun { start: 0, length: 1, pen: red() }]
@@ -74,17 +74,17 @@ fn style_runs_are_encoded_as_sgr() {
 #[test]
 fn styled_text_stored_raw_is_parsed() {
     let strokes = vec![StyleRun { start: 9, length: 1, pen: red() }];
-    assert_eq!(StyledText::kept("a\tb", strokes.clone()).strokes, strokes);
-    assert_eq!(StyledText::kept("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
+    assert_eq!(StyledText::json_runs("a\tb", strokes.clone()).strokes, strokes);
+    assert_eq!(StyledText::json_runs("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
 }
 
 #[test]
 fn style_runs_over_the_limit_keep_the_last() {
-    let mut paper = OutputBuffer::default();
+    let mut buffer = OutputBuffer::default();
     for n in 0..3 * MAX_STYLE_RUNS {
-        paper.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
+        buffer.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
     }
-    let strokes = paper.printed().strokes;
+    let strokes = buffer.printed().strokes;
     assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MAX_STYLE_RUNS, 3 * MAX_STYLE_RUNS));
 }
 
@@ -96,31 +96,31 @@ fn buffer_endless_line_can_be_overwritten_at_its_end() {
 
 #[test]
 fn buffer_endless_input_stays_within_its_limit() {
-    let mut paper = OutputBuffer::keeping(1_000);
+    let mut buffer = OutputBuffer::keeping(1_000);
     for chunk in ["1234567\n", "y", "\u{1b}]0;title", "\u{7}", "\u{1b}[1;1", "m", "\u{301}"] {
         for _ in 0..5_000 {
-            paper.push(chunk.as_bytes());
+            buffer.push(chunk.as_bytes());
         }
-        assert!(paper.end_of(usize::MAX).text.len() < 20_000);
+        assert!(buffer.end_of(usize::MAX).text.len() < 20_000);
     }
-    assert!(paper.is_cut());
-    assert_eq!(paper.lines(), 5_001);
-    let printed = paper.end_of(10);
+    assert!(buffer.is_cut());
+    assert_eq!(buffer.lines(), 5_001);
+    let printed = buffer.end_of(10);
     assert!(printed.text.len() < 20_000);
 }
 
 #[test]
 fn buffer_kept_text_begins_with_a_line_and_has_styles() {
-    let mut paper = OutputBuffer::keeping(20);
+    let mut buffer = OutputBuffer::keeping(20);
     for n in 0..100 {
-        paper.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
+        buffer.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
     }
-    let printed = paper.printed();
+    let printed = buffer.printed();
     assert!(printed.text.len() <= 47 && printed.text.ends_with("98 red\n99 red\n"), "{printed:?}");
     let last = printed.strokes.last().unwrap();
     let coloured: String = printed.text.chars().skip(last.start).take(last.length).collect();
     assert_eq!((coloured.as_str(), printed.text.chars().count()), ("red", last.end() + 1));
-    assert_eq!((paper.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
+    assert_eq!((buffer.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
 }
 
 /// Random bytes, some of which mean something to a terminal.
@@ -150,32 +150,32 @@ fn buffer_copy_continues_in_the_current_line() {
         ("a\u{1b}[3", "1mred", "ared"),
         ("ab\u{8}", "c", "ac"),
     ] {
-        let mut paper = OutputBuffer::default();
-        paper.push(before.as_bytes());
-        let mut carried = paper.carried(1_000);
-        paper.push(after.as_bytes());
-        carried.push(after.as_bytes());
-        assert_eq!((carried.printed().text.as_str(), carried.printed()), (expected, paper.printed()));
+        let mut buffer = OutputBuffer::default();
+        buffer.push(before.as_bytes());
+        let mut copy = buffer.carried(1_000);
+        buffer.push(after.as_bytes());
+        copy.push(after.as_bytes());
+        assert_eq!((copy.printed().text.as_str(), copy.printed()), (expected, buffer.printed()));
     }
-    let mut paper = OutputBuffer::default();
-    paper.push(b"one\ntwo\nthree gr\xc3");
-    let mut carried = paper.carried(4);
-    carried.push("üße".as_bytes());
-    assert_eq!(carried.printed().text, "two\nthree grüße");
-    assert!(carried.is_cut() && carried.lines() == 3);
+    let mut buffer = OutputBuffer::default();
+    buffer.push(b"one\ntwo\nthree gr\xc3");
+    let mut copy = buffer.carried(4);
+    copy.push("üße".as_bytes());
+    assert_eq!(copy.printed().text, "two\nthree grüße");
+    assert!(copy.is_cut() && copy.lines() == 3);
 }
 
 proptest! {
     #[test]
     fn buffer_copied_at_any_point_gives_the_same_text(before in any::<String>(), raw in noise(), after in any::<String>()) {
         let before = format!("{before}{}", String::from_utf8_lossy(&raw));
-        let mut paper = OutputBuffer::default();
-        paper.push(before.as_bytes());
-        let mut carried = paper.carried(usize::MAX);
-        for paper in [&mut paper, &mut carried] {
-            paper.push(after.as_bytes());
+        let mut buffer = OutputBuffer::default();
+        buffer.push(before.as_bytes());
+        let mut copy = buffer.carried(usize::MAX);
+        for buffer in [&mut buffer, &mut copy] {
+            buffer.push(after.as_bytes());
         }
-        prop_assert_eq!(paper.printed(), carried.printed());
+        prop_assert_eq!(buffer.printed(), copy.printed());
     }
 
     #[test]
@@ -188,9 +188,9 @@ proptest! {
 
     #[test]
     fn buffer_noise_leaves_plain_text_and_ordered_styles(raw in noise()) {
-        let mut paper = OutputBuffer::default();
-        paper.push(&raw);
-        let StyledText { text, strokes } = paper.printed();
+        let mut buffer = OutputBuffer::default();
+        buffer.push(&raw);
+        let StyledText { text, strokes } = buffer.printed();
         prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
         let mut end = 0;
         for stroke in strokes {

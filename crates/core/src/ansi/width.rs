@@ -1,7 +1,7 @@
 //! The width of text in terminal columns.
 //!
-//! Text is measured by graphemes, as in terminals and the cells of a screen: its width is the sum over its graphemes, and a ligature
-//! of several graphemes (as in Arabic) makes it no narrower.
+//! Text is measured by graphemes, as in terminals and the cells of a screen: its width is the sum over its graphemes,
+//! and a ligature of several graphemes (as in Arabic) makes it no narrower.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;

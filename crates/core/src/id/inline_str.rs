@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Capacity of the inline storage in bytes: a ULID has 26, and call ids are rarely longer. With length and discriminant the type takes
-/// 32 bytes.
+/// Capacity of the inline storage in bytes: a ULID has 26, and call ids are rarely longer. With length and discriminant
+/// the type takes 32 bytes.
 const INLINE_CAPACITY: usize = 30;
 
 /// An immutable string that is cheap to clone.

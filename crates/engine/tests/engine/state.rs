@@ -80,7 +80,7 @@ async fn set_model_without_key_is_refused_and_nothing_is_written() {
     let refused = stage.agent.set_model("gpt-4.1").await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "there is no key for openai/gpt-4.1; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        "no API key for openai/gpt-4.1; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
     );
     let unknown = stage.agent.set_model("nonsense").await.unwrap_err();
     assert!(matches!(unknown, AgentError::Model(ModelError::Unknown { .. })), "{unknown}");
@@ -501,7 +501,7 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     let refused = stage.agent.set_model("gpt-5-mini").await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "there is no key for openai/gpt-5-mini; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        "no API key for openai/gpt-5-mini; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
     );
     assert_eq!(chosen(&stage).await.0, "openai/gpt-5", "nobody chose another one");
     stage.prompt("second").await;
@@ -510,7 +510,7 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     let Message::Assistant(answer) = &*answer else { panic!("{answer:?}") };
     assert_eq!(
         answer.error_message.as_deref(),
-        Some("openai: its key was taken away → give it one again, or choose another model")
+        Some("openai: its API key was removed → add a key again, or choose another model")
     );
 
     stage.agent.change_provider(open()).await.unwrap();

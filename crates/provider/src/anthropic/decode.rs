@@ -1,7 +1,7 @@
-//! From the Messages API's events to [`Part`]s.
+//! Decoding of the Messages API's events into [`StreamEvent`]s.
 //!
-//! Types that the protocol doesn't have yet are ignored and traced. A known type whose shape doesn't fit, an event out of
-//! order and an end with open blocks are damage: the answer is broken off, so that none of its tool calls run.
+//! Unknown event types are ignored and traced. A known type with an unexpected shape, an event out of order and an end
+//! with open blocks are damage: the answer is interrupted, so that none of its tool calls run.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
 use super::REDACTED;
-use crate::error::{ProviderFault, classify, refusal_in};
+use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, incomplete, trace};
 use crate::sse::SseEvent;
 use crate::{FailureKind, StreamEvent};
@@ -28,12 +28,12 @@ struct EventType<'a> {
 
 #[derive(Deserialize)]
 struct MessageStart {
-    message: Start,
+    message: MessageInfo,
 }
 
 #[derive(Deserialize)]
-struct Start {
-    usage: Option<Counts>,
+struct MessageInfo {
+    usage: Option<MessageUsage>,
 }
 
 #[derive(Deserialize)]
@@ -74,11 +74,11 @@ struct ToolUseStart {
 struct BlockDelta<'a> {
     index: usize,
     #[serde(borrow)]
-    delta: Delta<'a>,
+    delta: ContentDelta<'a>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
+struct ContentDelta<'a> {
     #[serde(borrow, rename = "type")]
     name: Cow<'a, str>,
     text: Option<Wtf8>,
@@ -94,12 +94,12 @@ struct BlockStop {
 
 #[derive(Deserialize)]
 struct MessageDelta {
-    delta: End,
-    usage: Option<Counts>,
+    delta: MessageEnd,
+    usage: Option<MessageUsage>,
 }
 
 #[derive(Deserialize)]
-struct End {
+struct MessageEnd {
     stop_reason: Option<String>,
     stop_details: Option<StopDetails>,
 }
@@ -109,17 +109,17 @@ struct StopDetails {
     explanation: Option<String>,
 }
 
-/// Tokens counted so far. Each count only grows; a later event may leave some out.
+/// Token counts so far. Each count only grows; a later event may omit some.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct Counts {
+struct MessageUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
 }
 
-impl Counts {
+impl MessageUsage {
     fn merge(&mut self, later: Self) {
         self.input_tokens = self.input_tokens.max(later.input_tokens);
         self.output_tokens = self.output_tokens.max(later.output_tokens);
@@ -143,31 +143,31 @@ impl Counts {
 
 /// Decodes one answer.
 #[derive(Default)]
-pub(super) struct Decoder {
-    has_begun: bool,
-    /// By the API's index.
-    blocks: Vec<Block>,
-    counts: Counts,
+pub(super) struct MessagesDecoder {
+    has_started: bool,
+    /// Indexed by the API's index.
+    blocks: Vec<ContentBlock>,
+    counts: MessageUsage,
     stop: Option<StopReason>,
 }
 
 /// A content block.
-struct Block {
-    kind: BlockKind,
+struct ContentBlock {
+    kind: ContentBlockKind,
     is_open: bool,
     joiner: Joiner,
 }
 
-/// The kind of a block, and its number in [`Part`]s: blocks of unknown kinds have none.
+/// The kind of a block, and its number in [`StreamEvent`]s; blocks of unknown kinds have no number.
 #[derive(Clone, Copy)]
-enum BlockKind {
+enum ContentBlockKind {
     Text(usize),
     Thinking(usize),
     ToolUse(usize),
     Unknown,
 }
 
-impl BlockKind {
+impl ContentBlockKind {
     fn number(self) -> Option<usize> {
         match self {
             Self::Text(number) | Self::Thinking(number) | Self::ToolUse(number) => Some(number),
@@ -176,14 +176,14 @@ impl BlockKind {
     }
 }
 
-/// An event that is understood or, being of a type that the protocol doesn't have yet, ignored.
+/// An event of a known type, or an ignored one of an unknown type.
 enum Decoded {
     Known,
     Unknown,
 }
 
-impl Decode for Decoder {
-    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+impl Decode for MessagesDecoder {
+    fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         match self.decode(&event.data, parts) {
             Ok(Ok(Decoded::Known)) => Ok(()),
             Ok(Ok(Decoded::Unknown)) => {
@@ -196,13 +196,13 @@ impl Decode for Decoder {
     }
 
     /// An answer is complete only after `message_stop`, which ends the stream before this is called.
-    fn end(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+    fn end_stream(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         Err(incomplete())
     }
 }
 
-impl Decoder {
-    /// Decodes an event. The inner error is the provider's, the outer one damage.
+impl MessagesDecoder {
+    /// Decodes an event. The inner error is reported by the provider, the outer one is damage.
     fn decode(
         &mut self,
         data: &str,
@@ -210,26 +210,26 @@ impl Decoder {
     ) -> Result<Result<Decoded, ProviderFault>, Damage> {
         let EventType { name } = serde_json::from_str(data)?;
         if matches!(&*name, "content_block_start" | "content_block_delta" | "content_block_stop")
-            && (!self.has_begun || self.stop.is_some())
+            && (!self.has_started || self.stop.is_some())
         {
-            return Err(Damage::Order("content outside of the message"));
+            return Err(Damage::Order("content outside the message"));
         }
         let decoded = match &*name {
             "message_start" => self.start_message(serde_json::from_str(data)?, parts)?,
             "content_block_start" => self.start_block(&serde_json::from_str(data)?, parts)?,
-            "content_block_delta" => self.take_delta(serde_json::from_str(data)?, parts)?,
+            "content_block_delta" => self.decode_delta(serde_json::from_str(data)?, parts)?,
             "content_block_stop" => self.stop_block(&serde_json::from_str(data)?, parts)?,
             "message_delta" => {
                 let MessageDelta { delta, usage } = serde_json::from_str(data)?;
                 self.count(usage, parts);
-                return Ok(self.take_end(delta));
+                return Ok(self.decode_end(delta));
             }
             "message_stop" => {
                 parts.push(StreamEvent::Finished(self.stop_message()?));
                 Decoded::Known
             }
             "ping" => Decoded::Known,
-            "error" => return Ok(Err(classify(&refusal_in(0, data)))),
+            "error" => return Ok(Err(classify(&parse_error_response(0, data)))),
             _ => Decoded::Unknown,
         };
         Ok(Ok(decoded))
@@ -240,7 +240,7 @@ impl Decoder {
         event: MessageStart,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<Decoded, Damage> {
-        if std::mem::replace(&mut self.has_begun, true) {
+        if std::mem::replace(&mut self.has_started, true) {
             return Err(Damage::Order("a message began within another"));
         }
         self.count(event.message.usage, parts);
@@ -263,7 +263,7 @@ impl Decoder {
             "text" => {
                 let TextStart { text } = serde_json::from_str(json)?;
                 parts.push(StreamEvent::Text { block, text: joiner.push(text) });
-                BlockKind::Text(block)
+                ContentBlockKind::Text(block)
             }
             "thinking" => {
                 let ThinkingStart { thinking, signature } = serde_json::from_str(json)?;
@@ -271,13 +271,13 @@ impl Decoder {
                 if !signature.is_empty() {
                     parts.push(StreamEvent::Signature { block, text: signature });
                 }
-                BlockKind::Thinking(block)
+                ContentBlockKind::Thinking(block)
             }
             "redacted_thinking" => {
                 let RedactedStart { data } = serde_json::from_str(json)?;
                 parts.push(StreamEvent::Thinking { block, text: String::new() });
                 parts.push(StreamEvent::Signature { block, text: format!("{REDACTED}{data}") });
-                BlockKind::Thinking(block)
+                ContentBlockKind::Thinking(block)
             }
             "tool_use" => {
                 let ToolUseStart { id, name, input } = parse_value(json)?;
@@ -285,38 +285,43 @@ impl Decoder {
                     return Err(Damage::Order("a tool call has no id or no name"));
                 }
                 parts.push(StreamEvent::Call { block, id: CallId::new(id), name });
-                // The arguments stream after this; servers that imitate the API may put them here at once.
+                // The arguments stream after this event; servers that imitate the API may include them in it.
                 if input.as_object().is_some_and(|input| !input.is_empty()) {
                     parts.push(StreamEvent::Arguments { block, json: input.to_string() });
                 }
-                BlockKind::ToolUse(block)
+                ContentBlockKind::ToolUse(block)
             }
-            _ => BlockKind::Unknown,
+            _ => ContentBlockKind::Unknown,
         };
-        self.blocks.push(Block { kind, is_open: true, joiner });
+        self.blocks.push(ContentBlock { kind, is_open: true, joiner });
         Ok(if kind.number().is_some() { Decoded::Known } else { Decoded::Unknown })
     }
 
-    fn take_delta(&mut self, event: BlockDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<Decoded, Damage> {
+    fn decode_delta(
+        &mut self,
+        event: BlockDelta<'_>,
+        parts: &mut Vec<StreamEvent>,
+    ) -> Result<Decoded, Damage> {
         const MISFIT: Damage = Damage::Order("a delta does not fit its content block");
-        let Block { kind, joiner, .. } = self.open_block(event.index)?;
-        let Delta { name, text, thinking, signature, partial_json } = event.delta;
+        let ContentBlock { kind, joiner, .. } = self.open_block(event.index)?;
+        let ContentDelta { name, text, thinking, signature, partial_json } = event.delta;
         let part = match (*kind, &*name) {
-            (BlockKind::Text(block), "text_delta") => {
+            (ContentBlockKind::Text(block), "text_delta") => {
                 StreamEvent::Text { block, text: joiner.push(text.ok_or(MISFIT)?) }
             }
-            (BlockKind::Thinking(block), "thinking_delta") => {
+            (ContentBlockKind::Thinking(block), "thinking_delta") => {
                 StreamEvent::Thinking { block, text: joiner.push(thinking.ok_or(MISFIT)?) }
             }
-            (BlockKind::Thinking(block), "signature_delta") => {
+            (ContentBlockKind::Thinking(block), "signature_delta") => {
                 StreamEvent::Signature { block, text: signature.ok_or(MISFIT)? }
             }
-            (BlockKind::ToolUse(block), "input_json_delta") => {
+            (ContentBlockKind::ToolUse(block), "input_json_delta") => {
                 StreamEvent::Arguments { block, json: joiner.push(partial_json.ok_or(MISFIT)?) }
             }
-            (BlockKind::Text(_) | BlockKind::Thinking(_) | BlockKind::ToolUse(_), name)
-                if is_known_delta(name) =>
-            {
+            (
+                ContentBlockKind::Text(_) | ContentBlockKind::Thinking(_) | ContentBlockKind::ToolUse(_),
+                name,
+            ) if is_known_delta(name) => {
                 return Err(MISFIT);
             }
             (_, _) => return Ok(Decoded::Unknown),
@@ -328,18 +333,22 @@ impl Decoder {
     fn stop_block(&mut self, event: &BlockStop, parts: &mut Vec<StreamEvent>) -> Result<Decoded, Damage> {
         let block = self.open_block(event.index)?;
         block.is_open = false;
-        let rest = block.joiner.finish();
-        match (block.kind, rest) {
-            (BlockKind::Text(block), Some(text)) => parts.push(StreamEvent::Text { block, text }),
-            (BlockKind::Thinking(block), Some(text)) => parts.push(StreamEvent::Thinking { block, text }),
-            (BlockKind::ToolUse(block), Some(json)) => parts.push(StreamEvent::Arguments { block, json }),
-            (BlockKind::Unknown, Some(_)) | (_, None) => {}
+        let last_half = block.joiner.finish();
+        match (block.kind, last_half) {
+            (ContentBlockKind::Text(block), Some(text)) => parts.push(StreamEvent::Text { block, text }),
+            (ContentBlockKind::Thinking(block), Some(text)) => {
+                parts.push(StreamEvent::Thinking { block, text })
+            }
+            (ContentBlockKind::ToolUse(block), Some(json)) => {
+                parts.push(StreamEvent::Arguments { block, json })
+            }
+            (ContentBlockKind::Unknown, Some(_)) | (_, None) => {}
         }
         parts.extend(block.kind.number().map(|block| StreamEvent::End { block }));
         Ok(Decoded::Known)
     }
 
-    fn open_block(&mut self, index: usize) -> Result<&mut Block, Damage> {
+    fn open_block(&mut self, index: usize) -> Result<&mut ContentBlock, Damage> {
         let block = self.blocks.get_mut(index).filter(|block| block.is_open);
         block.ok_or(Damage::Order("an event belongs to no open content block"))
     }
@@ -348,7 +357,7 @@ impl Decoder {
         if self.blocks.iter().any(|block| block.is_open) {
             return Err(Damage::Order("the message ended within a content block"));
         }
-        let has_calls = self.blocks.iter().any(|block| matches!(block.kind, BlockKind::ToolUse(_)));
+        let has_calls = self.blocks.iter().any(|block| matches!(block.kind, ContentBlockKind::ToolUse(_)));
         match self.stop {
             None => Err(Damage::Order("the message ended without a stop reason")),
             Some(StopReason::ToolUse) if !has_calls => {
@@ -358,15 +367,16 @@ impl Decoder {
         }
     }
 
-    fn count(&mut self, counts: Option<Counts>, parts: &mut Vec<StreamEvent>) {
+    fn count(&mut self, counts: Option<MessageUsage>, parts: &mut Vec<StreamEvent>) {
         if let Some(counts) = counts {
             self.counts.merge(counts);
             parts.push(StreamEvent::Usage(self.counts.usage()));
         }
     }
 
-    /// A refusal is an error: what was said up to it isn't to be built upon, and a person should see why.
-    fn take_end(&mut self, end: End) -> Result<Decoded, ProviderFault> {
+    /// Decodes the end of the message. A refusal is an error: the conversation can't build upon its text, and the user
+    /// should see the reason.
+    fn decode_end(&mut self, end: MessageEnd) -> Result<Decoded, ProviderFault> {
         self.stop = match end.stop_reason.as_deref() {
             None => self.stop,
             Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
@@ -376,9 +386,9 @@ impl Decoder {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let fault =
                     ProviderFault::new(FailureKind::Fatal, format!("the model declined to answer{why}"));
-                return Err(fault.with_hint("put it differently, or ask another model"));
+                return Err(fault.with_hint("rephrase the request, or choose another model"));
             }
-            // `pause_turn` comes only with tools that run at the provider, of which tiller asks for none.
+            // `pause_turn` comes only with tools that run at the provider; tiller requests none.
             Some("end_turn" | "stop_sequence" | "pause_turn") => Some(StopReason::Stop),
             Some(_) => {
                 self.stop = Some(StopReason::Stop);
@@ -393,7 +403,7 @@ fn is_known_delta(name: &str) -> bool {
     matches!(name, "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta")
 }
 
-/// Parses JSON whose values may hold unpaired surrogates that no later event completes.
+/// Parses JSON whose values may have unpaired surrogates that no later event completes.
 fn parse_value<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tiller_core::surrogates::replace_lone(json) {
         Some(json) => serde_json::from_str(&json),
@@ -408,20 +418,20 @@ mod tests {
     const START: &str = r#"{"type":"message_start","message":{}}"#;
     const STOP: &str = r#"{"type":"message_stop"}"#;
 
-    /// The parts of an answer's events behind `message_start`, and the error that ended it.
+    /// Decodes an answer's events after `message_start`, up to its error.
     fn decode(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
         decode_all(&[&[START], datas].concat())
     }
 
     fn decode_all(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
-        let mut decoder = Decoder::default();
+        let mut decoder = MessagesDecoder::default();
         let mut all = Vec::new();
         for data in datas {
             let event = SseEvent { data: (*data).to_owned(), ..SseEvent::default() };
             let mut parts = Vec::new();
-            let taken = decoder.take(&event, &mut parts);
+            let result = decoder.decode_event(&event, &mut parts);
             all.extend(parts.into_iter().map(Ok));
-            if let Err(fault) = taken {
+            if let Err(fault) = result {
                 all.push(Err(fault));
                 break;
             }
@@ -429,12 +439,12 @@ mod tests {
         all
     }
 
-    fn end(reason: &str) -> String {
+    fn end_of(reason: &str) -> String {
         format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#)
     }
 
     fn stop(reason: &str) -> Vec<Result<StreamEvent, ProviderFault>> {
-        decode(&[TOOL, INPUT, STOP_0, &end(reason), STOP]).split_off(3)
+        decode(&[TOOL, INPUT, STOP_0, &end_of(reason), STOP]).split_off(3)
     }
 
     const TEXT: &str =
@@ -451,8 +461,8 @@ mod tests {
     }
 
     #[test]
-    fn answer_with_damaged_or_misplaced_event_is_broken_off() {
-        let (hi, end_turn, tool_use) = (text("hi"), end("end_turn"), end("tool_use"));
+    fn decode_damaged_or_misplaced_event_is_interrupted() {
+        let (hi, end_turn, tool_use) = (text("hi"), end_of("end_turn"), end_of("tool_use"));
         let cases: &[&[&str]] = &[
             &[TEXT, &hi, STOP_0, &end_turn, STOP],
             &[START, START],
@@ -501,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn delta_halves_of_a_surrogate_pair_are_joined() {
+    fn decode_halves_of_surrogate_pair_are_joined() {
         let joined = |pieces: &[&str]| {
             let pieces: Vec<String> = pieces.iter().map(|piece| text(piece)).collect();
             let mut datas = vec![TEXT];
@@ -520,17 +530,17 @@ mod tests {
     }
 
     #[test]
-    fn answer_without_message_stop_is_incomplete() {
-        let mut decoder = Decoder::default();
-        for data in [START, TEXT, &text("hi"), STOP_0, &end("end_turn")] {
+    fn decode_without_message_stop_is_incomplete() {
+        let mut decoder = MessagesDecoder::default();
+        for data in [START, TEXT, &text("hi"), STOP_0, &end_of("end_turn")] {
             let event = SseEvent { data: data.to_owned(), ..SseEvent::default() };
-            decoder.take(&event, &mut Vec::new()).unwrap();
+            decoder.decode_event(&event, &mut Vec::new()).unwrap();
         }
-        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
+        assert_eq!(decoder.end_stream(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
     }
 
     #[test]
-    fn every_stop_reason_has_its_meaning() {
+    fn decode_each_stop_reason_is_mapped() {
         let cases = [
             ("end_turn", StopReason::Stop),
             ("stop_sequence", StopReason::Stop),
@@ -551,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_only_grow_and_are_told_whole() {
+    fn decode_usage_only_grows_and_is_reported_whole() {
         let parts = decode_all(&[
             r#"{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":4,"cache_creation_input_tokens":3}}}"#,
             r#"{"type":"message_delta","delta":{},"usage":{"input_tokens":0,"output_tokens":20}}"#,
@@ -568,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_unknown_kinds_are_traced_and_cost_no_number() {
+    fn decode_unknown_block_is_traced_and_not_numbered() {
         let parts = decode(&[
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"x"}}"#,
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
@@ -590,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_thought_keeps_its_seal() {
+    fn decode_hidden_thinking_keeps_its_signature() {
         let parts = decode(&[
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"abc="}}"#,
         ]);
@@ -598,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_given_at_once_are_taken() {
+    fn decode_arguments_at_block_start_are_used() {
         let parts = decode(&[
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"ls","input":{"path":"."}}}"#,
         ]);
@@ -606,11 +616,11 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_the_stream_is_classified() {
+    fn decode_error_in_the_stream_is_classified() {
         let parts =
             decode(&[r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]);
         let fault = ProviderFault::new(FailureKind::Transient { retry_after: None }, "Overloaded")
-            .with_hint("wait a little, or ask another model (/model, --model)");
+            .with_hint("wait, or choose another model (/model, --model)");
         assert_eq!(parts, [Err(fault)]);
     }
 }

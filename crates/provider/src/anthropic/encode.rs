@@ -1,10 +1,10 @@
-//! From a [`Request`] to the Messages API's body.
+//! Encoding of a [`Request`] as the Messages API's body.
 //!
-//! The API wants user and assistant to alternate, every result right behind its call, and no empty text. So what
-//! follows each other in one role becomes one message, results first; what has nothing to say is left out.
+//! The API requires alternating user and assistant messages, every result directly after its call, and no empty text.
+//! Consecutive messages of one role are merged, results first; empty ones are dropped.
 //!
-//! Thoughts go back only with their seal and to the model that had them: without a seal the API refuses them, sent as
-//! text the model would take to writing its thoughts as answers, and other models can't read them.
+//! Thinking is sent back only with its signature and to the model that produced it: the API refuses it without a
+//! signature, as plain text it would lead the model to write its thinking into answers, and other models can't read it.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -14,47 +14,48 @@ use tiller_core::message::{
 use tiller_core::unit::Tokens;
 
 use super::{API, REDACTED};
-use crate::catalog::{self, Silence, Thinking};
+use crate::catalog::{self, ThinkingControl, ThinkingOff};
 use crate::{Request, ToolChoice, placeholders};
 
-/// Fewest tokens of thought that the API accepts as a budget.
+/// Minimum thinking budget that the API accepts, in tokens.
 const MIN_BUDGET: u64 = 1_024;
 
-/// Longest id of a call that is sent.
+/// Maximum length of a call id.
 const MAX_ID: usize = 64;
 
-/// How many of the last user messages end a cached prefix. The API looks 20 blocks back from each mark, and one
-/// message of many results may hold more than that; with the system prompt these make three of the four it allows.
+/// Number of user messages, from the last one, that end a cached prefix. The API looks 20 blocks back from each mark,
+/// and one message with many results may have more; with the system prompt these make three of the four marks that it
+/// allows.
 const CACHED_MESSAGES: usize = 2;
 
-/// How thinking goes into a request: decided once, from model and level.
+/// The thinking parameters of a request, derived from model and level.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct ThinkingPlan {
     thinking: Option<Value>,
     effort: Option<&'static str>,
     max_tokens: Tokens,
     sends_temperature: bool,
-    sends_thoughts: bool,
+    sends_thinking: bool,
 }
 
-impl Plan {
+impl ThinkingPlan {
     pub(super) fn new(request: &Request) -> Self {
         match (catalog::claude_thinking(&request.model), request.thinking) {
-            (Thinking::Adaptive { silence, bound, .. }, ThinkingLevel::Off) => {
-                Self::silent(request, silence, bound)
+            (ThinkingControl::Adaptive { off, bound, .. }, ThinkingLevel::Off) => {
+                Self::without_thinking(request, off, bound)
             }
-            (Thinking::Adaptive { most, bound, .. }, level) => {
-                Self::adaptive(request, effort(level, most), bound)
+            (ThinkingControl::Adaptive { max_effort, bound, .. }, level) => {
+                Self::adaptive(request, effort(level, max_effort), bound)
             }
-            (Thinking::Budget, level) if level != ThinkingLevel::Off => Self::budget(request, level),
-            (Thinking::Never | Thinking::Effort { .. } | Thinking::Budget, _) => {
+            (ThinkingControl::Budget, level) if level != ThinkingLevel::Off => Self::budget(request, level),
+            (ThinkingControl::Never | ThinkingControl::Effort { .. } | ThinkingControl::Budget, _) => {
                 Self { sends_temperature: true, ..Self::plain(request) }
             }
         }
     }
 
-    /// Whether the request says what becomes of thoughts that no longer fit.
-    pub(super) fn binds_thoughts(&self) -> bool {
+    /// Returns true if the request asks to drop thinking that no longer matches.
+    pub(super) fn sends_binding(&self) -> bool {
         self.thinking.as_ref().is_some_and(|thinking| thinking.get("block_binding").is_some())
     }
 
@@ -64,54 +65,54 @@ impl Plan {
             effort: None,
             max_tokens: request.max_tokens,
             sends_temperature: false,
-            sends_thoughts: false,
+            sends_thinking: false,
         }
     }
 
-    fn silent(request: &Request, silence: Silence, bound: bool) -> Self {
-        let kind = match silence {
-            Silence::LowEffort => return Self::adaptive(request, "low", bound),
-            Silence::Omit => None,
-            Silence::Disabled => Some("disabled"),
-            Silence::BetweenTools => Some("between_tools"),
+    fn without_thinking(request: &Request, off: ThinkingOff, bound: bool) -> Self {
+        let kind = match off {
+            ThinkingOff::LowEffort => return Self::adaptive(request, "low", bound),
+            ThinkingOff::Omit => None,
+            ThinkingOff::Disabled => Some("disabled"),
+            ThinkingOff::BetweenTools => Some("between_tools"),
         };
         Self { thinking: kind.map(|kind| json!({ "type": kind })), ..Self::plain(request) }
     }
 
-    /// The newer models leave thoughts empty unless a summary is asked for. A compaction or a branch changes what
-    /// stood before a thought; those that no longer fit are to be dropped.
+    /// Newer models leave thinking empty unless a summary is requested. A compaction or a branch changes the messages
+    /// before a thinking block; blocks that no longer match are to be dropped.
     fn adaptive(request: &Request, effort: &'static str, bound: bool) -> Self {
         let mut thinking = json!({ "type": "adaptive", "display": "summarized" });
         if bound {
             thinking["block_binding"] = json!({ "prefix_mismatch_behavior": "drop_block" });
         }
-        Self { thinking: Some(thinking), effort: Some(effort), sends_thoughts: true, ..Self::plain(request) }
+        Self { thinking: Some(thinking), effort: Some(effort), sends_thinking: true, ..Self::plain(request) }
     }
 
-    /// The budget counts towards `max_tokens` and takes at most three quarters of it; where that is less than the API
-    /// accepts, the model doesn't think.
+    /// The budget counts towards `max_tokens` and takes at most three quarters of it; if that is less than the API
+    /// accepts, thinking is off.
     fn budget(request: &Request, level: ThinkingLevel) -> Self {
-        let wanted = catalog::budget(level).0;
-        let budget = wanted.min(request.max_tokens.0 / 4 * 3);
+        let requested = catalog::budget(level).0;
+        let budget = requested.min(request.max_tokens.0 / 4 * 3);
         if budget < MIN_BUDGET {
             return Self { sends_temperature: true, ..Self::plain(request) };
         }
         let thinking = json!({ "type": "enabled", "budget_tokens": budget });
-        Self { thinking: Some(thinking), sends_thoughts: true, ..Self::plain(request) }
+        Self { thinking: Some(thinking), sends_thinking: true, ..Self::plain(request) }
     }
 }
 
-const fn effort(level: ThinkingLevel, most: &'static str) -> &'static str {
+const fn effort(level: ThinkingLevel, max_effort: &'static str) -> &'static str {
     match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
         ThinkingLevel::Medium => "medium",
         ThinkingLevel::High => "high",
-        ThinkingLevel::Xhigh => most,
+        ThinkingLevel::Xhigh => max_effort,
     }
 }
 
-/// The body of a request to `provider`.
-pub(super) fn body(request: &Request, plan: &Plan, provider: &str) -> Value {
+/// Encodes the body of a request to `provider`.
+pub(super) fn body(request: &Request, plan: &ThinkingPlan, provider: &str) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
     body.insert("max_tokens".into(), json!(plan.max_tokens));
@@ -149,80 +150,82 @@ fn tool(spec: &ToolSpec) -> Value {
     json!({ "name": spec.name, "description": spec.description, "input_schema": *spec.parameters })
 }
 
-fn messages(request: &Request, plan: &Plan, provider: &str) -> Vec<Value> {
-    let mut turns = Turns::default();
+fn messages(request: &Request, plan: &ThinkingPlan, provider: &str) -> Vec<Value> {
+    let mut list = MessageList::default();
     for message in &request.messages {
         match &**message {
             Message::User(user) => {
-                turns.extend(Role::User, placeholders::user_blocks(&user.content).iter().filter_map(block));
+                list.extend(ApiRole::User, placeholders::user_blocks(&user.content).iter().filter_map(block));
             }
-            Message::BashExecution(ran) => {
-                turns.extend(Role::User, placeholders::bash_text(ran).map(|text| text_block(&text)));
+            Message::BashExecution(execution) => {
+                list.extend(ApiRole::User, placeholders::bash_text(execution).map(|text| text_block(&text)));
             }
-            Message::ToolResult(result) => turns.add_result(tool_result(result)),
+            Message::ToolResult(result) => list.add_result(tool_result(result)),
             Message::Assistant(answer) => {
-                let reads_thoughts = plan.sends_thoughts
+                let reads_thinking = plan.sends_thinking
                     && answer.api == API
                     && answer.provider == provider
                     && answer.model == request.model;
-                turns.extend(Role::Assistant, assistant_blocks(answer, reads_thoughts));
+                list.extend(ApiRole::Assistant, assistant_blocks(answer, reads_thinking));
             }
             Message::System(_) => {}
         }
     }
-    turns.into_messages()
+    list.into_messages()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum ApiRole {
     User,
     Assistant,
 }
 
-/// Messages under construction: each one role's blocks, roles alternating.
+/// Messages under construction, with alternating roles.
 #[derive(Default)]
-struct Turns(Vec<Turn>);
+struct MessageList(Vec<OpenMessage>);
 
-struct Turn {
-    role: Role,
-    /// How many results stand at its beginning.
+struct OpenMessage {
+    role: ApiRole,
+    /// The number of results at its beginning.
     results: usize,
     blocks: Vec<Value>,
 }
 
-impl Turns {
-    fn extend(&mut self, role: Role, blocks: impl IntoIterator<Item = Value>) {
+impl MessageList {
+    fn extend(&mut self, role: ApiRole, blocks: impl IntoIterator<Item = Value>) {
         let blocks: Vec<Value> = blocks.into_iter().collect();
         if !blocks.is_empty() {
-            self.turn(role).blocks.extend(blocks);
+            self.open_message(role).blocks.extend(blocks);
         }
     }
 
-    /// Puts a result behind the others: text between calls and results is refused.
+    /// Inserts a result after the other results: the API refuses text between calls and results.
     fn add_result(&mut self, result: Value) {
-        let turn = self.turn(Role::User);
-        turn.blocks.insert(turn.results, result);
-        turn.results += 1;
+        let open_message = self.open_message(ApiRole::User);
+        open_message.blocks.insert(open_message.results, result);
+        open_message.results += 1;
     }
 
-    fn turn(&mut self, role: Role) -> &mut Turn {
-        if self.0.last().is_none_or(|turn| turn.role != role) {
-            self.0.push(Turn { role, results: 0, blocks: Vec::new() });
+    fn open_message(&mut self, role: ApiRole) -> &mut OpenMessage {
+        if self.0.last().is_none_or(|open_message| open_message.role != role) {
+            self.0.push(OpenMessage { role, results: 0, blocks: Vec::new() });
         }
         self.0.last_mut().expect("a turn was pushed above")
     }
 
     fn into_messages(mut self) -> Vec<Value> {
-        let asked = self.0.iter_mut().rev().filter(|turn| turn.role == Role::User);
-        for block in asked.take(CACHED_MESSAGES).filter_map(|turn| turn.blocks.last_mut()) {
+        let user_messages = self.0.iter_mut().rev().filter(|open_message| open_message.role == ApiRole::User);
+        for block in
+            user_messages.take(CACHED_MESSAGES).filter_map(|open_message| open_message.blocks.last_mut())
+        {
             block["cache_control"] = ephemeral();
         }
-        let message = |turn: Turn| {
-            let role = match turn.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
+        let message = |open_message: OpenMessage| {
+            let role = match open_message.role {
+                ApiRole::User => "user",
+                ApiRole::Assistant => "assistant",
             };
-            json!({ "role": role, "content": turn.blocks })
+            json!({ "role": role, "content": open_message.blocks })
         };
         self.0.into_iter().map(message).collect()
     }
@@ -243,7 +246,7 @@ fn block(block: &UserBlock) -> Option<Value> {
     }
 }
 
-/// A failed result may hold text only, and neither kind may be empty.
+/// Encodes a tool result. A failed one may contain only text, and none may be empty.
 fn tool_result(result: &ToolResultMessage) -> Value {
     let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
     let sendable = || result.content.iter().filter(|block| placeholders::is_sendable(block));
@@ -266,12 +269,12 @@ fn tool_result(result: &ToolResultMessage) -> Value {
     value
 }
 
-fn assistant_blocks(answer: &AssistantMessage, reads_thoughts: bool) -> Vec<Value> {
+fn assistant_blocks(answer: &AssistantMessage, reads_thinking: bool) -> Vec<Value> {
     let block = |block: &AssistantBlock| match block {
         AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text_block(text)),
         AssistantBlock::Thinking { thinking, thinking_signature } => {
             let signature =
-                thinking_signature.as_deref().filter(|seal| reads_thoughts && !seal.is_empty())?;
+                thinking_signature.as_deref().filter(|signature| reads_thinking && !signature.is_empty())?;
             Some(match signature.strip_prefix(REDACTED) {
                 Some(data) => json!({ "type": "redacted_thinking", "data": data }),
                 None => json!({ "type": "thinking", "thinking": thinking, "signature": signature }),
@@ -281,9 +284,9 @@ fn assistant_blocks(answer: &AssistantMessage, reads_thoughts: bool) -> Vec<Valu
         AssistantBlock::Unknown => None,
     };
     let blocks: Vec<Value> = answer.content.iter().filter_map(block).collect();
-    // A message of thoughts alone is refused; it was cut off before it said anything.
-    let is_thought = |block: &Value| block["type"] == "thinking" || block["type"] == "redacted_thinking";
-    if blocks.iter().all(is_thought) { Vec::new() } else { blocks }
+    // The API refuses a message of thinking alone; such an answer was cut off before any text.
+    let is_thinking = |block: &Value| block["type"] == "thinking" || block["type"] == "redacted_thinking";
+    if blocks.iter().all(is_thinking) { Vec::new() } else { blocks }
 }
 
 fn tool_use(call: &ToolCall) -> Value {

@@ -1,40 +1,40 @@
-//! The catalogue's rows, seen 2026-11-21. What couldn't be established is left out.
+//! The rows of the catalog, seen 2026-11-21. Facts without a source are left out.
 //!
 //! Anthropic: platform.claude.com/docs/en/models/overview, each model's own page beneath it, and
 //! /docs/en/build-with-claude/thinking; list prices, cache written for 5 minutes. Fable 5.2 (released 2026-11-09) by
 //! vercel.com/ai-gateway/models/claude-fable-5.2 and resellers' lists; Sonnet 5.5's cache price as cut on 2026-10-07.
 //! Retired: everything before Opus 4.5, Sonnet 4.5 and Haiku 4.5.
 //!
-//! OpenAI: developers.openai.com/api/docs/models, /pricing and /deprecations; short-context prices. Chat Completions
-//! refuses function tools beside reasoning from gpt-5.2 on, unless the effort is `none`: those models don't think
-//! here, and gpt-6-astra and gpt-6.1-sol, which know no `none`, are left out (error text quoted in
-//! BerriAI/litellm#34569 and onyx-dot-app/onyx#15008). gpt-5, its sisters and o3 go on 2026-12-11, gpt-4.1 and gpt-4o
-//! on 2027-01-14, gpt-5.1 on 2027-04-01; gpt-4.1-nano and o4-mini are gone since 2026-10-23.
+//! OpenAI: developers.openai.com/api/docs/models, /pricing and /deprecations; short-context prices. From gpt-5.2 on,
+//! Chat Completions refuses function tools together with reasoning, unless the effort is `none`: those models don't
+//! think here. gpt-6-astra and gpt-6.1-sol don't support `none` and are left out (error text quoted in
+//! BerriAI/litellm#34569 and onyx-dot-app/onyx#15008). End of life: gpt-5, its variants and o3 on 2026-12-11, gpt-4.1
+//! and gpt-4o on 2027-01-14, gpt-5.1 on 2027-04-01; gpt-4.1-nano and o4-mini on 2026-10-23.
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
 use super::{ImageInput, ModelFacts, Price};
 
-/// The name under which the Claude rows are known.
+/// The provider of the Claude rows.
 pub(super) const ANTHROPIC: &str = "anthropic";
 const OPENAI: &str = "openai";
 
 /// One model.
-pub(super) struct Row {
+pub(super) struct ModelRow {
     pub(super) id: &'static str,
     window: Tokens,
     pub(super) max_output: Tokens,
-    /// Dollars a million tokens: input, output, read from the cache, written to it.
+    /// Dollars per million tokens: input, output, cache read, cache write.
     price: [f64; 4],
     surcharge: Option<Surcharge>,
-    pub(super) thinking: Thinking,
+    pub(super) thinking: ThinkingControl,
 }
 
-/// What a request costs more when its prompt is long.
+/// A higher price for requests with a long prompt.
 #[derive(Clone, Copy)]
 pub(super) struct Surcharge {
-    /// Prompts of up to this many tokens, those read from the cache included, cost the ordinary price.
+    /// Prompts of up to this many tokens, cache reads included, have the ordinary price.
     pub(super) above: Tokens,
     /// Factor on all input, cached or not.
     pub(super) input: f64,
@@ -42,59 +42,60 @@ pub(super) struct Surcharge {
     pub(super) output: f64,
 }
 
-/// How a model is told to think.
+/// The parameters that control a model's thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thinking {
-    /// It can't, or not together with tools.
+pub(crate) enum ThinkingControl {
+    /// No thinking, or not together with tools.
     Never,
-    /// By the provider's own levels, OpenAI's `reasoning_effort`, from this one on.
+    /// OpenAI's `reasoning_effort`, from this level on.
     Effort { least: ThinkingLevel },
-    /// By a number of tokens: `thinking: {type: enabled, budget_tokens}`.
+    /// A token budget: `thinking: {type: enabled, budget_tokens}`.
     Budget,
-    /// As it sees fit: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no temperature.
+    /// Adaptive thinking: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no temperature.
     Adaptive {
-        /// What to send when it shall not think.
-        silence: Silence,
-        /// The highest effort it knows.
-        most: &'static str,
-        /// Whether its thoughts are bound to everything before them (/docs/en/build-with-claude/preserved-thinking).
+        /// The parameter that turns thinking off.
+        off: ThinkingOff,
+        /// The highest supported effort.
+        max_effort: &'static str,
+        /// True if thinking blocks are bound to everything before them (/docs/en/build-with-claude/preserved-thinking).
         bound: bool,
     },
 }
 
-/// How a model that thinks as it sees fit is told not to.
+/// The parameter that turns adaptive thinking off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Silence {
-    /// By saying nothing: it thinks only when asked.
+pub(crate) enum ThinkingOff {
+    /// No parameter: the model thinks only on request.
     Omit,
     /// `thinking: {type: disabled}`.
     Disabled,
-    /// `thinking: {type: between_tools}`, Sonnet 5.5's word for it.
+    /// `thinking: {type: between_tools}`, in Sonnet 5.5.
     BetweenTools,
-    /// Not at all; `low` effort is as near as it gets.
+    /// Thinking can't be turned off; `low` effort is the minimum.
     LowEffort,
 }
 
-impl Thinking {
-    const ASKED: Self = Self::Adaptive { silence: Silence::Omit, most: "high", bound: false };
-    const DEFAULT_ON: Self = Self::Adaptive { silence: Silence::Disabled, most: "max", bound: false };
-    const ALWAYS: Self = Self::Adaptive { silence: Silence::LowEffort, most: "max", bound: true };
+impl ThinkingControl {
+    const ON_REQUEST: Self = Self::Adaptive { off: ThinkingOff::Omit, max_effort: "high", bound: false };
+    const DEFAULT_ON: Self = Self::Adaptive { off: ThinkingOff::Disabled, max_effort: "max", bound: false };
+    const ALWAYS: Self = Self::Adaptive { off: ThinkingOff::LowEffort, max_effort: "max", bound: true };
 
-    /// For a Claude newer than this table: adaptive, as all since 4.6, with nothing sent that only some of them take.
-    pub(super) const NEWEST: Self = Self::ASKED;
+    /// For a Claude newer than this table: adaptive, as all since 4.6, without parameters that only some of them
+    /// accept.
+    pub(super) const NEWEST: Self = Self::ON_REQUEST;
 
-    /// The least that a model can be asked to think.
+    /// Returns the lowest thinking level.
     const fn least(self) -> Option<ThinkingLevel> {
         match self {
             Self::Never => None,
             Self::Effort { least } => Some(least),
-            Self::Adaptive { silence: Silence::LowEffort, .. } => Some(ThinkingLevel::Low),
+            Self::Adaptive { off: ThinkingOff::LowEffort, .. } => Some(ThinkingLevel::Low),
             Self::Budget | Self::Adaptive { .. } => Some(ThinkingLevel::Off),
         }
     }
 }
 
-impl Row {
+impl ModelRow {
     pub(super) fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         ModelFacts {
             provider: provider.to_owned(),
@@ -102,7 +103,7 @@ impl Row {
             window: self.window,
             max_output: self.max_output,
             least_thinking: self.thinking.least(),
-            // So it stands on the page of each of them.
+            // According to the documentation of each model.
             sight: ImageInput::Supported,
             price: Some(self.price()),
         }
@@ -114,86 +115,101 @@ impl Row {
     }
 }
 
-const fn claude(id: &'static str, price: [f64; 4], thinking: Thinking) -> Row {
+const fn claude(id: &'static str, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
     let (window, max_output) = (Tokens(1_000_000), Tokens(128_000));
-    Row { id, window, max_output, price, surcharge: None, thinking }
+    ModelRow { id, window, max_output, price, surcharge: None, thinking }
 }
 
-/// Claudes of the generations 4.5 and 4.6, whose limits are smaller.
-const fn claude_4(id: &'static str, window: u64, price: [f64; 4], thinking: Thinking) -> Row {
-    Row { window: Tokens(window), max_output: Tokens(64_000), ..claude(id, price, thinking) }
+/// Models of the generations 4.5 and 4.6, with smaller limits.
+const fn claude_4(id: &'static str, window: u64, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
+    ModelRow { window: Tokens(window), max_output: Tokens(64_000), ..claude(id, price, thinking) }
 }
 
 /// The recommended model first, then by family, the newest first.
-const CLAUDES: &[Row] = &[
-    claude("claude-opus-5-5", [4.0, 20.0, 0.2, 5.0], Thinking::ALWAYS),
+const CLAUDES: &[ModelRow] = &[
+    claude("claude-opus-5-5", [4.0, 20.0, 0.2, 5.0], ThinkingControl::ALWAYS),
     claude(
         "claude-sonnet-5-5",
         [2.0, 10.0, 0.1, 2.5],
-        Thinking::Adaptive { silence: Silence::BetweenTools, most: "max", bound: true },
+        ThinkingControl::Adaptive { off: ThinkingOff::BetweenTools, max_effort: "max", bound: true },
     ),
-    Row {
+    ModelRow {
         // Five times the price for a prompt of more than 100,000 tokens.
         surcharge: Some(Surcharge { above: Tokens(100_000), input: 5.0, output: 5.0 }),
         ..claude(
             "claude-haiku-5-5",
             [0.1, 0.5, 0.01, 0.125],
-            Thinking::Adaptive { silence: Silence::Disabled, most: "max", bound: true },
+            ThinkingControl::Adaptive { off: ThinkingOff::Disabled, max_effort: "max", bound: true },
         )
     },
-    claude("claude-fable-5-2", [8.0, 40.0, 0.2, 10.0], Thinking::ALWAYS),
-    claude("claude-fable-5-1", [10.0, 50.0, 0.25, 12.5], Thinking::ALWAYS),
-    claude("claude-opus-5", [5.0, 25.0, 0.5, 6.25], Thinking::DEFAULT_ON),
-    claude("claude-sonnet-5", [2.0, 10.0, 0.2, 2.5], Thinking::DEFAULT_ON),
-    claude("claude-opus-4-8", [5.0, 25.0, 0.5, 6.25], Thinking::ASKED),
-    claude_4("claude-sonnet-4-6", 1_000_000, [3.0, 15.0, 0.3, 3.75], Thinking::ASKED),
-    claude_4("claude-opus-4-5", 200_000, [5.0, 25.0, 0.5, 6.25], Thinking::Budget),
-    claude_4("claude-sonnet-4-5", 200_000, [3.0, 15.0, 0.3, 3.75], Thinking::Budget),
-    claude_4("claude-haiku-4-5", 200_000, [1.0, 5.0, 0.1, 1.25], Thinking::Budget),
+    claude("claude-fable-5-2", [8.0, 40.0, 0.2, 10.0], ThinkingControl::ALWAYS),
+    claude("claude-fable-5-1", [10.0, 50.0, 0.25, 12.5], ThinkingControl::ALWAYS),
+    claude("claude-opus-5", [5.0, 25.0, 0.5, 6.25], ThinkingControl::DEFAULT_ON),
+    claude("claude-sonnet-5", [2.0, 10.0, 0.2, 2.5], ThinkingControl::DEFAULT_ON),
+    claude("claude-opus-4-8", [5.0, 25.0, 0.5, 6.25], ThinkingControl::ON_REQUEST),
+    claude_4("claude-sonnet-4-6", 1_000_000, [3.0, 15.0, 0.3, 3.75], ThinkingControl::ON_REQUEST),
+    claude_4("claude-opus-4-5", 200_000, [5.0, 25.0, 0.5, 6.25], ThinkingControl::Budget),
+    claude_4("claude-sonnet-4-5", 200_000, [3.0, 15.0, 0.3, 3.75], ThinkingControl::Budget),
+    claude_4("claude-haiku-4-5", 200_000, [1.0, 5.0, 0.1, 1.25], ThinkingControl::Budget),
 ];
 
-/// Twice the input price and half as much again for output, for a prompt of more than 272,000 tokens.
-const LONG: Surcharge = Surcharge { above: Tokens(272_000), input: 2.0, output: 1.5 };
+/// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.
+const LONG_PROMPT: Surcharge = Surcharge { above: Tokens(272_000), input: 2.0, output: 1.5 };
 
-/// A model of 1,050,000 tokens that only answers without thinking here.
-const fn gpt_silent(id: &'static str, price: [f64; 4]) -> Row {
-    Row {
+/// A model with a window of 1,050,000 tokens that doesn't think with function tools.
+const fn gpt_without_thinking(id: &'static str, price: [f64; 4]) -> ModelRow {
+    ModelRow {
         id,
         window: Tokens(1_050_000),
         max_output: Tokens(128_000),
         price,
-        surcharge: Some(LONG),
-        thinking: Thinking::Never,
+        surcharge: Some(LONG_PROMPT),
+        thinking: ThinkingControl::Never,
     }
 }
 
-const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: Thinking) -> Row {
+const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
     let (window, max_output) = (Tokens(limits.0), Tokens(limits.1));
-    Row { id, window, max_output, price, surcharge: None, thinking }
+    ModelRow { id, window, max_output, price, surcharge: None, thinking }
 }
 
 const GPT_5: (u64, u64) = (400_000, 128_000);
 const GPT_4_1: (u64, u64) = (1_047_576, 32_768);
 
-/// Newest first. Up to gpt-5.4, writing to the cache costs what input costs.
-const GPTS: &[Row] = &[
-    gpt_silent("gpt-6.1-terra", [1.0, 5.0, 0.05, 1.25]),
-    gpt_silent("gpt-6-sol", [2.0, 10.0, 0.2, 2.5]),
-    gpt_silent("gpt-6-luna", [0.1, 0.5, 0.01, 0.125]),
-    gpt_silent("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
-    gpt_silent("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
-    gpt_silent("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
-    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort { least: ThinkingLevel::Off }),
-    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort { least: ThinkingLevel::Minimal }),
-    gpt("gpt-5-mini", GPT_5, [0.25, 2.0, 0.025, 0.25], Thinking::Effort { least: ThinkingLevel::Minimal }),
-    gpt("gpt-5-nano", GPT_5, [0.05, 0.4, 0.005, 0.05], Thinking::Effort { least: ThinkingLevel::Minimal }),
-    gpt("o3", (200_000, 100_000), [2.0, 8.0, 0.5, 2.0], Thinking::Effort { least: ThinkingLevel::Low }),
-    gpt("gpt-4.1", GPT_4_1, [2.0, 8.0, 0.5, 2.0], Thinking::Never),
-    gpt("gpt-4.1-mini", GPT_4_1, [0.4, 1.6, 0.1, 0.4], Thinking::Never),
-    gpt("gpt-4o", (128_000, 16_384), [2.5, 10.0, 1.25, 2.5], Thinking::Never),
+/// Newest first. Up to gpt-5.4, a cache write costs as much as input.
+const GPTS: &[ModelRow] = &[
+    gpt_without_thinking("gpt-6.1-terra", [1.0, 5.0, 0.05, 1.25]),
+    gpt_without_thinking("gpt-6-sol", [2.0, 10.0, 0.2, 2.5]),
+    gpt_without_thinking("gpt-6-luna", [0.1, 0.5, 0.01, 0.125]),
+    gpt_without_thinking("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
+    gpt_without_thinking("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
+    gpt_without_thinking("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
+    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], ThinkingControl::Effort { least: ThinkingLevel::Off }),
+    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], ThinkingControl::Effort { least: ThinkingLevel::Minimal }),
+    gpt(
+        "gpt-5-mini",
+        GPT_5,
+        [0.25, 2.0, 0.025, 0.25],
+        ThinkingControl::Effort { least: ThinkingLevel::Minimal },
+    ),
+    gpt(
+        "gpt-5-nano",
+        GPT_5,
+        [0.05, 0.4, 0.005, 0.05],
+        ThinkingControl::Effort { least: ThinkingLevel::Minimal },
+    ),
+    gpt(
+        "o3",
+        (200_000, 100_000),
+        [2.0, 8.0, 0.5, 2.0],
+        ThinkingControl::Effort { least: ThinkingLevel::Low },
+    ),
+    gpt("gpt-4.1", GPT_4_1, [2.0, 8.0, 0.5, 2.0], ThinkingControl::Never),
+    gpt("gpt-4.1-mini", GPT_4_1, [0.4, 1.6, 0.1, 0.4], ThinkingControl::Never),
+    gpt("gpt-4o", (128_000, 16_384), [2.5, 10.0, 1.25, 2.5], ThinkingControl::Never),
 ];
 
-pub(super) fn rows(provider: &str) -> &'static [Row] {
+pub(super) fn rows(provider: &str) -> &'static [ModelRow] {
     match provider {
         ANTHROPIC => CLAUDES,
         OPENAI => GPTS,
@@ -201,7 +217,7 @@ pub(super) fn rows(provider: &str) -> &'static [Row] {
     }
 }
 
-pub(super) fn row(provider: &str, id: &str) -> Option<&'static Row> {
+pub(super) fn row(provider: &str, id: &str) -> Option<&'static ModelRow> {
     let rows = rows(provider);
     let find = |id: &str| rows.iter().find(|row| row.id == id);
     find(id).or_else(|| find(without_date(id)?))
@@ -212,10 +228,10 @@ pub(super) fn surcharge(provider: &str, id: &str) -> Option<Surcharge> {
 }
 
 pub(super) fn price(provider: &str, id: &str) -> Option<Price> {
-    row(provider, id).map(Row::price)
+    row(provider, id).map(ModelRow::price)
 }
 
-/// The id without `-20251101` or `-2025-08-07` at its end.
+/// Returns the id without `-20251101` or `-2025-08-07` at its end.
 fn without_date(id: &str) -> Option<&str> {
     let is_date = |text: &str| {
         text.bytes().filter(u8::is_ascii_digit).count() == 8

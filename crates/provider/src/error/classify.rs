@@ -1,33 +1,33 @@
-//! From what a provider answered to the kind of failure it is.
+//! Classification of error responses.
 //!
-//! Providers tell overflow and quota by text only, so texts are looked at, and before the status: a used-up quota
-//! comes as 429, an overflow as 400, 413 or 500. A text about rates is never an overflow, though it may speak of "too
-//! many tokens". Addresses in a text are no part of it: they lead to pages on billing and on rate limits whatever happened.
+//! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota comes
+//! as 429, an overflow as 400, 413 or 500. A text about rates is never an overflow, though it may mention "too many
+//! tokens". URLs in a text are ignored: they lead to pages on billing and on rate limits with any error.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::retry_delay_text::spoken_wait;
+use super::retry_delay_text::parse_retry_delay;
 use super::{FailureKind, ProviderFault, hints, one_line};
 
-/// Most characters of a body that is no JSON: enough to tell a proxy's error page by.
+/// Maximum characters of a body that isn't JSON: enough to recognize a proxy's error page.
 const MAX_RAW_CHARS: usize = 200;
 
-/// An answer that isn't one: what the provider said instead.
+/// An error response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// The HTTP status; 0 when it came inside a stream.
+pub(crate) struct ErrorResponse {
+    /// The HTTP status; 0 inside a stream.
     pub status: u16,
     /// Its machine-readable type and code: `rate_limit_error`, `insufficient_quota`.
     pub kind: String,
-    /// Its words; may be empty.
+    /// The message; may be empty.
     pub message: String,
-    /// What it asked to wait.
+    /// The delay that the provider requested.
     pub retry_after: Option<Duration>,
 }
 
-/// Texts of too high a rate, in lower case.
+/// Texts about rate limits, in lower case.
 const RATE: &[&str] = &[
     "rate limit",
     "rate_limit",
@@ -42,7 +42,7 @@ const RATE: &[&str] = &[
     "service unavailable",
 ];
 
-/// Texts of a used-up quota or credit, in lower case.
+/// Texts about an exceeded quota or used-up credit, in lower case.
 const QUOTA: &[&str] = &[
     "insufficient_quota",
     "insufficient quota",
@@ -58,17 +58,17 @@ const QUOTA: &[&str] = &[
     "payment required",
 ];
 
-/// Texts of a wrong key that comes as a bad request (xAI, Gemini), in lower case.
+/// Texts about an invalid key with the status of a bad request (xAI, Gemini), in lower case.
 const AUTH: &[&str] =
     &["incorrect api key", "invalid api key", "api key not valid", "api_key_invalid", "wrong_api_key"];
 
-/// Texts of a server that lacks what no other try gives it (Ollama), in lower case.
-const HOPELESS: &[&str] = &["requires more system memory"];
+/// Texts about a missing resource that no retry provides (Ollama), in lower case.
+const PERMANENT: &[&str] = &["requires more system memory"];
 
-/// Texts of a request that is alone over what may be sent in a minute (Groq), in lower case: only a smaller one can pass.
+/// Texts about a single request above the limit per minute (Groq), in lower case: only a smaller one can succeed.
 const TOO_LARGE: &[&str] = &["request too large for model"];
 
-/// Texts of a conversation longer than the window, in lower case. The families that agents have met in the wild:
+/// Texts about a conversation longer than the window, in lower case. The providers and servers in which they were seen:
 /// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",
@@ -91,75 +91,75 @@ const OVERFLOW: &[&str] = &[
     "when context the overflows",
 ];
 
-/// The kind of failure that `refusal` is, with a message to show.
-pub(crate) fn classify(refusal: &Refusal) -> ProviderFault {
-    let failure = failure_of(refusal);
-    let message = match (refusal.message.as_str(), refusal.status) {
-        ("", 0) if refusal.kind.is_empty() => "an error without a message".to_owned(),
-        ("", 0) => refusal.kind.clone(),
+/// Classifies an error response, with a message to show.
+pub(crate) fn classify(response: &ErrorResponse) -> ProviderFault {
+    let failure = classify_failure(response);
+    let message = match (response.message.as_str(), response.status) {
+        ("", 0) if response.kind.is_empty() => "an error without a message".to_owned(),
+        ("", 0) => response.kind.clone(),
         ("", status) => format!("HTTP status {status}"),
         (message, 0) => message.to_owned(),
         (message, status) => format!("{message} (HTTP status {status})"),
     };
     let fault = ProviderFault::new(failure, one_line(&message));
-    match hints::of_refusal(failure, refusal.status) {
+    match hints::for_response(failure, response.status) {
         Some(hint) => fault.with_hint(hint),
         None => fault,
     }
 }
 
-fn failure_of(refusal: &Refusal) -> FailureKind {
-    let text = without_addresses(&format!("{} {}", refusal.kind, refusal.message).to_lowercase());
-    let says = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
-    let spoken = spoken_wait(&text);
-    let transient = FailureKind::Transient { retry_after: refusal.retry_after.or(spoken) };
-    // Gemini calls every limit a quota; one that comes back says when, and one of nothing never does.
-    let comes_back = spoken.is_some() && !text.contains("limit: 0");
-    if refusal.status == 402 || (says(QUOTA) && !comes_back) {
+fn classify_failure(response: &ErrorResponse) -> FailureKind {
+    let text = remove_urls(&format!("{} {}", response.kind, response.message).to_lowercase());
+    let contains_any = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
+    let stated_delay = parse_retry_delay(&text);
+    let transient = FailureKind::Transient { retry_after: response.retry_after.or(stated_delay) };
+    // Gemini calls every limit a quota; a temporary one states a delay, and a limit of 0 is never lifted.
+    let is_temporary = stated_delay.is_some() && !text.contains("limit: 0");
+    if response.status == 402 || (contains_any(QUOTA) && !is_temporary) {
         return FailureKind::Quota;
     }
-    if says(AUTH) {
+    if contains_any(AUTH) {
         return FailureKind::Auth;
     }
-    if says(TOO_LARGE) {
+    if contains_any(TOO_LARGE) {
         return FailureKind::Overflow;
     }
-    if says(HOPELESS) {
+    if contains_any(PERMANENT) {
         return FailureKind::Fatal;
     }
-    if says(RATE) || comes_back {
+    if contains_any(RATE) || is_temporary {
         return transient;
     }
-    if says(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(refusal) {
+    if contains_any(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(response) {
         return FailureKind::Overflow;
     }
-    match refusal.status {
+    match response.status {
         401 | 403 => FailureKind::Auth,
         408 | 425 | 429 | 500.. => transient,
-        0 => failure_of_kind(&refusal.kind, transient),
+        0 => classify_kind(&response.kind, transient),
         _ => FailureKind::Fatal,
     }
 }
 
-/// The words of a text that don't begin an address.
-fn without_addresses(text: &str) -> String {
+/// Removes words with a URL.
+fn remove_urls(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| !word.contains("://"));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Gemini's "The input token count (1200000) exceeds the maximum number of tokens allowed".
+/// Checks for Gemini's "The input token count (1200000) exceeds the maximum number of tokens allowed".
 fn is_token_count_overflow(text: &str) -> bool {
     text.contains("input token count") && text.contains("exceeds the maximum")
 }
 
-/// Cerebras tells of overflow by the bare status.
-fn is_silent_overflow(refusal: &Refusal) -> bool {
-    matches!(refusal.status, 400 | 413) && refusal.message.is_empty()
+/// Checks for Cerebras' overflow, which has no message.
+fn is_silent_overflow(response: &ErrorResponse) -> bool {
+    matches!(response.status, 400 | 413) && response.message.is_empty()
 }
 
-/// Inside a stream there is no status; Anthropic's error types say the same
+/// Classifies by the error type inside a stream, which has no status; Anthropic's error types correspond to statuses
 /// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code.
-fn failure_of_kind(kind: &str, transient: FailureKind) -> FailureKind {
+fn classify_kind(kind: &str, transient: FailureKind) -> FailureKind {
     let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
     if is(&["authentication_error", "permission_error", "401", "403"]) {
         return FailureKind::Auth;
@@ -170,25 +170,25 @@ fn failure_of_kind(kind: &str, transient: FailureKind) -> FailureKind {
     transient
 }
 
-/// Reads what a body says: JSON in the shapes that providers use, a web page's title, or plain text.
-pub(crate) fn refusal_in(status: u16, body: &str) -> Refusal {
+/// Parses the body of an error response: JSON in the shapes that providers use, a web page's title, or plain text.
+pub(crate) fn parse_error_response(status: u16, body: &str) -> ErrorResponse {
     let body = body.trim();
     let (kind, message) = match serde_json::from_str::<Value>(body) {
-        Ok(value) => read_json(&value),
+        Ok(value) => parse_json(&value),
         Err(_) if body.starts_with('<') => (String::new(), page_title(body)),
         Err(_) => (String::new(), body.chars().take(MAX_RAW_CHARS).collect()),
     };
-    Refusal { status, kind, message, retry_after: None }
+    ErrorResponse { status, kind, message, retry_after: None }
 }
 
-fn read_json(value: &Value) -> (String, String) {
+fn parse_json(value: &Value) -> (String, String) {
     let inner = value.get(0).unwrap_or(value);
     let error = inner.get("error").or_else(|| inner.pointer("/errors/0")).unwrap_or(inner);
-    let text = |key: &str| error.get(key).map(plain).filter(|text| !text.is_empty());
+    let text = |key: &str| error.get(key).map(to_text).filter(|text| !text.is_empty());
     let kinds: Vec<String> = [text("type"), text("code"), text("status")].into_iter().flatten().collect();
     let message = text("message").or_else(|| text("detail")).or_else(|| error.as_str().map(str::to_owned));
-    let message = message.or_else(|| inner.get("message").map(plain)).unwrap_or_default();
-    // OpenRouter wraps the real provider's words.
+    let message = message.or_else(|| inner.get("message").map(to_text)).unwrap_or_default();
+    // OpenRouter wraps the upstream provider's message.
     let message = match error.pointer("/metadata/raw").and_then(Value::as_str) {
         Some(raw) => format!("{message}: {}", raw.chars().take(MAX_RAW_CHARS).collect::<String>()),
         None => message,
@@ -196,7 +196,7 @@ fn read_json(value: &Value) -> (String, String) {
     (kinds.join(" "), message)
 }
 
-fn plain(value: &Value) -> String {
+fn to_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -222,7 +222,7 @@ mod tests {
 
     const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
-    /// Status, body, and what it means.
+    /// Status, body, and the expected failure.
     const ANSWERS: &[(u16, &str, FailureKind)] = &[
         (
             429,
@@ -291,7 +291,7 @@ mod tests {
         (307, "", FailureKind::Fatal),
     ];
 
-    /// What each provider was seen to answer, by name.
+    /// Observed error responses of each provider, by name.
     const BY_PROVIDER: &[(&str, u16, &str, FailureKind)] = &[
         (
             "anthropic: window",
@@ -303,7 +303,7 @@ mod tests {
             "openai: rate",
             429,
             r#"{"error":{"message":"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 30000, Used 14567, Requested 24754. Please try again in 18.5s. Visit https://platform.openai.com/account/rate-limits to learn more.","type":"tokens","code":"rate_limit_exceeded"}}"#,
-            waits(18_500),
+            transient_after(18_500),
         ),
         (
             "openai: server",
@@ -333,7 +333,7 @@ mod tests {
             "groq: rate, with a link to billing",
             429,
             r#"{"error":{"message":"Rate limit reached for model `llama-3.3-70b-versatile` on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.5s. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing","type":"tokens","code":"rate_limit_exceeded"}}"#,
-            waits(4_500),
+            transient_after(4_500),
         ),
         (
             "groq: more than a minute's worth",
@@ -406,7 +406,7 @@ mod tests {
             "gemini: a minute's quota",
             429,
             r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. For more information head to: https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 10, model: gemini-2.5-pro\nPlease retry in 20.25s.","status":"RESOURCE_EXHAUSTED"}}]"#,
-            waits(20_250),
+            transient_after(20_250),
         ),
         (
             "gemini: no quota at all",
@@ -482,26 +482,26 @@ mod tests {
         ),
     ];
 
-    const fn waits(ms: u64) -> FailureKind {
+    const fn transient_after(ms: u64) -> FailureKind {
         FailureKind::Transient { retry_after: Some(Duration::from_millis(ms)) }
     }
 
     #[test]
-    fn every_provider_is_understood_in_its_own_words() {
+    fn classify_each_provider_message() {
         for (name, status, body, failure) in BY_PROVIDER {
-            assert_eq!(classify(&refusal_in(*status, body)).failure, *failure, "{name}");
+            assert_eq!(classify(&parse_error_response(*status, body)).failure, *failure, "{name}");
         }
     }
 
     #[test]
-    fn every_answer_has_its_kind_of_failure() {
+    fn classify_each_status_and_text() {
         for (status, body, failure) in ANSWERS {
-            assert_eq!(classify(&refusal_in(*status, body)).failure, *failure, "{status} {body}");
+            assert_eq!(classify(&parse_error_response(*status, body)).failure, *failure, "{status} {body}");
         }
     }
 
     #[test]
-    fn the_providers_own_words_are_shown() {
+    fn classify_keeps_the_provider_message() {
         let cases = [
             (400, r#"{"error":{"message":"bad\n thing"}}"#, "bad thing (HTTP status 400)"),
             (404, r#"{"error":"model 'x' not found"}"#, "model 'x' not found (HTTP status 404)"),
@@ -522,21 +522,25 @@ mod tests {
             ),
         ];
         for (status, body, message) in cases {
-            assert_eq!(classify(&refusal_in(status, body)).message, message);
+            assert_eq!(classify(&parse_error_response(status, body)).message, message);
         }
     }
 
     #[test]
-    fn a_long_body_is_cut() {
-        assert!(classify(&refusal_in(500, &"word ".repeat(10_000))).message.chars().count() < 300);
+    fn classify_long_body_is_cut() {
+        assert!(classify(&parse_error_response(500, &"word ".repeat(10_000))).message.chars().count() < 300);
         let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "é".repeat(10_000));
-        assert!(classify(&refusal_in(400, &long)).message.chars().count() <= 501);
+        assert!(classify(&parse_error_response(400, &long)).message.chars().count() <= 501);
     }
 
     #[test]
-    fn inside_a_stream_the_type_decides() {
+    fn classify_in_stream_uses_the_error_type() {
         let failure = |kind: &str| {
-            failure_of(&Refusal { kind: kind.into(), message: "oh".into(), ..Refusal::default() })
+            classify_failure(&ErrorResponse {
+                kind: kind.into(),
+                message: "oh".into(),
+                ..ErrorResponse::default()
+            })
         };
         assert_eq!(failure("overloaded_error"), TRANSIENT);
         assert_eq!(failure("api_error"), TRANSIENT);
@@ -546,9 +550,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_goes_with_the_failure() {
+    fn classify_requested_delay_is_kept() {
         let retry_after = Some(Duration::from_secs(7));
-        let refusal = Refusal { retry_after, ..refusal_in(429, "") };
-        assert_eq!(classify(&refusal).failure, FailureKind::Transient { retry_after });
+        let response = ErrorResponse { retry_after, ..parse_error_response(429, "") };
+        assert_eq!(classify(&response).failure, FailureKind::Transient { retry_after });
     }
 }

@@ -1,16 +1,16 @@
-//! Connection failures in plain words, from an error chain of reqwest, hyper, rustls and std.
+//! Connection failures in plain words, from the error chains of reqwest, hyper, rustls and std.
 //!
-//! The libraries' own texts go to tiller's log only.
+//! The libraries' own messages go only to tiller's log.
 
 use std::error::Error;
 use std::io;
 
 use rustls::CertificateError;
 
-/// Texts of hyper for an answer that is not HTTP; its error type can't be named here.
+/// hyper's messages for an answer that is not HTTP; its error type isn't accessible here.
 const NOT_HTTP: [&str; 2] = ["invalid HTTP", "invalid content-length"];
 
-/// Texts of hyper for a connection that was closed too early.
+/// hyper's messages for a connection that was closed too early.
 const CLOSED: [&str; 3] = ["unexpected EOF", "connection closed", "end of file before message length"];
 
 /// The cause of a connection failure.
@@ -41,15 +41,15 @@ pub(crate) enum ConnectionFailure {
 /// The stage at which a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Before any of the answer came.
+    /// Before any data of the answer arrived.
     BeforeAnswer,
-    /// Within the answer.
-    WithinAnswer,
+    /// During the answer.
+    DuringAnswer,
 }
 
 impl ConnectionFailure {
     /// Finds the cause in an error and its sources.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
+    pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
         let chain = chain(error);
         let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
         let says = |words: &str| texts.iter().any(|text| text.contains(words));
@@ -60,11 +60,11 @@ impl ConnectionFailure {
             return Self::UnknownHost;
         }
         if let Some(error) = chain.iter().find_map(|error| error.downcast_ref::<rustls::Error>()) {
-            return Self::of_tls(error);
+            return Self::from_tls_error(error);
         }
-        // The deepest error knows most.
+        // The deepest error is the most specific.
         let known =
-            chain.iter().rev().filter_map(|error| error.downcast_ref::<io::Error>()).find_map(of_kind);
+            chain.iter().rev().filter_map(|error| error.downcast_ref::<io::Error>()).find_map(from_io_error);
         if let Some(failure) = known {
             return failure;
         }
@@ -79,16 +79,16 @@ impl ConnectionFailure {
         }
     }
 
-    fn of_tls(error: &rustls::Error) -> Self {
+    fn from_tls_error(error: &rustls::Error) -> Self {
         match error {
             rustls::Error::InvalidCertificate(why) => Self::Certificate(reason(why)),
             _ => Self::Tls,
         }
     }
 
-    /// Says what happened; `host` has its port where the URL has one.
+    /// Returns the message; `host` includes the port if the URL has one.
     pub(crate) fn message(&self, host: &str, stage: Stage) -> String {
-        let within = stage == Stage::WithinAnswer;
+        let within = stage == Stage::DuringAnswer;
         match self {
             Self::UnknownHost => format!("cannot find the host {} (no network?)", without_port(host)),
             Self::Refused => format!("nothing listens at {host} (is the server running?)"),
@@ -99,7 +99,7 @@ impl ConnectionFailure {
             Self::Closed => format!("{host} closed the connection without an answer"),
             Self::TimedOut if within => "connection timed out in the middle of the answer".to_owned(),
             Self::TimedOut => format!("the connection to {host} timed out"),
-            Self::Proxy => format!("the proxy on the way to {host} did not connect"),
+            Self::Proxy => format!("the proxy could not connect to {host}"),
             Self::Certificate(why) => {
                 format!("the certificate of {} is not valid: {why}", without_port(host))
             }
@@ -123,7 +123,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)>
     chain
 }
 
-fn of_kind(error: &io::Error) -> Option<ConnectionFailure> {
+fn from_io_error(error: &io::Error) -> Option<ConnectionFailure> {
     use ConnectionFailure::{Closed, Refused, Reset, TimedOut, Unreachable};
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(Refused),
@@ -176,14 +176,14 @@ mod tests {
     }
 
     fn chained(text: &'static str, source: io::Error) -> ConnectionFailure {
-        ConnectionFailure::of(&Outer {
+        ConnectionFailure::from_error(&Outer {
             text: "client error (Connect)",
             source: io::Error::other(Outer { text, source }),
         })
     }
 
     #[test]
-    fn connection_failure_is_found_in_the_chain() {
+    fn from_error_finds_cause_in_the_chain() {
         use io::ErrorKind as Kind;
         let tls = |why| io::Error::new(Kind::InvalidData, rustls::Error::InvalidCertificate(why));
         let cases = [
@@ -220,15 +220,15 @@ mod tests {
     }
 
     #[test]
-    fn connection_failure_within_an_answer_says_so() {
-        let message = |kind: io::ErrorKind| chained("x", kind.into()).message("h:1", Stage::WithinAnswer);
+    fn message_during_an_answer_says_so() {
+        let message = |kind: io::ErrorKind| chained("x", kind.into()).message("h:1", Stage::DuringAnswer);
         assert_eq!(message(io::ErrorKind::UnexpectedEof), "connection closed in the middle of the answer");
         assert_eq!(message(io::ErrorKind::ConnectionReset), "connection reset in the middle of the answer");
         assert_eq!(message(io::ErrorKind::TimedOut), "connection timed out in the middle of the answer");
     }
 
     #[test]
-    fn host_with_a_port_loses_it() {
+    fn without_port_removes_the_port() {
         assert_eq!(["a.b:80", "a.b", "[::1]:8", "[::1]"].map(without_port), ["a.b", "a.b", "[::1]", "[::1]"]);
     }
 }

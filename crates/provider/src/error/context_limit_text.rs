@@ -1,11 +1,11 @@
-//! How large a model's window is, in the words with which a provider refuses what doesn't fit into it. Pure.
+//! Parsing of a model's context window from the text of an overflow error. Pure.
 //!
-//! A server of the user's own may run a model with far less than the model could take, and this is the only way it ever says so.
+//! A user's own server may run a model with far less than the model's maximum, and reports the limit only in this way.
 
 use tiller_core::unit::Tokens;
 
-/// What stands before the limit, in lower case; of several numbers in a text the one behind it counts.
-const BEFORE: [&str; 11] = [
+/// Texts before the limit, in lower case; of several numbers in a message, the one after such a text counts.
+const PREFIXES: [&str; 11] = [
     "maximum context length is ",
     "maximum context length of ",
     "maximum prompt length is ",
@@ -19,18 +19,19 @@ const BEFORE: [&str; 11] = [
     " > ",
 ];
 
-/// Less than this no server has; the number is something else.
-const LEAST: u64 = 256;
+/// Minimum window of any server; a smaller number is something else.
+const MIN_WINDOW: u64 = 256;
 
-/// The window that a refusal names.
-pub(super) fn spoken_window(text: &str) -> Option<Tokens> {
+/// Returns the window that an overflow error states.
+pub(super) fn parse_context_limit(text: &str) -> Option<Tokens> {
     let text = text.to_lowercase();
-    let numbers = BEFORE.iter().filter_map(|before| number(&text[text.find(before)? + before.len()..]));
-    numbers.filter(|number| *number >= LEAST).map(Tokens).next()
+    let numbers =
+        PREFIXES.iter().filter_map(|prefix| parse_number(&text[text.find(prefix)? + prefix.len()..]));
+    numbers.filter(|parse_number| *parse_number >= MIN_WINDOW).map(Tokens).next()
 }
 
-/// `8192`, `8,192`, `8192.`
-fn number(text: &str) -> Option<u64> {
+/// Parses `8192`, `8,192`, `8192.`
+fn parse_number(text: &str) -> Option<u64> {
     let is_part = |c: char| c.is_ascii_digit() || c == ',';
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     text[..end].replace(',', "").parse().ok()
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_read_in_every_form_that_was_seen() {
+    fn parse_context_limit_every_observed_form() {
         for (text, window) in [
             (
                 "This model's maximum context length is 8192 tokens. However, you requested 9,000 tokens.",
@@ -76,7 +77,7 @@ mod tests {
             ("prompt is too long", None),
             ("", None),
         ] {
-            assert_eq!(spoken_window(text), window.map(Tokens), "{text}");
+            assert_eq!(parse_context_limit(text), window.map(Tokens), "{text}");
         }
     }
 }

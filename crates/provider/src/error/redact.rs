@@ -1,69 +1,69 @@
-//! Takes secrets out of texts that others wrote: providers quote the key that they refuse.
+//! Removal of secrets from foreign texts: providers quote the key that they refuse.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-/// What keys of the providers tiller knows begin with.
+/// Prefix of the keys of the providers that tiller knows.
 const KEY_PREFIX: &str = "sk-";
 
-/// Fewest characters of a key, its prefix aside: `sk-learn` is none, nor is the `x` that local servers are given.
-const SHORTEST_KEY: usize = 8;
+/// Minimum length of a key without its prefix: `sk-learn` is none, nor is the `x` that users give local servers.
+const MIN_KEY_LENGTH: usize = 8;
 
-/// Replaces `key` itself, and whatever else looks like a key, by `[key]`.
+/// Replaces `key`, and any other text that looks like a key, by `[key]`.
 ///
-/// The key is found in base64 too, standard or URL-safe, also in the middle of a longer text; and any of its characters may
-/// be percent-encoded or escaped as in JSON, repeatedly.
-pub(crate) fn without_secrets(text: &str, key: Option<&str>) -> String {
-    let text = match key.map(str::trim).filter(|key| key.len() >= SHORTEST_KEY) {
-        Some(key) => without_key(text, key),
+/// The key is also found in base64, standard or URL-safe, even inside a longer text; and any of its characters may be
+/// percent-encoded or JSON-escaped, repeatedly.
+pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
+    let text = match key.map(str::trim).filter(|key| key.len() >= MIN_KEY_LENGTH) {
+        Some(key) => redact_key(text, key),
         None => text.to_owned(),
     };
-    without_lookalikes(&text)
+    redact_key_like(&text)
 }
 
-fn without_key(text: &str, key: &str) -> String {
+fn redact_key(text: &str, key: &str) -> String {
     let needles = needles(key);
-    let mut clean = String::with_capacity(text.len());
+    let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         match needles.iter().find_map(|needle| strip_encoded(rest, needle)) {
             Some(after) => {
-                clean.push_str("[key]");
+                redacted.push_str("[key]");
                 rest = after;
             }
             None => {
-                clean.push(first);
+                redacted.push(first);
                 rest = &rest[first.len_utf8()..];
             }
         }
     }
-    clean
+    redacted
 }
 
-/// The key and its forms in base64, the longest of those that begin alike first.
+/// Returns the key and its base64 forms, the longer ones of a common prefix first.
 fn needles(key: &str) -> Vec<String> {
     let mut needles = vec![key.to_owned()];
     for engine in [STANDARD, URL_SAFE] {
         let padded = engine.encode(key);
         needles.extend([padded.clone(), padded.trim_end_matches('=').to_owned()]);
-        for before in 0..3_usize {
-            // The characters that hold nothing but bits of the key, when so many bytes stand before it.
-            let encoded = engine.encode([&[0; 2][..before], key.as_bytes()].concat());
-            let (start, end) = ((before * 8).div_ceil(6), (before + key.len()) * 8 / 6);
+        for preceding in 0..3_usize {
+            // The characters that depend only on the key, when it is preceded by this many bytes.
+            let encoded = engine.encode([&[0; 2][..preceding], key.as_bytes()].concat());
+            let (start, end) = ((preceding * 8).div_ceil(6), (preceding + key.len()) * 8 / 6);
             needles.push(encoded[start..end].to_owned());
         }
     }
     needles
 }
 
-/// The rest of a text behind `needle`, each of whose characters may be encoded.
+/// Strips `needle` from a text in which each of its characters may be encoded.
 fn strip_encoded<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     needle.chars().try_fold(text, |rest, c| {
         rest.strip_prefix(c).or_else(|| strip_escaped(rest, c)).or_else(|| strip_percent(rest, c))
     })
 }
 
-/// The rest behind `c` as `\uXXXX` or behind a backslash, doubled as often as the text was encoded.
+/// Strips `c` as `\uXXXX` or after backslashes, one per level of encoding.
 fn strip_escaped(text: &str, c: char) -> Option<&str> {
     let escape = text.trim_start_matches('\\');
     if escape.len() == text.len() {
@@ -74,11 +74,11 @@ fn strip_escaped(text: &str, c: char) -> Option<&str> {
     }
     let unit = format!("{:04x}", u32::from(c));
     let digits = escape.strip_prefix('u')?;
-    let is_it = digits.get(..unit.len())?.eq_ignore_ascii_case(&unit);
-    is_it.then(|| &digits[unit.len()..])
+    let is_match = digits.get(..unit.len())?.eq_ignore_ascii_case(&unit);
+    is_match.then(|| &digits[unit.len()..])
 }
 
-/// The rest behind `c` as `%XX`; a percent sign that was encoded again is `%25`.
+/// Strips `c` as `%XX`; a percent sign that was encoded again is `%25`.
 fn strip_percent(text: &str, c: char) -> Option<&str> {
     let mut utf_8 = [0; 4];
     c.encode_utf8(&mut utf_8).bytes().try_fold(text, |rest, byte| {
@@ -94,25 +94,25 @@ fn strip_percent(text: &str, c: char) -> Option<&str> {
     })
 }
 
-fn without_lookalikes(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
+fn redact_key_like(text: &str) -> String {
+    let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(KEY_PREFIX) {
-        let (before, found) = rest.split_at(start);
+        let (preceding, found) = rest.split_at(start);
         let end = found.find(|c: char| !is_key_char(c)).unwrap_or(found.len());
-        let begins_word = !before.ends_with(is_key_char);
-        clean.push_str(before);
-        clean.push_str(if begins_word && end >= KEY_PREFIX.len() + SHORTEST_KEY {
+        let begins_word = !preceding.ends_with(is_key_char);
+        redacted.push_str(preceding);
+        redacted.push_str(if begins_word && end >= KEY_PREFIX.len() + MIN_KEY_LENGTH {
             "[key]"
         } else {
             &found[..end]
         });
         rest = &found[end..];
     }
-    clean + rest
+    redacted + rest
 }
 
-/// Keys are quoted shortened too: `sk-abc***********xyz`.
+/// Checks for a character of a key. Keys are also quoted in short form: `sk-abc***********xyz`.
 fn is_key_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_in_every_encoding_is_replaced() {
+    fn redact_key_in_every_encoding_is_replaced() {
         let key = "sk-ant/Ab+9?~_x-é";
         let base64 = |text: &str| STANDARD.encode(text);
         let url_safe = |text: &str| URL_SAFE.encode(text);
@@ -142,34 +142,37 @@ mod tests {
             key.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect(),
         ] {
             let text = format!("refused `{encoded}`, {encoded}");
-            assert_eq!(without_secrets(&text, Some(key)), "refused `[key]`, [key]", "{encoded}");
+            assert_eq!(redact_secrets(&text, Some(key)), "refused `[key]`, [key]", "{encoded}");
         }
     }
 
     #[test]
-    fn key_within_longer_base64_is_replaced() {
+    fn redact_key_inside_longer_base64_is_replaced() {
         let key = "secret-key-0123456789";
-        for before in ["", "a", "ab", "abc", "user:"] {
+        for preceding in ["", "a", "ab", "abc", "user:"] {
             for after in ["", "z", "zz"] {
                 for engine in [STANDARD, URL_SAFE] {
-                    let encoded = engine.encode(format!("{before}{key}{after}"));
-                    let clean = without_secrets(&format!("Basic {encoded} refused"), Some(key));
-                    assert!(clean.contains("[key]") && clean.len() < 35, "{before} {after}: {clean}");
+                    let encoded = engine.encode(format!("{preceding}{key}{after}"));
+                    let redacted = redact_secrets(&format!("Basic {encoded} refused"), Some(key));
+                    assert!(
+                        redacted.contains("[key]") && redacted.len() < 35,
+                        "{preceding} {after}: {redacted}"
+                    );
                 }
             }
         }
     }
 
     #[test]
-    fn text_that_only_resembles_the_key_stays() {
+    fn redact_text_that_only_resembles_the_key_stays() {
         for text in ["secret%2Dkey%2", "c2VjcmV0LWtleS0wMTIz", "\\u0073ecret-key", "100%25 %2", "é%C3", "\\"]
         {
-            assert_eq!(without_secrets(text, Some("secret-key-0123456789")), text);
+            assert_eq!(redact_secrets(text, Some("secret-key-0123456789")), text);
         }
     }
 
     #[test]
-    fn keys_are_replaced_and_words_are_not() {
+    fn redact_keys_are_replaced_and_words_are_not() {
         let cases = [
             (
                 "Incorrect API key provided: sk-proj-ab****************wxyz.",
@@ -181,11 +184,11 @@ mod tests {
             ("sk-", "sk-"),
             ("", ""),
         ];
-        for (text, clean) in cases {
-            assert_eq!(without_secrets(text, Some(" my+own/key=\n")), clean);
+        for (text, redacted) in cases {
+            assert_eq!(redact_secrets(text, Some(" my+own/key=\n")), redacted);
         }
-        assert_eq!(without_secrets("nothing here", Some("")), "nothing here");
-        assert_eq!(without_secrets("a short key in context", Some("x")), "a short key in context");
-        assert_eq!(without_secrets("nothing here", None), "nothing here");
+        assert_eq!(redact_secrets("nothing here", Some("")), "nothing here");
+        assert_eq!(redact_secrets("a short key in context", Some("x")), "a short key in context");
+        assert_eq!(redact_secrets("nothing here", None), "nothing here");
     }
 }

@@ -1,4 +1,4 @@
-//! How long a provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
+//! The retry delay in response headers: `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// The wait that `headers` ask for at the moment `now`; a date that has passed is no wait.
+/// Parses the delay from `headers` at the time `now`; zero for a date in the past.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(parse_number) {
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_read_from_every_form() {
+    fn retry_after_every_form_is_parsed() {
         let seconds = |n| Some(Duration::from_secs(n));
         assert_eq!(wait(&[("retry-after", "20")]), seconds(20));
         assert_eq!(wait(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1_500)));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_wait() {
+    fn retry_after_invalid_value_is_none() {
         for value in ["", "soon", "-3", "NaN", "1e400"] {
             assert_eq!(wait(&[("retry-after", value)]), None, "{value}");
         }

@@ -1,16 +1,17 @@
-//! How long a provider asks to wait in its words: "Please try again in 9m38.016s" (Groq, OpenAI), "Please retry in 20.04s" (Gemini).
+//! The retry delay in error messages: "Please try again in 9m38.016s" (Groq, OpenAI), "Please retry in 20.04s"
+//! (Gemini).
 
 use std::time::Duration;
 
-/// What stands before the wait, in lower case.
-const BEFORE: [&str; 2] = ["try again in ", "retry in "];
+/// Texts before the delay, in lower case.
+const PREFIXES: [&str; 2] = ["try again in ", "retry in "];
 
-/// The wait that a text in lower case asks for.
-pub(super) fn spoken_wait(text: &str) -> Option<Duration> {
-    BEFORE.iter().find_map(|before| parse(&text[text.find(before)? + before.len()..]))
+/// Parses the delay from a text in lower case.
+pub(super) fn parse_retry_delay(text: &str) -> Option<Duration> {
+    PREFIXES.iter().find_map(|prefix| parse(&text[text.find(prefix)? + prefix.len()..]))
 }
 
-/// `1h2m3.5s`, `350ms`, `20 seconds`; what follows is ignored.
+/// Parses `1h2m3.5s`, `350ms`, `20 seconds`; the rest of the text is ignored.
 fn parse(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, None);
     while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
@@ -25,7 +26,7 @@ fn parse(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(total?).ok()
 }
 
-/// Seconds of a unit, and how many characters of it belong to the unit.
+/// Returns the seconds of a unit, and the length of its name.
 fn unit_seconds(unit: &str) -> Option<(f64, usize)> {
     let known =
         [("ms", 0.001), ("milliseconds", 0.001), ("s", 1.0), ("sec", 1.0), ("second", 1.0), ("seconds", 1.0)];
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_read_in_every_form_that_was_seen() {
+    fn parse_retry_delay_every_observed_form() {
         for (text, seconds) in [
             ("please try again in 4.77s. need more tokens?", Some(4.77)),
             ("please try again in 9m38.016s.", Some(578.016)),
@@ -54,7 +55,7 @@ mod tests {
             ("retry in 1.2.3s", None),
         ] {
             let expected = seconds.map(Duration::from_secs_f64);
-            assert_eq!(spoken_wait(text), expected, "{text}");
+            assert_eq!(parse_retry_delay(text), expected, "{text}");
         }
     }
 }

@@ -1,49 +1,50 @@
-//! Where a provider is, how it is paid, and how long it is waited for.
+//! A provider's endpoint: its base URL, API key and timeouts.
 
 use std::time::Duration;
 
 use reqwest::Url;
 use secrecy::SecretString;
 
-/// Longest wait for a connection: longer than any handshake, shorter than anybody's patience.
+/// Timeout for a connection: longer than any handshake takes.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// Longest wait for the answer's first byte: a long prompt that isn't cached takes minutes to read.
+/// Timeout for the answer's first byte: processing a long uncached prompt takes minutes.
 const FIRST_BYTE: Duration = Duration::from_secs(300);
 
-/// The same of a server on this machine or network, which reads prompts slowly and may have to load the model first.
+/// Timeout for the first byte of a server on this machine or network, which is slow and may have to load the model
+/// first.
 const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(900);
 
-/// Longest silence within an answer: providers ping every few seconds while the model thinks.
+/// Timeout for data within an answer: providers ping every few seconds while the model thinks.
 const STALL: Duration = Duration::from_secs(120);
 
-/// How long to wait for what.
+/// The timeouts of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection; 30 s.
     pub connect: Duration,
-    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Within the answer, the
-    /// longest time without content, however many pings come.
+    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Also the longest time
+    /// without content during the answer, pings disregarded.
     pub first_byte: Duration,
     /// Between two pieces of the answer, pings included; 120 s.
     pub stall: Duration,
 }
 
 impl Timeouts {
-    /// The timeouts for a server at `base_url`.
+    /// Returns the timeouts for a server at `base_url`.
     #[must_use]
     pub fn for_url(base_url: &str) -> Self {
         let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE } else { FIRST_BYTE };
         Self { connect: CONNECT, first_byte, stall: STALL }
     }
 
-    /// The longest time within an answer without content. Models think for minutes while the server pings.
+    /// Returns the longest time without content during an answer. Models think for minutes while the server pings.
     pub(super) fn without_content(&self) -> Duration {
         self.first_byte.max(self.stall)
     }
 }
 
-/// Whether the server is on this machine or in a private network.
+/// Checks whether the server is on this machine or in a private network.
 fn is_local(base_url: &str) -> bool {
     let Some(host) = Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned)) else {
         return false;
@@ -56,30 +57,30 @@ fn is_local(base_url: &str) -> bool {
     }
 }
 
-/// Where a provider is and how it is paid.
+/// The endpoint of a provider.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The provider's name: `anthropic`, `openai`, or what the user calls a server of their own.
+    /// The provider's name: `anthropic`, `openai`, or the user's name for a server of their own.
     pub name: String,
-    /// The URL that the protocol's paths are put behind, with or without a slash at its end.
+    /// The URL to which the paths of the wire format are appended, with or without a trailing slash.
     pub base_url: String,
     /// The key; a local server needs none.
     pub key: Option<SecretString>,
-    /// Where the key comes from, for hints: `ANTHROPIC_API_KEY`.
+    /// The source of the key, for hints: `ANTHROPIC_API_KEY`.
     pub key_name: String,
-    /// How long to wait for what.
+    /// The timeouts.
     pub timeouts: Timeouts,
 }
 
 impl Endpoint {
-    /// An endpoint with the timeouts that suit its URL.
+    /// Creates an endpoint without a key, with the timeouts for its URL.
     pub fn new(name: impl Into<String>, base_url: impl Into<String>, key_name: impl Into<String>) -> Self {
         let base_url = base_url.into();
         let timeouts = Timeouts::for_url(&base_url);
         Self { name: name.into(), base_url, key: None, key_name: key_name.into(), timeouts }
     }
 
-    /// The same with a key.
+    /// Sets the key.
     #[must_use]
     pub fn with_key(self, key: SecretString) -> Self {
         Self { key: Some(key), ..self }
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_servers_get_more_time() {
+    fn timeouts_local_server_gets_more_time() {
         for url in [
             "http://localhost:11434/v1",
             "http://127.0.0.1:8080",
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_never_shows_its_key() {
+    fn endpoint_debug_hides_the_key() {
         let endpoint = Endpoint::new("x", "http://localhost", "X_KEY").with_key("hush-hush".into());
         assert!(!format!("{endpoint:?}").contains("hush"));
     }

@@ -1,9 +1,9 @@
-//! The thread that reads answers from the network.
+//! The network thread, which reads answers.
 //!
-//! A fast model sends a thousand pieces a second, each in a packet of its own, and every wakeup on the way to the screen
-//! costs more than the piece. So the network has a runtime on a thread of its own, which sleeps for a moment after it has
-//! read something: what arrives meanwhile waits in the kernel and is read at once. An answer that has just begun is never
-//! held up, nor is its end, a tool call's arguments, or a full buffer; see [`pause_after`].
+//! A fast model sends a thousand pieces per second, each in a packet of its own, and every wakeup on the way to the
+//! screen costs more than the piece. So the network has a runtime on a thread of its own, which sleeps briefly after
+//! each read; data that arrives meanwhile waits in the kernel and is read at once. The beginning and the end of an
+//! answer, a tool call's arguments, and a full batch are never delayed; see [`pause_after`].
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -21,88 +21,89 @@ use tokio::task::JoinSet;
 
 use crate::{ProviderError, ProviderStream, StreamEvent};
 
-/// Time from its first part in which an answer is read without pauses: most answers with tool calls are over by then.
-const PROMPT_FOR: Duration = Duration::from_millis(500);
+/// Time from its first event during which an answer is read without pauses: most answers with tool calls are complete
+/// by then.
+const NO_PAUSE_FOR: Duration = Duration::from_millis(500);
 
-/// Longest pause: a frame of a screen at 60 Hz.
-const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+/// Maximum pause: a frame of a screen at 60 Hz.
+const MAX_PAUSE: Duration = Duration::from_millis(16);
 
-/// The part of an answer's time so far that one pause may take. Two percent go unnoticed.
+/// A pause may take 1/50 of the answer's duration so far. Two percent go unnoticed.
 const PAUSE_FRACTION: u32 = 50;
 
-/// Bunches of parts that are read ahead of who takes them.
-const AHEAD: usize = 8;
+/// Number of batches that are read ahead of the consumer.
+const BATCHES_AHEAD: usize = 8;
 
-/// Most parts in a bunch.
-const BUNCH: usize = 256;
+/// Maximum number of events in a batch.
+const MAX_BATCH: usize = 256;
 
 /// The pause before the thread next waits for the network, in microseconds.
 static PAUSE_US: AtomicU64 = AtomicU64::new(0);
 
-/// Has the network's thread do what `parts` does. It begins with the first poll and ends when the stream is dropped.
+/// Polls `parts` on the network thread. It starts with the first poll and ends when the stream is dropped.
 ///
 /// # Errors
-/// When there is no such thread.
+/// When the thread can't be started.
 pub(super) fn read(parts: ProviderStream) -> io::Result<ProviderStream> {
     let network = network()?;
-    let begun = async move {
-        let (bunches, taken) = mpsc::channel(AHEAD);
-        // Dropped with the stream, it stops what it began.
-        let mut reading = JoinSet::new();
-        reading.spawn_on(pass(parts, bunches, is_of_call), &network);
-        stream::unfold((taken, reading), |(mut taken, reading)| async {
-            Some((stream::iter(taken.recv().await?), (taken, reading)))
+    let started = async move {
+        let (batches, receiver) = mpsc::channel(BATCHES_AHEAD);
+        // When dropped with the stream, it aborts the task.
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(forward(parts, batches, is_tool_call), &network);
+        stream::unfold((receiver, tasks), |(mut receiver, tasks)| async {
+            Some((stream::iter(receiver.recv().await?), (receiver, tasks)))
         })
         .flatten()
     };
-    Ok(Box::pin(stream::once(begun).flatten()))
+    Ok(Box::pin(stream::once(started).flatten()))
 }
 
-/// Passes parts on in bunches of what is there at a time. A bunch that ends in a part that `is_urgent` is followed by no pause.
-async fn pass<T>(
+/// Passes events on in batches of all that are ready. A batch whose last event `is_urgent` is followed by no pause.
+async fn forward<T>(
     parts: impl Stream<Item = T>,
-    bunches: mpsc::Sender<Vec<T>>,
+    batches: mpsc::Sender<Vec<T>>,
     is_urgent: impl Fn(&T) -> bool,
 ) {
-    let mut parts = pin!(parts.ready_chunks(BUNCH));
-    let mut begun = None;
-    while let Some(mut bunch) = parts.next().await {
-        let begun = *begun.get_or_insert_with(Instant::now);
-        let mut may_go_on = true;
-        while may_go_on && bunch.len() < BUNCH {
-            // A connection hands over what it has read piece by piece, whenever its own task has its turn.
-            after_the_others().await;
+    let mut parts = pin!(parts.ready_chunks(MAX_BATCH));
+    let mut started = None;
+    while let Some(mut batch) = parts.next().await {
+        let started = *started.get_or_insert_with(Instant::now);
+        let mut is_open = true;
+        while is_open && batch.len() < MAX_BATCH {
+            // A connection hands over its data piece by piece, whenever its own task runs.
+            yield_to_tasks().await;
             match parts.next().now_or_never() {
-                Some(Some(more)) => bunch.extend(more),
-                Some(None) => may_go_on = false,
+                Some(Some(more)) => batch.extend(more),
+                Some(None) => is_open = false,
                 None => break,
             }
         }
-        // After the last part the next request may come, and that is not to wait.
-        let is_prompt = !may_go_on || bunch.len() >= BUNCH || bunch.last().is_some_and(&is_urgent);
-        let pause = if is_prompt { Duration::ZERO } else { pause_after(begun.elapsed()) };
+        // After the last event the next request may follow, which must not wait.
+        let skips_pause = !is_open || batch.len() >= MAX_BATCH || batch.last().is_some_and(&is_urgent);
+        let pause = if skips_pause { Duration::ZERO } else { pause_after(started.elapsed()) };
         PAUSE_US.store(u64::try_from(pause.as_micros()).unwrap_or_default(), Ordering::Relaxed);
-        if bunches.send(bunch).await.is_err() {
+        if batches.send(batch).await.is_err() {
             return;
         }
     }
 }
 
-/// The pause after a look at an answer that has lasted this long.
-fn pause_after(lasted: Duration) -> Duration {
-    if lasted < PROMPT_FOR { Duration::ZERO } else { (lasted / PAUSE_FRACTION).min(LONGEST_PAUSE) }
+/// Returns the pause after a read, for an answer of this duration.
+fn pause_after(elapsed: Duration) -> Duration {
+    if elapsed < NO_PAUSE_FOR { Duration::ZERO } else { (elapsed / PAUSE_FRACTION).min(MAX_PAUSE) }
 }
 
-/// Tells parts of tool calls, which decide when the next tool runs.
-fn is_of_call(part: &Result<StreamEvent, ProviderError>) -> bool {
+/// Checks for events of tool calls, which determine when the next tool runs.
+fn is_tool_call(part: &Result<StreamEvent, ProviderError>) -> bool {
     matches!(part, Ok(StreamEvent::Call { .. } | StreamEvent::Arguments { .. }))
 }
 
-/// Lets the other tasks of the thread have their turn. tokio's own `yield_now` looks at the network too, which is a system call.
-async fn after_the_others() {
-    let mut had_turn = false;
+/// Lets the other tasks of the thread run. tokio's own `yield_now` also polls the network, which is a system call.
+async fn yield_to_tasks() {
+    let mut has_yielded = false;
     poll_fn(|context| {
-        if std::mem::replace(&mut had_turn, true) {
+        if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
         context.waker().wake_by_ref();
@@ -111,7 +112,7 @@ async fn after_the_others() {
     .await;
 }
 
-/// The runtime of the thread, which is there from the first request to the end of the process.
+/// Returns the runtime of the thread, which lives from the first request to the end of the process.
 fn network() -> io::Result<Handle> {
     static NETWORK: Mutex<Option<Handle>> = Mutex::new(None);
     let mut network = NETWORK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +127,7 @@ fn network() -> io::Result<Handle> {
     Ok(network.insert(handle).clone())
 }
 
-/// Sleeps before the thread waits for the network again. It is the thread that sleeps, not a task: while the runtime watches
+/// Sleeps before the thread waits for the network again. The thread sleeps instead of a task: while the runtime polls
 /// the socket, every packet wakes it.
 fn pause() {
     let pause = PAUSE_US.swap(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! An answer as it streams in: bytes to events to parts, with an eye on the clock.
+//! A streamed response: bytes to events to [`StreamEvent`]s, with timeouts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,40 +11,40 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Damage, Decode, Silence, Wire, explain};
-use crate::error::{ProviderFault, Stage, without_secrets};
+use super::{Damage, Decode, ResponseTimeout, Wire, explain};
+use crate::error::{ProviderFault, Stage, redact_secrets};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
-/// Most bytes of content in an answer: 64 MiB, far above any model's limit. A server that never ends its answer would
-/// fill the memory and the log.
+/// Maximum content of an answer, in bytes: 64 MiB, far above any model's limit. A server that never ends its answer
+/// would fill the memory and the log.
 const MAX_CONTENT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes that a block counts beside its content: an endless run of empty blocks ends too.
+/// Bytes that a block counts in addition to its content, so that an endless sequence of empty blocks ends too.
 const BLOCK_BYTES: usize = 1024;
 
-/// An answer on its way.
+/// A response that is being streamed.
 pub(super) struct ResponseStream<D> {
     wire: Arc<Wire>,
     bytes: BoxStream<'static, reqwest::Result<Bytes>>,
     sse: sse::SseDecoder,
     decoder: D,
     ready: VecDeque<Result<StreamEvent, ProviderFault>>,
-    progress: Progress,
-    content: Content,
+    progress: ResponseProgress,
+    content: ContentCount,
 }
 
-/// The content of an answer so far.
-struct Content {
+/// The amount of content so far.
+struct ContentCount {
     /// Its size, at most [`MAX_CONTENT_BYTES`].
     bytes: usize,
-    /// Blocks begun.
+    /// Number of blocks started.
     blocks: usize,
-    /// The time of the last part that added content.
-    grew_at: Instant,
+    /// The time of the last event that added content.
+    last_growth: Instant,
 }
 
-impl Content {
-    /// Counts a part.
+impl ContentCount {
+    /// Counts an event.
     fn add(&mut self, part: &StreamEvent) -> Result<(), ProviderFault> {
         let (block, bytes) = match part {
             StreamEvent::Text { block, text }
@@ -58,7 +58,7 @@ impl Content {
             | StreamEvent::Trace { .. } => return Ok(()),
         };
         if bytes > 0 {
-            self.grew_at = Instant::now();
+            self.last_growth = Instant::now();
         }
         if block >= self.blocks {
             self.bytes += (block + 1 - self.blocks) * BLOCK_BYTES;
@@ -68,21 +68,21 @@ impl Content {
         if self.bytes > MAX_CONTENT_BYTES {
             let message = format!("the answer is longer than {} MiB", MAX_CONTENT_BYTES / (1024 * 1024));
             return Err(ProviderFault::new(FailureKind::Fatal, message)
-                .with_hint("ask another model (/model, --model)"));
+                .with_hint("choose another model (/model, --model)"));
         }
         Ok(())
     }
 }
 
-/// How far an answer has come.
+/// The progress of a response.
 #[derive(Clone, Copy)]
-enum Progress {
-    /// Not a byte of it; to come until then.
-    Silent(Instant),
-    /// Some of it.
-    Begun,
-    /// All of it, or as much as there will be.
-    Over,
+enum ResponseProgress {
+    /// No data yet; the first byte is due at this time.
+    Waiting(Instant),
+    /// Partly received.
+    Started,
+    /// Ended, or failed.
+    Ended,
 }
 
 impl<D: Decode + 'static> ResponseStream<D> {
@@ -103,16 +103,16 @@ impl<D: Decode + 'static> ResponseStream<D> {
             sse: sse::SseDecoder::default(),
             decoder,
             ready: VecDeque::new(),
-            progress: Progress::Silent(deadline),
-            content: Content { bytes: 0, blocks: 0, grew_at: Instant::now() },
+            progress: ResponseProgress::Waiting(deadline),
+            content: ContentCount { bytes: 0, blocks: 0, last_growth: Instant::now() },
         }
     }
 
-    pub(super) fn into_parts(self) -> ProviderStream {
+    pub(super) fn into_stream(self) -> ProviderStream {
         Box::pin(stream::unfold(self, |mut answer| async move { Some((answer.next().await?, answer)) }))
     }
 
-    /// The next part. Nothing comes after the first error or after the end.
+    /// Returns the next event. The stream ends after the first error or the last event.
     async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         loop {
             match self.ready.pop_front() {
@@ -120,13 +120,13 @@ impl<D: Decode + 'static> ResponseStream<D> {
                     if matches!(part, StreamEvent::Finished(_)) {
                         self.close();
                     }
-                    return Some(Ok(self.cleaned(part)));
+                    return Some(Ok(self.redact_trace(part)));
                 }
                 Some(Err(fault)) => {
                     self.close();
                     return Some(Err(explain(&self.wire.endpoint, fault)));
                 }
-                None if matches!(self.progress, Progress::Over) => return None,
+                None if matches!(self.progress, ResponseProgress::Ended) => return None,
                 None => self.read().await,
             }
         }
@@ -134,18 +134,18 @@ impl<D: Decode + 'static> ResponseStream<D> {
 
     fn close(&mut self) {
         self.ready.clear();
-        self.progress = Progress::Over;
+        self.progress = ResponseProgress::Ended;
         self.bytes = stream::empty().boxed();
     }
 
-    /// A trace quotes what came; it may quote the key.
-    fn cleaned(&self, part: StreamEvent) -> StreamEvent {
+    /// Redacts a trace, which quotes data that may contain the key.
+    fn redact_trace(&self, part: StreamEvent) -> StreamEvent {
         match part {
             StreamEvent::Trace { name, data: Value::Object(mut fields) } => {
                 let key = self.wire.endpoint.key.as_ref().map(ExposeSecret::expose_secret);
                 for value in fields.values_mut() {
                     if let Value::String(text) = value {
-                        *text = without_secrets(text, key);
+                        *text = redact_secrets(text, key);
                     }
                 }
                 StreamEvent::Trace { name, data: Value::Object(fields) }
@@ -156,36 +156,40 @@ impl<D: Decode + 'static> ResponseStream<D> {
 
     async fn read(&mut self) {
         let timeouts = self.wire.endpoint.timeouts;
-        let (deadline, silence) = match self.progress {
-            Progress::Silent(deadline) => (deadline, Silence::Unanswered),
-            Progress::Begun | Progress::Over => {
+        let (deadline, timeout) = match self.progress {
+            ResponseProgress::Waiting(deadline) => (deadline, ResponseTimeout::FirstByte),
+            ResponseProgress::Started | ResponseProgress::Ended => {
                 let stalled = Instant::now() + timeouts.stall;
-                let empty = self.content.grew_at + timeouts.without_content();
-                if stalled <= empty { (stalled, Silence::Stalled) } else { (empty, Silence::Empty) }
+                let empty = self.content.last_growth + timeouts.without_content();
+                if stalled <= empty {
+                    (stalled, ResponseTimeout::Data)
+                } else {
+                    (empty, ResponseTimeout::Content)
+                }
             }
         };
-        // A timeout is noticed only where the stream has to be waited for; a flood of pings never has.
+        // The timeout future fires only when the stream is pending; a flood of pings never is.
         if deadline <= Instant::now() {
-            return self.ready.push_back(Err(silence.fault(timeouts)));
+            return self.ready.push_back(Err(timeout.fault(timeouts)));
         }
         match timeout_at(deadline, self.bytes.next()).await {
             Ok(Some(Ok(bytes))) => {
-                if matches!(self.progress, Progress::Silent(_)) {
-                    self.content.grew_at = Instant::now();
+                if matches!(self.progress, ResponseProgress::Waiting(_)) {
+                    self.content.last_growth = Instant::now();
                 }
-                self.progress = Progress::Begun;
-                self.take(&bytes);
+                self.progress = ResponseProgress::Started;
+                self.decode_bytes(&bytes);
             }
             Ok(Some(Err(error))) => {
-                let fault = self.wire.connection_fault(&error.without_url(), Stage::WithinAnswer);
+                let fault = self.wire.connection_fault(&error.without_url(), Stage::DuringAnswer);
                 self.ready.push_back(Err(fault));
             }
-            Ok(None) => self.take_end(),
-            Err(_) => self.ready.push_back(Err(silence.fault(timeouts))),
+            Ok(None) => self.end_stream(),
+            Err(_) => self.ready.push_back(Err(timeout.fault(timeouts))),
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn decode_bytes(&mut self, bytes: &[u8]) {
         let events = match self.sse.push(bytes) {
             Ok(events) => events,
             Err(error) => {
@@ -193,36 +197,36 @@ impl<D: Decode + 'static> ResponseStream<D> {
             }
         };
         for event in &events {
-            if !self.take_event(event) {
+            if !self.decode_event(event) {
                 return;
             }
         }
     }
 
-    /// Decodes an event. False once the answer has ended, well or not.
-    fn take_event(&mut self, event: &sse::SseEvent) -> bool {
+    /// Decodes an event. Returns false if the answer has ended, successfully or not.
+    fn decode_event(&mut self, event: &sse::SseEvent) -> bool {
         let mut parts = Vec::new();
         let decoded = if event.is_damaged {
             Err(Damage::Encoding.report(event, &mut parts))
         } else {
-            self.decoder.take(event, &mut parts)
+            self.decoder.decode_event(event, &mut parts)
         };
-        self.pass_on(parts, decoded)
+        self.queue(parts, decoded)
     }
 
-    fn take_end(&mut self) {
+    fn end_stream(&mut self) {
         if let Some(event) = std::mem::take(&mut self.sse).finish()
-            && !self.take_event(&event)
+            && !self.decode_event(&event)
         {
             return;
         }
         let mut parts = Vec::new();
-        let ended = self.decoder.end(&mut parts);
-        self.pass_on(parts, ended);
+        let ended = self.decoder.end_stream(&mut parts);
+        self.queue(parts, ended);
     }
 
-    /// Queues parts, then the error behind them, if any. False once the answer has ended, well or not.
-    fn pass_on(&mut self, parts: Vec<StreamEvent>, decoded: Result<(), ProviderFault>) -> bool {
+    /// Queues events, then the error, if any. Returns false if the answer has ended, successfully or not.
+    fn queue(&mut self, parts: Vec<StreamEvent>, decoded: Result<(), ProviderFault>) -> bool {
         let mut decoded = decoded;
         let mut is_finished = false;
         for part in parts {
@@ -233,9 +237,9 @@ impl<D: Decode + 'static> ResponseStream<D> {
             is_finished |= matches!(part, StreamEvent::Finished(_));
             self.ready.push_back(Ok(part));
         }
-        let may_go_on = decoded.is_ok() && !is_finished;
+        let is_open = decoded.is_ok() && !is_finished;
         self.ready.extend(decoded.err().map(Err));
-        may_go_on
+        is_open
     }
 }
 
@@ -248,11 +252,15 @@ mod tests {
     use super::*;
     use crate::{Endpoint, Timeouts};
 
-    /// Each event's data is a text; `.` ends the answer.
+    /// Decodes each event's data as text; `.` ends the answer.
     struct Plain;
 
     impl Decode for Plain {
-        fn take(&mut self, event: &sse::SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+        fn decode_event(
+            &mut self,
+            event: &sse::SseEvent,
+            parts: &mut Vec<StreamEvent>,
+        ) -> Result<(), ProviderFault> {
             parts.push(match event.data.as_str() {
                 "." => StreamEvent::Finished(StopReason::Stop),
                 text => StreamEvent::Text { block: 0, text: text.to_owned() },
@@ -260,7 +268,7 @@ mod tests {
             Ok(())
         }
 
-        fn end(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+        fn end_stream(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
             Err(crate::http::incomplete())
         }
     }
@@ -273,7 +281,8 @@ mod tests {
         Wire::new(Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }).unwrap()
     }
 
-    /// The texts and the error of an answer whose pieces come one after the other, each after its time.
+    /// Returns the number of texts and the result of an answer whose pieces arrive one after the other, each after its
+    /// delay.
     async fn play(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
         let wire = Arc::new(wire());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {
@@ -281,7 +290,7 @@ mod tests {
             Ok(bytes)
         });
         let answer = ResponseStream::from_bytes(wire, bytes.boxed(), Plain, Instant::now() + CONTENT);
-        let parts: Vec<_> = answer.into_parts().collect().await;
+        let parts: Vec<_> = answer.into_stream().collect().await;
         let texts = parts.iter().filter(|part| matches!(part, Ok(StreamEvent::Text { .. }))).count();
         (texts, parts.into_iter().last().unwrap().map(drop).map_err(|error| error.message))
     }
@@ -291,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answer_content_within_the_limits_goes_on() {
+    async fn response_content_within_the_limits_continues() {
         let text = pieces(9, "data: a\n\n", 20);
         let pings = pieces(9, ": ping\n\n", 3);
         let end = pieces(1, "data: .\n\n", 1);
@@ -299,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answer_of_nothing_but_pings_is_broken_off() {
+    async fn response_of_only_pings_is_interrupted() {
         let message = "the answer stalled: no content within 30 s";
         for ping in [": ping\n\n", "data: \n\n", "\n"] {
             for wait_s in [9, 0] {
@@ -316,18 +325,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answer_with_a_flood_of_pings_is_broken_off() {
+    async fn response_with_a_flood_of_pings_is_interrupted() {
         let wire = Arc::new(wire());
         let pings = stream::iter((0..1_000).map(|_| Ok(Bytes::from_static(b": ping\n\n"))));
         let mut answer = ResponseStream::from_bytes(wire, pings.boxed(), Plain, Instant::now() + CONTENT);
-        answer.progress = Progress::Begun;
+        answer.progress = ResponseProgress::Started;
         tokio::time::advance(CONTENT).await;
         let error = answer.next().await.unwrap().unwrap_err();
         assert_eq!(error.message, "the answer stalled: no content within 30 s");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answer_of_too_much_content_is_broken_off() {
+    async fn response_with_too_much_content_is_an_error() {
         let piece = Bytes::from(format!("data: {}\n\n", "x".repeat(1024 * 1024)));
         let (texts, ended) = play(vec![(Duration::ZERO, piece); 80]).await;
         assert_eq!((texts, ended), (63, Err("the answer is longer than 64 MiB".to_owned())));

@@ -1,8 +1,8 @@
-//! From Chat Completions' chunks to [`Part`]s.
+//! Decoding of Chat Completions' chunks into [`StreamEvent`]s.
 //!
-//! Servers differ: some give a call no id or no index, some the index 0 to every call, some end with `stop` though
-//! they called, some without `[DONE]`. What makes sense is taken. A chunk that can't be parsed, a call without a name and an
-//! end without a finish reason are damage: the answer is broken off, so that none of its tool calls run.
+//! Servers differ: some omit a call's id or index, some give every call the index 0, some end with `stop` after calls,
+//! some omit `[DONE]`. All of that is accepted. A chunk that can't be parsed, a call without a name and an end without
+//! a finish reason are damage: the answer is interrupted, so that none of its tool calls run.
 
 use std::borrow::Cow;
 
@@ -13,27 +13,27 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
-use crate::error::{ProviderFault, classify, refusal_in};
+use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, incomplete, trace};
 use crate::sse::SseEvent;
 use crate::{FailureKind, StreamEvent};
 
-/// The data of the event behind the last chunk.
+/// The data of the event after the last chunk.
 const DONE: &str = "[DONE]";
 
-/// The `object` of a chunk that has choices.
+/// The `object` of a chunk with choices.
 const CHUNK: &str = "chat.completion.chunk";
 
-/// Most bytes of arguments that wait for the names of their calls: 1 MiB.
+/// Maximum bytes of arguments that wait for the names of their calls: 1 MiB.
 const MAX_UNNAMED_BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
+struct CompletionChunk<'a> {
     #[serde(borrow)]
     object: Option<&'a RawValue>,
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
-    /// Servers vary, and it is no content: counts that can't be parsed are left out.
+    /// Servers vary, and usage isn't content: counts that can't be parsed are ignored.
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -43,20 +43,20 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     finish_reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Delta<'a> {
+struct ChoiceDelta<'a> {
     content: Option<Wtf8>,
-    /// A refusal in words; shown as the answer it is.
+    /// A refusal as text, shown as the answer.
     refusal: Option<Wtf8>,
-    /// DeepSeek's, llama.cpp's and vLLM's name for thoughts.
+    /// Thinking, as named by DeepSeek, llama.cpp and vLLM.
     reasoning_content: Option<Wtf8>,
-    /// OpenRouter's, Ollama's and Groq's name for them.
+    /// Thinking, as named by OpenRouter, Ollama and Groq.
     reasoning: Option<Wtf8>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
@@ -75,7 +75,7 @@ struct CallDelta<'a> {
 #[serde(default)]
 struct FunctionDelta<'a> {
     name: Option<String>,
-    /// A string; some servers forget to make one of the object.
+    /// A string; some servers send the object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -83,23 +83,23 @@ struct FunctionDelta<'a> {
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct Counts {
+struct CompletionUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     total_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptCounts>,
+    prompt_tokens_details: Option<PromptDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct PromptCounts {
+struct PromptDetails {
     cached_tokens: Option<u64>,
-    /// Where writing to the cache is billed.
+    /// Set by servers that bill cache writes.
     cache_write_tokens: Option<u64>,
 }
 
-impl Counts {
-    /// `prompt_tokens` includes what the cache had.
+impl CompletionUsage {
+    /// Converts the counts; `prompt_tokens` includes cache reads.
     fn usage(&self) -> Usage {
         let (prompt, output) = (self.prompt_tokens.unwrap_or(0), self.completion_tokens.unwrap_or(0));
         let details = self.prompt_tokens_details.as_ref();
@@ -118,27 +118,27 @@ impl Counts {
 }
 
 /// Decodes one answer.
-pub(super) struct Decoder {
-    /// Goes into the ids of calls that come without.
+pub(super) struct ChatDecoder {
+    /// Part of the generated ids of calls without one.
     stamp: String,
-    /// How many blocks have begun.
+    /// The number of blocks started.
     blocks: usize,
-    /// The block of prose being written.
+    /// The open block of text or thinking.
     prose: Option<ProseBlock>,
-    calls: Vec<Call>,
-    /// Bytes of arguments that wait for the names of their calls, and 1 KiB for each call.
+    calls: Vec<StreamedCall>,
+    /// Bytes of arguments that wait for the names of their calls, plus 1 KiB for each call.
     unnamed_bytes: usize,
     has_calls: bool,
     stop: Option<StopReason>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Prose {
+enum ProseKind {
     Text,
     Thinking,
 }
 
-impl Prose {
+impl ProseKind {
     fn part(self, block: usize, text: String) -> StreamEvent {
         match self {
             Self::Text => StreamEvent::Text { block, text },
@@ -149,38 +149,38 @@ impl Prose {
 
 /// A block of text or thinking.
 struct ProseBlock {
-    kind: Prose,
+    kind: ProseKind,
     number: usize,
     joiner: Joiner,
 }
 
-/// A call as far as it has come.
-struct Call {
+/// A call that is being received.
+struct StreamedCall {
     index: Option<u64>,
     id: String,
-    begun: Begun,
+    state: CallState,
     joiner: Joiner,
 }
 
-/// A call begins when its name is known.
-enum Begun {
-    /// Not yet; its arguments so far.
-    No(String),
-    /// As this block.
-    As(usize),
+/// The state of a call, which starts as soon as its name is known.
+enum CallState {
+    /// Not started; its arguments so far.
+    Unnamed(String),
+    /// Started, as this block.
+    Block(usize),
 }
 
-impl Decode for Decoder {
-    fn take(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+impl Decode for ChatDecoder {
+    fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         if event.data.trim() == DONE {
             return self.finish(parts).map_err(|damage| damage.report(event, parts));
         }
-        let chunk = match serde_json::from_str::<Chunk<'_>>(&event.data) {
+        let chunk = match serde_json::from_str::<CompletionChunk<'_>>(&event.data) {
             Ok(chunk) => chunk,
             Err(error) => return Err(Damage::from(error).report(event, parts)),
         };
         if chunk.error.is_some() {
-            return Err(classify(&refusal_in(0, &event.data)));
+            return Err(classify(&parse_error_response(0, &event.data)));
         }
         if chunk.choices.is_none() && chunk.usage.is_none() {
             let is_chunk =
@@ -191,18 +191,18 @@ impl Decode for Decoder {
             parts.push(trace("unknown_event", event));
             return Ok(());
         }
-        match self.take_chunk(chunk, parts) {
-            Ok(reason) => self.take_reason(reason.as_deref().unwrap_or_default()),
+        match self.decode_chunk(chunk, parts) {
+            Ok(reason) => self.decode_finish_reason(reason.as_deref().unwrap_or_default()),
             Err(damage) => Err(damage.report(event, parts)),
         }
     }
 
-    fn end(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
+    fn end_stream(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
         self.finish(parts).map_err(|_| incomplete())
     }
 }
 
-impl Decoder {
+impl ChatDecoder {
     pub(super) fn new(stamp: String) -> Self {
         Self {
             stamp,
@@ -216,27 +216,27 @@ impl Decoder {
     }
 
     /// Decodes a chunk and returns its finish reason, if it has one.
-    fn take_chunk<'a>(
+    fn decode_chunk<'a>(
         &mut self,
-        chunk: Chunk<'a>,
+        chunk: CompletionChunk<'a>,
         parts: &mut Vec<StreamEvent>,
     ) -> Result<Option<Cow<'a, str>>, Damage> {
         let mut reason = None;
-        // Only one choice is ever asked for. Usage comes with none.
+        // Only one choice is requested. The chunk with usage has none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
             let delta = choice.delta.unwrap_or_default();
-            self.write(Prose::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
-            self.write(Prose::Text, delta.content, parts);
-            self.write(Prose::Text, delta.refusal, parts);
+            self.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
+            self.write(ProseKind::Text, delta.content, parts);
+            self.write(ProseKind::Text, delta.refusal, parts);
             for call in delta.tool_calls.into_iter().flatten() {
-                self.take_call(call, parts)?;
+                self.decode_call(call, parts)?;
             }
             reason = choice.finish_reason.filter(|reason| !reason.is_empty());
             if reason.is_some() {
                 self.end_blocks(parts)?;
             }
         }
-        let counts = chunk.usage.and_then(|usage| serde_json::from_str::<Counts>(usage.get()).ok());
+        let counts = chunk.usage.and_then(|usage| serde_json::from_str::<CompletionUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
         Ok(reason)
     }
@@ -246,7 +246,7 @@ impl Decoder {
         self.blocks - 1
     }
 
-    fn write(&mut self, kind: Prose, text: Option<Wtf8>, parts: &mut Vec<StreamEvent>) {
+    fn write(&mut self, kind: ProseKind, text: Option<Wtf8>, parts: &mut Vec<StreamEvent>) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         if self.prose.as_ref().is_none_or(|prose| prose.kind != kind) {
             self.end_prose(parts);
@@ -263,8 +263,8 @@ impl Decoder {
         }
     }
 
-    fn take_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
-        let at = self.call_of(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
+    fn decode_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
+        let at = self.find_call(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
         let function = delta.function.unwrap_or_default();
         let name = function.name.filter(|name| !name.is_empty());
         let call = &mut self.calls[at];
@@ -273,23 +273,23 @@ impl Decoder {
             Some(json) if json.get().starts_with('"') => call.joiner.push(Wtf8::parse(json)?),
             Some(object) => object.get().to_owned(),
         };
-        if let (Begun::No(held), Some(name)) = (&mut call.begun, name) {
-            arguments.insert_str(0, held);
+        if let (CallState::Unnamed(waiting), Some(name)) = (&mut call.state, name) {
+            arguments.insert_str(0, waiting);
             let block = self.blocks;
             self.blocks += 1;
-            call.begun = Begun::As(block);
+            call.state = CallState::Block(block);
             parts.push(StreamEvent::Call { block, id: CallId::new(&call.id), name });
         }
-        match &mut call.begun {
-            Begun::No(held) => {
+        match &mut call.state {
+            CallState::Unnamed(waiting) => {
                 self.unnamed_bytes += arguments.len();
-                held.push_str(&arguments);
+                waiting.push_str(&arguments);
                 if self.unnamed_bytes > MAX_UNNAMED_BYTES {
                     return Err(Damage::Order("too many arguments came before the name of their call"));
                 }
             }
-            Begun::As(_) if arguments.is_empty() => {}
-            Begun::As(block) => parts.push(StreamEvent::Arguments { block: *block, json: arguments }),
+            CallState::Block(_) if arguments.is_empty() => {}
+            CallState::Block(block) => parts.push(StreamEvent::Arguments { block: *block, json: arguments }),
         }
         Ok(())
     }
@@ -299,32 +299,32 @@ impl Decoder {
         self.unnamed_bytes += 1024;
         let id = delta.id.clone().filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
-        let begun = Begun::No(String::new());
-        self.calls.push(Call { index: delta.index, id, begun, joiner: Joiner::default() });
+        let state = CallState::Unnamed(String::new());
+        self.calls.push(StreamedCall { index: delta.index, id, state, joiner: Joiner::default() });
         self.calls.len() - 1
     }
 
-    /// The call that a delta goes on with: the last of its index, of its id, or of all. A new id together with a name
-    /// begins another, whatever the index.
-    fn call_of(&self, delta: &CallDelta<'_>) -> Option<usize> {
+    /// Finds the call that a delta continues: the last with its index, with its id, or of all. A new id together with a
+    /// name starts another call, whatever the index.
+    fn find_call(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
-        let begins = names.is_some_and(|name| !name.is_empty());
+        let starts_call = names.is_some_and(|name| !name.is_empty());
         let at = match (delta.index, id) {
             (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
-            (None, None) if begins => None,
+            (None, None) if starts_call => None,
             (None, None) => self.calls.len().checked_sub(1),
         }?;
-        let is_other = begins && id.is_some_and(|id| id != self.calls[at].id);
-        (!is_other).then_some(at)
+        let is_new_call = starts_call && id.is_some_and(|id| id != self.calls[at].id);
+        (!is_new_call).then_some(at)
     }
 
-    /// Ends what is open. A call that never got a name is damage: its first delta was lost.
+    /// Ends all open blocks. A call without a name is damage: its first delta was lost.
     fn end_blocks(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.end_prose(parts);
         for mut call in std::mem::take(&mut self.calls) {
-            let Begun::As(block) = call.begun else {
+            let CallState::Block(block) = call.state else {
                 return Err(Damage::Order("a tool call has no name"));
             };
             parts.extend(call.joiner.finish().map(|json| StreamEvent::Arguments { block, json }));
@@ -334,7 +334,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn take_reason(&mut self, reason: &str) -> Result<(), ProviderFault> {
+    fn decode_finish_reason(&mut self, reason: &str) -> Result<(), ProviderFault> {
         self.stop = match reason {
             "" => self.stop,
             "length" | "max_tokens" => Some(StopReason::Length),
@@ -344,12 +344,12 @@ impl Decoder {
                     FailureKind::Fatal,
                     "the provider's content filter stopped the answer",
                 );
-                return Err(fault.with_hint("put it differently, or ask another model"));
+                return Err(fault.with_hint("rephrase the request, or choose another model"));
             }
             "error" => {
                 return Err(ProviderFault::new(
                     FailureKind::Interrupted,
-                    "the provider broke off the answer",
+                    "the provider interrupted the answer",
                 ));
             }
             _ => Some(StopReason::Stop),
@@ -378,14 +378,14 @@ mod tests {
     use super::*;
 
     fn decode(datas: &[&str]) -> Vec<Result<StreamEvent, ProviderFault>> {
-        let mut decoder = Decoder::new("T".into());
+        let mut decoder = ChatDecoder::new("T".into());
         let mut all = Vec::new();
         for data in datas {
             let event = SseEvent { data: (*data).to_owned(), ..SseEvent::default() };
             let mut parts = Vec::new();
-            let taken = decoder.take(&event, &mut parts);
+            let result = decoder.decode_event(&event, &mut parts);
             all.extend(parts.into_iter().map(Ok));
-            if let Err(fault) = taken {
+            if let Err(fault) = result {
                 all.push(Err(fault));
                 break;
             }
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_with_damaged_or_misplaced_chunk_is_broken_off() {
+    fn decode_damaged_or_misplaced_chunk_is_interrupted() {
         let nameless =
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#;
         let long = format!(
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn delta_halves_of_a_surrogate_pair_are_joined() {
+    fn decode_halves_of_surrogate_pair_are_joined() {
         for key in ["content", "reasoning", "refusal"] {
             let half = |half: &str| text(half).replace("content", key);
             let parts = decode(&[&half(r"a\ud83d"), &half(r"\ude00b\ud83d"), STOP]);
@@ -464,7 +464,7 @@ mod tests {
     const END_1: Result<StreamEvent, ProviderFault> = Ok(StreamEvent::End { block: 1 });
 
     #[test]
-    fn calls_are_told_apart_by_index() {
+    fn decode_calls_are_distinguished_by_index() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":""}},{"index":1,"id":"b","function":{"name":"rg","arguments":"{"}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]}}]}"#,
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_index_or_with_the_same_one_are_told_apart_by_id() {
+    fn decode_calls_without_index_are_distinguished_by_id() {
         for index in ["", r#""index":0,"#] {
             let delta = |id: &str, name: &str| {
                 format!(
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_id_gets_one_that_no_other_answer_has() {
+    fn decode_call_without_id_gets_a_unique_one() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"ls","arguments":"{"}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}"#,
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_come_late() {
+    fn decode_call_name_may_come_late() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{\"x\""}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":":1}"}}]}}]}"#,
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_an_object_are_taken_as_its_text() {
+    fn decode_arguments_as_object_become_text() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":{"path":"."}}}]}}]}"#,
         ]);
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_come_under_two_names() {
+    fn decode_thinking_under_both_names() {
         for name in ["reasoning", "reasoning_content"] {
             let thought = format!(r#"{{"choices":[{{"delta":{{"{name}":"hm","content":null}}}}]}}"#);
             let parts = decode(&[&thought, r#"{"choices":[{"delta":{"content":"yes"}}]}"#]);
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_told_without_what_the_cache_had() {
+    fn decode_usage_input_excludes_cache_reads() {
         let parts = decode(&[
             r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}"#,
             r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}"#,
@@ -583,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn every_finish_reason_has_its_meaning() {
+    fn decode_each_finish_reason_is_mapped() {
         let finish = |reason: &str| {
             let call = r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":"{}"}}]}}]}"#;
             let chunk = format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#);
@@ -598,18 +598,18 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_done_is_one_if_the_reason_was_told() {
-        let mut decoder = Decoder::new("T".into());
-        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
+    fn decode_end_without_done_needs_a_finish_reason() {
+        let mut decoder = ChatDecoder::new("T".into());
+        assert_eq!(decoder.end_stream(&mut Vec::new()).unwrap_err().failure, FailureKind::Interrupted);
         let data = r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#.to_owned();
-        decoder.take(&SseEvent { data, ..SseEvent::default() }, &mut Vec::new()).unwrap();
+        decoder.decode_event(&SseEvent { data, ..SseEvent::default() }, &mut Vec::new()).unwrap();
         let mut parts = Vec::new();
-        decoder.end(&mut parts).unwrap();
+        decoder.end_stream(&mut parts).unwrap();
         assert_eq!(parts, [StreamEvent::Finished(StopReason::Length)]);
     }
 
     #[test]
-    fn errors_and_oddities_in_the_stream() {
+    fn decode_errors_and_unknown_events_in_the_stream() {
         let parts = decode(&[
             r#"{"object":"keep-alive"}"#,
             r#"{"choices":[{"delta":null}],"usage":"none","error":null}"#,

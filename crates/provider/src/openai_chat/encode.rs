@@ -1,7 +1,7 @@
-//! From a [`Request`] to a Chat Completions body.
+//! Encoding of a [`Request`] as a Chat Completions body.
 //!
-//! Results must stand right behind the message with their calls and hold text only; images in them follow in a user
-//! message behind the last. Thoughts aren't sent: the protocol has no place for them, and DeepSeek refuses them.
+//! Results must directly follow the message with their calls and contain only text; their images follow in a user
+//! message after the last result. Thinking isn't sent: the format has no field for it, and DeepSeek refuses it.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -11,22 +11,22 @@ use tiller_core::message::{
 
 use crate::{Request, ToolChoice, placeholders};
 
-/// Longest id of a call that OpenAI accepts ("string too long. Expected a string with maximum length 40").
+/// Maximum length of a call id at OpenAI ("string too long. Expected a string with maximum length 40").
 const MAX_ID: usize = 40;
 
-/// Whose rules hold.
+/// The variant of the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// OpenAI's own server.
     OpenAi,
-    /// Another that speaks the protocol as it was before OpenAI's models thought.
+    /// Another server, with the format as it was before OpenAI's thinking models.
     Compatible,
 }
 
-/// The body of a request.
+/// Encodes the body of a request.
 pub(super) fn body(request: &Request, dialect: Dialect) -> Value {
     let family = match dialect {
-        Dialect::OpenAi => Family::of(&request.model),
+        Dialect::OpenAi => Family::from_model(&request.model),
         Dialect::Compatible => Family::Foreign,
     };
     let mut body = Map::new();
@@ -34,7 +34,7 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Value {
     body.insert("messages".into(), Value::Array(messages(request)));
     body.insert("stream".into(), json!(true));
     body.insert("stream_options".into(), json!({ "include_usage": true }));
-    // OpenAI's thinking models refuse `max_tokens`; most other servers know nothing else.
+    // OpenAI's thinking models refuse `max_tokens`; most other servers support nothing else.
     let limit = match dialect {
         Dialect::OpenAi => "max_completion_tokens",
         Dialect::Compatible => "max_tokens",
@@ -57,7 +57,7 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Value {
     Value::Object(body)
 }
 
-/// What a model makes of `reasoning_effort`. Each family refuses values that others require; see `catalog::table` for
+/// A model's support of `reasoning_effort`. Each family refuses values that others require; see `catalog::table` for
 /// the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
@@ -69,14 +69,14 @@ enum Family {
     Minimal,
     /// None to high: gpt-5.1.
     None,
-    /// Beside tools only `none`: gpt-5.2 and later, and what isn't known yet.
-    Silent,
-    /// A model of another server: asked only when it is known to think.
+    /// Only `none` together with tools: gpt-5.2 and later, and unknown models.
+    NoneOnly,
+    /// A model of another server: the parameter is sent only for a model that is known to think.
     Foreign,
 }
 
 impl Family {
-    fn of(model: &str) -> Self {
+    fn from_model(model: &str) -> Self {
         if model.contains("-chat") {
             return Self::Plain;
         }
@@ -86,7 +86,7 @@ impl Family {
         match gpt_version(model) {
             Some((5, 0)) => Self::Minimal,
             Some((5, 1)) => Self::None,
-            Some(version) if version > (5, 1) => Self::Silent,
+            Some(version) if version > (5, 1) => Self::NoneOnly,
             Some(_) | None => Self::Plain,
         }
     }
@@ -99,19 +99,19 @@ impl Family {
         };
         match (self, level) {
             (Self::Plain, _) | (Self::Foreign, ThinkingLevel::Off) => None,
-            (Self::Silent, _) | (Self::None, ThinkingLevel::Off) => Some("none"),
+            (Self::NoneOnly, _) | (Self::None, ThinkingLevel::Off) => Some("none"),
             (Self::Minimal, ThinkingLevel::Off | ThinkingLevel::Minimal) => Some("minimal"),
             (Self::Always | Self::Minimal | Self::None | Self::Foreign, _) => Some(name),
         }
     }
 
-    /// A thinking model takes only the default.
+    /// A thinking model accepts only the default temperature.
     fn takes_temperature(self) -> bool {
-        matches!(self, Self::Plain | Self::Silent | Self::Foreign)
+        matches!(self, Self::Plain | Self::NoneOnly | Self::Foreign)
     }
 }
 
-/// The version in `gpt-5.6-terra`, `gpt-5-2025-08-07`: what stands between `gpt-` and the next dash.
+/// Parses the version in `gpt-5.6-terra`, `gpt-5-2025-08-07`: the text between `gpt-` and the next dash.
 fn gpt_version(model: &str) -> Option<(u32, u32)> {
     let version = model.strip_prefix("gpt-")?.split('-').next()?;
     let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
@@ -132,9 +132,9 @@ fn messages(request: &Request) -> Vec<Value> {
     for message in &request.messages {
         match &**message {
             Message::User(user) => messages.extend(user_message(&placeholders::user_blocks(&user.content))),
-            Message::BashExecution(ran) => {
+            Message::BashExecution(execution) => {
                 messages.extend(
-                    placeholders::bash_text(ran).map(|text| json!({ "role": "user", "content": text })),
+                    placeholders::bash_text(execution).map(|text| json!({ "role": "user", "content": text })),
                 );
             }
             Message::Assistant(answer) => messages.extend(assistant_message(answer)),
@@ -145,7 +145,7 @@ fn messages(request: &Request) -> Vec<Value> {
     messages
 }
 
-/// Text alone goes as a string, which every server understands.
+/// Encodes a user message. Text alone is sent as a string, which every server supports.
 fn user_message(blocks: &[UserBlock]) -> Option<Value> {
     if blocks.is_empty() {
         return None;
@@ -194,13 +194,14 @@ fn tool_call(call: &ToolCall) -> Value {
     })
 }
 
-/// Puts a result behind its call and the other results, in front of what a user said meanwhile.
+/// Inserts a result after its call and the other results, before later user messages.
 fn add_result(messages: &mut Vec<Value>, result: &ToolResultMessage) {
     let is_user = |message: &Value| message["role"] == "user";
-    let behind = messages.iter().rposition(|message| !is_user(message)).map_or(0, |at| at + 1);
-    let follows_call = behind > 0
-        && (messages[behind - 1]["role"] == "tool" || messages[behind - 1].get("tool_calls").is_some());
-    let at = if follows_call { behind } else { messages.len() };
+    let after_results = messages.iter().rposition(|message| !is_user(message)).map_or(0, |at| at + 1);
+    let follows_call = after_results > 0
+        && (messages[after_results - 1]["role"] == "tool"
+            || messages[after_results - 1].get("tool_calls").is_some());
+    let at = if follows_call { after_results } else { messages.len() };
     let images: Vec<UserBlock> = result
         .content
         .iter()
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_family_is_asked_in_the_words_it_takes() {
+    fn body_each_family_gets_its_effort_values() {
         use ThinkingLevel::{High, Low, Minimal, Off, Xhigh};
         let cases = [
             ("gpt-4.1", Off, None),
@@ -247,7 +248,7 @@ mod tests {
             ("text-embedding", High, None),
         ];
         for (model, level, effort) in cases {
-            assert_eq!(Family::of(model).effort(level), effort, "{model} {level:?}");
+            assert_eq!(Family::from_model(model).effort(level), effort, "{model} {level:?}");
         }
         assert_eq!(Family::Foreign.effort(Off), None);
         assert_eq!(Family::Foreign.effort(High), Some("high"));

@@ -1,4 +1,4 @@
-//! The models that are cycled through: those of a list of patterns, or all that can be asked.
+//! The models to cycle through: those that match a list of patterns, or all usable ones.
 
 use std::sync::Arc;
 
@@ -11,36 +11,36 @@ use super::{Model, ProviderRegistry, is_similar, split_level};
 pub struct ScopedModel {
     /// The model.
     pub model: Model,
-    /// How much it shall think then; `None` leaves that as it is. Not clamped.
+    /// The thinking level to set; `None` leaves it unchanged. Not clamped.
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Which way to go round.
+/// The direction of cycling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the one after.
+    /// To the next one.
     Forward,
-    /// To the one before.
+    /// To the previous one.
     Back,
 }
 
 impl ProviderRegistry {
-    /// Sets what is cycled through: the models that the patterns mean, in their order, each once. A pattern is what
-    /// [`Providers::find`] takes, and one with `*` means every model it fits. Answers with the patterns that mean nothing.
+    /// Sets the patterns of the models to cycle through, in order and without duplicates. A pattern is a name for
+    /// [`ProviderRegistry::find`]; one with `*` selects every matching model. Returns the patterns without a match.
     pub fn limit_scope(&mut self, patterns: &[String]) -> Vec<String> {
         self.patterns = patterns.to_vec();
-        self.renew_scope()
+        self.update_scope()
     }
 
-    /// Finds anew what the patterns mean, after there are other providers than before.
-    pub(super) fn renew_scope(&mut self) -> Vec<String> {
+    /// Resolves the patterns again after the providers have changed.
+    pub(super) fn update_scope(&mut self) -> Vec<String> {
         let (mut scope, mut unmatched): (Vec<ScopedModel>, Vec<String>) = (Vec::new(), Vec::new());
         for pattern in &self.patterns {
-            let meant = self.meant(pattern);
-            if meant.is_empty() {
+            let matching = self.matching(pattern);
+            if matching.is_empty() {
                 unmatched.push(pattern.clone());
             }
-            for scoped in meant {
+            for scoped in matching {
                 if scope.iter().all(|other| other.model.reference() != scoped.model.reference()) {
                     scope.push(scoped);
                 }
@@ -50,11 +50,11 @@ impl ProviderRegistry {
         unmatched
     }
 
-    fn meant(&self, pattern: &str) -> Vec<ScopedModel> {
+    fn matching(&self, pattern: &str) -> Vec<ScopedModel> {
         let (name, thinking) = split_level(pattern.trim());
         if name.contains('*') {
-            let fits = self.models.iter().filter(|facts| is_similar(facts, name));
-            let models = fits.filter_map(|facts| self.model(Arc::clone(facts)));
+            let found = self.models.iter().filter(|facts| is_similar(facts, name));
+            let models = found.filter_map(|facts| self.model(Arc::clone(facts)));
             return models.map(|model| ScopedModel { model, thinking }).collect();
         }
         let found = self.find(pattern).ok();
@@ -62,13 +62,13 @@ impl ProviderRegistry {
         scoped.into_iter().collect()
     }
 
-    /// Whether a list says what is cycled through.
+    /// Returns true if patterns limit the models.
     #[must_use]
     pub fn is_scoped(&self) -> bool {
         !self.scope.is_empty()
     }
 
-    /// What is cycled through: the models of the list, else every one that can be asked.
+    /// Returns the models to cycle through: those of the patterns, else all usable ones.
     #[must_use]
     pub fn scoped(&self) -> Vec<ScopedModel> {
         if self.is_scoped() {
@@ -77,8 +77,8 @@ impl ProviderRegistry {
         self.models().into_iter().map(|model| ScopedModel { model, thinking: None }).collect()
     }
 
-    /// The model beside `current` in what is cycled through; `None` if there is no other. From one that isn't in it, that is its
-    /// first or last.
+    /// Returns the model next to `current`; `None` if there is no other. For a model that isn't in the list, that is
+    /// the first or last one.
     #[must_use]
     pub fn beside(&self, current: &ModelRef, direction: Direction) -> Option<ScopedModel> {
         let mut scoped = self.scoped();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scope_is_what_the_patterns_mean_in_their_order_and_each_once() {
+    fn limit_scope_keeps_pattern_order_without_duplicates() {
         let (providers, unmatched) =
             limited(&["ollama/*:low", "gpt-5:high", "nonsense", "qwen3:8b", "haiku-4"]);
         assert_eq!(
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn cycling_goes_round_both_ways_and_nowhere_where_there_is_no_other() {
+    fn beside_wraps_around_and_is_none_without_another() {
         let (providers, _) = limited(&["gpt-5", "qwen3:8b", "deep:high"]);
         let from = |provider: &str, id: &str, direction| {
             let current = ModelRef { provider: provider.into(), id: id.into() };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_every_model_is_cycled_through() {
+    fn scoped_without_patterns_is_every_model() {
         let providers = providers();
         assert_eq!(providers.scoped().len(), providers.models().len());
         assert!(!providers.is_scoped());

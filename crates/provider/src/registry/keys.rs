@@ -1,4 +1,4 @@
-//! The providers whose servers everybody shares, made from keys.
+//! Public providers, created from API keys.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::descriptor::{self, ProviderDescriptor};
 use crate::{FailureKind, Provider, ProviderError, catalog};
 
 impl ProviderRegistry {
-    /// Providers at their public servers, each by its name (`anthropic`, `openai`) and key, with the models that the catalogue
-    /// has of them.
+    /// Creates a registry of providers at their public servers, each by its name (`anthropic`, `openai`) and key, with
+    /// their cataloged models.
     ///
     /// # Errors
     /// When a name is none of these, or the system's certificates can't be read.
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_makes_a_provider_with_its_models_and_an_unknown_name_is_an_error() {
+    fn with_keys_adds_providers_and_refuses_unknown_names() {
         let providers =
             ProviderRegistry::with_keys([("anthropic", "k".into()), ("openai", "k".into())]).unwrap();
         assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "openai"]);

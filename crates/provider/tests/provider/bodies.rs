@@ -1,4 +1,4 @@
-//! The bytes that are sent: whole bodies and the headers that matter.
+//! The request bodies and the relevant headers.
 
 use std::sync::Arc;
 
@@ -39,11 +39,11 @@ fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
     })
 }
 
-fn thought(text: &str, seal: Option<&str>) -> AssistantBlock {
-    AssistantBlock::Thinking { thinking: text.into(), thinking_signature: seal.map(str::to_owned) }
+fn thinking(text: &str, signature: Option<&str>) -> AssistantBlock {
+    AssistantBlock::Thinking { thinking: text.into(), thinking_signature: signature.map(str::to_owned) }
 }
 
-fn said(text: &str) -> AssistantBlock {
+fn text_answer(text: &str) -> AssistantBlock {
     AssistantBlock::Text { text: text.into() }
 }
 
@@ -73,7 +73,7 @@ fn bash(command: &str, exclude_from_context: bool) -> Message {
     })
 }
 
-/// A message of every kind, and of most kinds of trouble.
+/// A message of every kind, and most kinds of problematic messages.
 fn conversation() -> Vec<Message> {
     vec![
         Message::System(SystemMessage { content: "another program's".into(), timestamp: UnixMs(0) }),
@@ -82,11 +82,11 @@ fn conversation() -> Vec<Message> {
             "anthropic-messages",
             MODEL,
             vec![
-                thought("hm", Some("c2Vhb")),
-                thought("", Some("redacted:eHg=")),
-                thought("cut off", None),
-                said("I look."),
-                said(""),
+                thinking("hm", Some("c2Vhb")),
+                thinking("", Some("redacted:eHg=")),
+                thinking("cut off", None),
+                text_answer("I look."),
+                text_answer(""),
                 call("toolu_1", json!({ "path": "." })),
                 call("call|2", Value::Null),
                 AssistantBlock::Unknown,
@@ -98,13 +98,13 @@ fn conversation() -> Vec<Message> {
         user(vec![text("and now?")]),
         bash("secret", true),
         answer("anthropic-messages", MODEL, vec![]),
-        answer("openai-completions", "gpt-5", vec![thought("foreign", Some("x")), said("Done.")]),
+        answer("openai-completions", "gpt-5", vec![thinking("foreign", Some("x")), text_answer("Done.")]),
         Message::User(UserMessage {
             content: Content::Text(String::new()),
             timestamp: UnixMs(0),
             typed: None,
         }),
-        answer("anthropic-messages", "claude-opus-4-1", vec![thought("alone", Some("x"))]),
+        answer("anthropic-messages", "claude-opus-4-1", vec![thinking("alone", Some("x"))]),
         Message::User(UserMessage {
             content: Content::Text("thanks".into()),
             timestamp: UnixMs(0),
@@ -137,7 +137,7 @@ pub(super) async fn sent_to_open_ai(request: Request) -> Recorded {
 }
 
 #[tokio::test]
-async fn anthropic_is_sent_every_kind_of_message() {
+async fn anthropic_body_has_every_kind_of_message() {
     let request = Request { thinking: ThinkingLevel::Medium, ..request(MODEL, conversation()) };
     let sent = sent_to_anthropic(request).await;
     let ephemeral = json!({ "type": "ephemeral" });
@@ -184,7 +184,7 @@ async fn anthropic_is_sent_every_kind_of_message() {
 }
 
 #[tokio::test]
-async fn open_ai_is_sent_every_kind_of_message() {
+async fn open_ai_body_has_every_kind_of_message() {
     let request = Request { tool_choice: ToolChoice::None, ..request("some-model", conversation()) };
     let sent = sent_to_open_ai(request).await;
     let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,aW1n" } });
@@ -231,7 +231,7 @@ async fn open_ai_is_sent_every_kind_of_message() {
 }
 
 #[tokio::test]
-async fn an_empty_conversation_is_sent_as_it_is() {
+async fn body_of_empty_conversation_is_sent_unchanged() {
     for messages in [vec![], vec![answer("", "", vec![])], vec![user(vec![])]] {
         let sent = sent_to_anthropic(request(MODEL, messages.clone())).await;
         assert_eq!(sent.body["messages"], json!([]));
@@ -243,11 +243,11 @@ async fn an_empty_conversation_is_sent_as_it_is() {
 }
 
 #[tokio::test]
-async fn results_without_calls_and_calls_without_results_are_no_panic() {
+async fn body_of_unpaired_calls_and_results_is_no_panic() {
     let messages = vec![
         result("orphan", vec![], true),
         answer("openai-completions", "m", vec![call("unanswered", json!([1]))]),
-        answer("openai-completions", "m", vec![said("again")]),
+        answer("openai-completions", "m", vec![text_answer("again")]),
         result("late", vec![], false),
     ];
     let body = sent_to_anthropic(request(MODEL, messages.clone())).await.body;
@@ -258,24 +258,25 @@ async fn results_without_calls_and_calls_without_results_are_no_panic() {
     assert_eq!(body["messages"].as_array().unwrap().len(), 5);
 }
 
-/// What a Claude is told of thinking, temperature and tokens; whether it gets a thought back; the beta header.
+/// Returns the parameters of thinking, temperature and tokens in a Claude's request, if a thinking block is sent back,
+/// and the beta header.
 async fn thinking_sent(model: &str, level: ThinkingLevel) -> (Value, bool, Option<String>) {
     let messages = vec![
         user(vec![text("a")]),
-        answer("anthropic-messages", model, vec![thought("hm", Some("x")), said("b")]),
+        answer("anthropic-messages", model, vec![thinking("hm", Some("x")), text_answer("b")]),
         user(vec![text("c")]),
     ];
     let asked = Request { thinking: level, max_tokens: Tokens(60_000), ..request(model, messages) };
     let sent = sent_to_anthropic(asked).await;
     let keys = ["max_tokens", "thinking", "output_config", "temperature"];
-    let told =
+    let parameters =
         keys.into_iter().filter_map(|key| Some((key.to_owned(), sent.body.get(key)?.clone()))).collect();
-    let has_thought = sent.body["messages"][1]["content"][0]["type"] == "thinking";
-    (Value::Object(told), has_thought, sent.headers.get("anthropic-beta").cloned())
+    let has_thinking = sent.body["messages"][1]["content"][0]["type"] == "thinking";
+    (Value::Object(parameters), has_thinking, sent.headers.get("anthropic-beta").cloned())
 }
 
 #[tokio::test]
-async fn every_claude_is_told_to_think_in_the_way_it_takes() {
+async fn anthropic_thinking_parameters_match_the_model() {
     let binding = "thinking-binding-controls-2026-08-01".to_owned();
     let bound = json!({ "type": "adaptive", "display": "summarized", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
     let free = json!({ "type": "adaptive", "display": "summarized" });
@@ -302,7 +303,7 @@ async fn every_claude_is_told_to_think_in_the_way_it_takes() {
 }
 
 #[tokio::test]
-async fn a_budget_gives_way_where_there_is_no_room() {
+async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
     let asked = |max_tokens: u64| Request {
         thinking: ThinkingLevel::High,
         max_tokens: Tokens(max_tokens),

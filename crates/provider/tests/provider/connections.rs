@@ -1,4 +1,4 @@
-//! Connections that fail, each in its own way, and what a person reads of it.
+//! Failing connections and their error messages.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,13 +13,13 @@ use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, Timeouts
 
 use crate::{failure, hello};
 
-/// A certificate for localhost that it signed itself, valid to 2126, and its key, in DER. Made with openssl for this test.
+/// A self-signed certificate for localhost, valid to 2126, and its key, in DER. Made with openssl for this test.
 const CERTIFICATE: &str = "MIIBmDCCAT6gAwIBAgIUfSwB6vtlmiD0gzOnu3jbLQP/NOwwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjE5NDQwOFoYDzIxMjYxMDI5MTk0NDA4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARdtPEe4xb3K/I40n/kNrJ0Zp4hqy/wGwXX+NnZfyrMPKuPJ5e7Wh65JDRhbk+P4Fk69jwd0qYJx6VesNVD+CeEo2wwajAdBgNVHQ4EFgQUYwOcICYBaa/53da2mdDfXFIVQgAwHwYDVR0jBBgwFoAUYwOcICYBaa/53da2mdDfXFIVQgAwGgYDVR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSAAwRQIhANkklBn8dyurLPZw83fuQA9H7iaL6igKEbg0uSrL/Vi5AiBeEmg5kGijfqzhQSOVjGIq2sqtXTI9Viauhpp0bt740Q==";
 const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgSh9kuzdyjBgZ+h6dQ+OgQ/ctUk5a7l9fBvwnun7maOihRANCAARdtPEe4xb3K/I40n/kNrJ0Zp4hqy/wGwXX+NnZfyrMPKuPJ5e7Wh65JDRhbk+P4Fk69jwd0qYJx6VesNVD+CeE";
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// A server that treats its connections in one way; returns its port.
+/// Starts a server with this behavior; returns its port.
 fn misbehaving(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -27,7 +27,7 @@ fn misbehaving(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
     port
 }
 
-/// Reads a request up to its end; of what is no HTTP only what comes first.
+/// Reads a request up to its end; of other protocols only the first bytes.
 fn take_request(stream: &mut TcpStream) {
     let mut request = String::new();
     let mut buffer = [0; 65_536];
@@ -57,7 +57,7 @@ async fn error_at(url: String) -> ProviderError {
 }
 
 #[tokio::test]
-async fn connection_closed_within_an_answer_says_so() {
+async fn connection_closed_during_an_answer_is_named() {
     for bytes in [HEAD.to_owned(), format!("{HEAD}5\r\n: hel"), format!("{HEAD}8\r\n: hello\n\r\n")] {
         let port = misbehaving(move |mut stream| {
             take_request(&mut stream);
@@ -71,7 +71,7 @@ async fn connection_closed_within_an_answer_says_so() {
 }
 
 #[tokio::test]
-async fn connection_closed_before_an_answer_says_so() {
+async fn connection_closed_before_an_answer_is_named() {
     let port = misbehaving(|mut stream| {
         take_request(&mut stream);
         stream.shutdown(Shutdown::Both).unwrap();
@@ -82,8 +82,8 @@ async fn connection_closed_before_an_answer_says_so() {
 }
 
 #[tokio::test]
-async fn connection_reset_before_an_answer_says_so() {
-    // A stream that is closed with bytes unread resets the connection.
+async fn connection_reset_before_an_answer_is_named() {
+    // Closing a stream with unread bytes resets the connection.
     let port = misbehaving(|stream| {
         stream.peek(&mut [0; 1]).unwrap();
     });
@@ -92,7 +92,7 @@ async fn connection_reset_before_an_answer_says_so() {
 }
 
 #[tokio::test]
-async fn connection_to_no_listener_says_so() {
+async fn connection_to_no_listener_is_named() {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
     assert_eq!(error.message, format!("nothing listens at 127.0.0.1:{port} (is the server running?)"));
@@ -100,14 +100,14 @@ async fn connection_to_no_listener_says_so() {
 }
 
 #[tokio::test]
-async fn connection_to_an_unknown_host_says_so() {
+async fn connection_to_an_unknown_host_is_named() {
     // RFC 6761, section 6.4: no name below .invalid has an address.
     let error = error_at("http://api.example.invalid".to_owned()).await;
     assert_eq!(error.message, "cannot find the host api.example.invalid (no network?)");
 }
 
 #[tokio::test]
-async fn connection_to_another_protocol_says_so() {
+async fn connection_to_another_protocol_is_named() {
     let port = misbehaving(|mut stream| {
         take_request(&mut stream);
         stream.write_all(b"220 mail.example.org ESMTP\r\n\r\n").unwrap();
@@ -119,7 +119,7 @@ async fn connection_to_another_protocol_says_so() {
 }
 
 #[tokio::test]
-async fn connection_with_an_unknown_certificate_says_so() {
+async fn connection_with_an_unknown_certificate_is_named() {
     tiller_provider::ensure_crypto();
     let der = |text| STANDARD.decode(text).unwrap();
     let key = PrivatePkcs8KeyDer::from(der(KEY)).into();

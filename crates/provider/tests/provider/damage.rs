@@ -1,8 +1,8 @@
-//! Recorded answers with one damaged frame: what is noticed, and what the protocols give no way to notice.
+//! Recorded answers with one damaged frame: all detectable damage has to be detected.
 //!
-//! Neither protocol numbers its frames or sums up its text. So a frame that is *removed whole* and holds nothing but a
-//! fragment (of text, thinking, a signature or arguments) is missed, unless the arguments without it are no JSON object.
-//! Everything else has to be noticed.
+//! Neither wire format numbers its frames or has a checksum of its text. So a frame that is *removed whole* and holds
+//! only a fragment (of text, thinking, a signature or arguments) is missed, unless the arguments without it are not a
+//! JSON object. All other damage has to be detected.
 
 use std::sync::OnceLock;
 
@@ -28,7 +28,7 @@ struct Complete {
 /// Damage to a frame.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// The frame is gone.
+    /// The frame is removed.
     Removed,
     /// The frame ends here and its blank line follows.
     Cut(prop::sample::Index),
@@ -49,7 +49,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// The damaged frame, and whether nothing of its data is left.
+/// Returns the damaged frame, and true if none of its data is left.
 fn apply(damage: &Damage, frame: &[u8]) -> (Vec<u8>, bool) {
     const DATA: &[u8] = b"data: ";
     let text = frame.strip_suffix(b"\n\n").unwrap();
@@ -100,7 +100,7 @@ fn ask(protocol: Protocol, bytes: Vec<u8>) -> Option<Complete> {
     None
 }
 
-/// The fragment of an answer that a frame holds, if it holds nothing else.
+/// Returns the fragment of an answer that a frame holds, if it holds nothing else.
 fn fragment(frame: &[u8]) -> Option<String> {
     let text = String::from_utf8(frame.to_vec()).unwrap();
     let (_, data) = text.trim_end().split_once("data: ").unwrap();
@@ -123,12 +123,12 @@ fn fragment(frame: &[u8]) -> Option<String> {
     fragments.iter().find_map(|fragment| fragment.as_str().map(str::to_owned))
 }
 
-/// Whether a block is the recorded one, or the recorded one without the fragment.
+/// Checks whether a block is the recorded one, or the recorded one without the fragment.
 fn is_without(block: &Block, recorded: &Block, fragment: &str) -> bool {
     let mut places = recorded.1.match_indices(fragment);
-    let is_it =
+    let is_match =
         |(at, _): (usize, &str)| [&recorded.1[..at], &recorded.1[at + fragment.len()..]].concat() == block.1;
-    block == recorded || (block.0 == recorded.0 && places.any(is_it))
+    block == recorded || (block.0 == recorded.0 && places.any(is_match))
 }
 
 fn runs(block: &Block) -> bool {
@@ -136,7 +136,7 @@ fn runs(block: &Block) -> bool {
     is_call && ToolCall::from_streamed("c".into(), "x".into(), &block.1).raw_arguments.is_none()
 }
 
-/// The answer without damage.
+/// Returns the undamaged answer.
 fn recorded(protocol: Protocol) -> &'static Complete {
     static ANSWERS: [OnceLock<Complete>; 2] = [const { OnceLock::new() }; 2];
     let play = || {
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answer_with_one_damaged_frame_is_never_taken_for_another(
+    fn damage_to_one_frame_is_never_another_answer(
         is_anthropic: bool,
         at in any::<prop::sample::Index>(),
         damage in damage(),
@@ -179,9 +179,9 @@ proptest! {
     }
 }
 
-/// A fragment in the middle of a JSON string can be missed; one that holds a part of the JSON's syntax can't.
+/// A removed fragment in the middle of a JSON string is not detectable; one with a part of the JSON's syntax is.
 #[test]
-fn call_without_a_fragment_of_its_syntax_never_runs() {
+fn damage_to_the_syntax_of_a_call_prevents_its_run() {
     for protocol in [Protocol::Anthropic, Protocol::OpenAi] {
         let frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
         let mut lost = 0;
@@ -209,7 +209,7 @@ fn call_without_a_fragment_of_its_syntax_never_runs() {
     }
 }
 
-/// Whether the recorded text, rather than the arguments of a call, holds a fragment.
+/// Checks whether the recorded text, rather than the arguments of a call, contains a fragment.
 fn says_text(fragment: &str) -> bool {
     says().iter().any(|say| match say {
         tiller_test_support::mock_server::Say::Text(text)

@@ -1,4 +1,4 @@
-//! What goes wrong on the way, and what is made of it.
+//! Failed requests and their classification.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_a
 const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
 #[tokio::test]
-async fn statuses_become_failures_with_the_providers_words() {
+async fn failure_has_the_status_and_provider_message() {
     let wait = Some(Duration::from_secs(7));
     let cases = [
         (
@@ -54,7 +54,7 @@ async fn statuses_become_failures_with_the_providers_words() {
         (
             Reply::status(200, "<html>Welcome</html>").header("content-type", "text/html"),
             FailureKind::Fatal,
-            "the answer is no event stream but `<html>Welcome</html>`",
+            "expected an event stream, got `<html>Welcome</html>`",
         ),
         (
             Reply::status(200, r#"{"error":{"message":"Rate limit reached"}}"#)
@@ -74,25 +74,25 @@ async fn statuses_become_failures_with_the_providers_words() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_hinted_at_by_name() {
+async fn failure_of_refused_key_has_a_hint_with_its_name() {
     let server = MockServer::start([Reply::status(401, ""), Reply::status(403, "")]);
     let error = failure(&anthropic(&server), hello("m")).await;
     assert_eq!(
         error.hint.as_deref(),
-        Some("check ANTHROPIC_API_KEY, or keep another with `tiller login anthropic` or /login")
+        Some("check ANTHROPIC_API_KEY, or store another with `tiller login anthropic` or /login")
     );
     let mut endpoint = open_ai_endpoint(&server);
     endpoint.key = None;
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     assert_eq!(
         error.hint.as_deref(),
-        Some("no key: set OPENAI_API_KEY, or keep one with `tiller login openai` or /login")
+        Some("no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login")
     );
     assert!(!server.requests()[1].headers.contains_key("authorization"));
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_keeps_what_came() {
+async fn failure_of_interrupted_stream_keeps_earlier_events() {
     for ending in [Ending::Early(5), Ending::Reset(5)] {
         let reply = Reply::says([Say::text("a long text in many pieces")]).ending(ending);
         let server = MockServer::start([reply.clone(), reply]);
@@ -106,7 +106,7 @@ async fn a_stream_that_breaks_off_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn silence_is_waited_for_no_longer_than_agreed() {
+async fn timeout_without_data_is_interrupted() {
     let (short, long) = (Duration::from_millis(200), Duration::from_secs(60));
     let timeouts = |first_byte, stall| Timeouts { connect: long, first_byte, stall };
     let cases = [
@@ -122,7 +122,7 @@ async fn silence_is_waited_for_no_longer_than_agreed() {
 }
 
 #[tokio::test]
-async fn pings_are_no_silence() {
+async fn timeout_is_extended_by_pings() {
     let limit = PING * 10;
     let (long, count) = (Duration::from_secs(60), 15);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
@@ -141,12 +141,12 @@ async fn pings_are_no_silence() {
             "{:?}",
             parts.last()
         );
-        assert!(began.elapsed() > limit, "it took longer than silence may");
+        assert!(began.elapsed() > limit, "it took longer than the data timeout");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn failure_of_missing_server_names_it() {
     let gone = MockServer::start([]).url.clone();
     let host = gone.trim_start_matches("http://").to_owned();
     let endpoint = Endpoint::new("local", gone, "LOCAL_KEY");
@@ -157,7 +157,7 @@ async fn a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_before_the_stream_is_polled_and_nothing_after_it_ended() {
+async fn stream_sends_when_polled_and_nothing_after_its_end() {
     let server = MockServer::start([Reply::says([Say::text("hi")])]);
     let provider = anthropic(&server);
     drop(provider.stream(hello("m")));

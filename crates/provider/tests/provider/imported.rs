@@ -1,4 +1,4 @@
-//! What other programs' sessions look like when they are sent on.
+//! Requests from imported sessions of other programs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,7 +24,7 @@ const SOURCES: [&str; 6] = [
     "pi/damaged.jsonl",
 ];
 
-/// What would be sent from the end of each branch of an imported source on.
+/// Returns the messages of a request at the end of each branch of an imported source.
 fn conversations(source: &str) -> Vec<Vec<Arc<Message>>> {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), "/".into());
@@ -46,7 +46,7 @@ fn ids(blocks: &Value, kind: &str, key: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn anthropic_finds_every_result_directly_behind_its_call() {
+async fn anthropic_imported_results_follow_their_calls() {
     let mut calls_seen = BTreeSet::new();
     for messages in SOURCES.into_iter().flat_map(conversations) {
         let body = sent_to_anthropic(Request { messages, ..hello("claude-opus-4-5") }).await.body;
@@ -61,12 +61,12 @@ async fn anthropic_finds_every_result_directly_behind_its_call() {
         }
         assert_eq!(ids(&sent.last().unwrap()["content"], "tool_use", "id"), [""; 0], "{body:#}");
     }
-    // The stopped one is not sent.
+    // The aborted call is not sent.
     assert_eq!(calls_seen.into_iter().collect::<Vec<_>>(), ["call_1", "call_2", "call_3", "t1", "t2", "t3"]);
 }
 
 #[tokio::test]
-async fn open_ai_finds_every_result_directly_behind_its_call() {
+async fn open_ai_imported_results_follow_their_calls() {
     for messages in SOURCES.into_iter().flat_map(conversations) {
         let body = sent_to_open_ai(Request { messages, ..hello("gpt-5") }).await.body;
         let mut waiting: Vec<String> = Vec::new();

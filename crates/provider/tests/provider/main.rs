@@ -1,4 +1,4 @@
-//! The providers through their public face, against a server that plays them.
+//! The providers through their public API, against a mock server.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod bodies;
@@ -19,7 +19,7 @@ use tiller_provider::{
 };
 use tiller_test_support::mock_server::MockServer;
 
-/// Both providers at the server, with a key.
+/// Returns both providers for the server, with a key.
 fn both(server: &MockServer) -> [Arc<dyn Provider>; 2] {
     [Arc::new(anthropic(server)), Arc::new(open_ai(server))]
 }
@@ -40,7 +40,7 @@ fn open_ai_endpoint(server: &MockServer) -> Endpoint {
     Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY").with_key("hush-hush-key".into())
 }
 
-/// A request that says hello.
+/// Returns a request that says hello.
 fn hello(model: &str) -> Request {
     Request {
         model: model.into(),
@@ -54,7 +54,7 @@ fn hello(model: &str) -> Request {
     }
 }
 
-/// A tool that lists files.
+/// Returns a tool that lists files.
 fn list_files() -> ToolSpec {
     let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     ToolSpec {
@@ -65,12 +65,12 @@ fn list_files() -> ToolSpec {
     }
 }
 
-/// Everything that a provider streams.
+/// Collects all events of a provider's stream.
 async fn collect(provider: &dyn Provider, request: Request) -> Vec<Result<StreamEvent, ProviderError>> {
     provider.stream(request).collect().await
 }
 
-/// The error that a provider ends with.
+/// Returns the error that ends a provider's stream.
 async fn failure(provider: &dyn Provider, request: Request) -> ProviderError {
     collect(provider, request).await.pop().unwrap().unwrap_err()
 }

@@ -1,4 +1,4 @@
-//! Answers put together again, however they were cut.
+//! Answers reassembled from arbitrarily split streams.
 
 use std::time::{Duration, Instant};
 
@@ -12,27 +12,27 @@ use tiller_test_support::mock_server::{Call, MockServer, Reply, Say};
 
 use crate::{both, collect, hello};
 
-/// A block, put together.
+/// A reassembled block.
 #[derive(Debug, Default, PartialEq)]
 struct Block {
     text: String,
     thought: String,
-    seal: String,
+    signature: String,
     call: Option<(String, String)>,
     arguments: String,
 }
 
-/// An answer, put together.
+/// A reassembled answer.
 #[derive(Debug, Default, PartialEq)]
-struct Whole {
+struct Reassembled {
     blocks: Vec<Block>,
     traces: Vec<Value>,
     usage: Usage,
     finished: Option<StopReason>,
 }
 
-async fn put_together(provider: &dyn Provider) -> Whole {
-    let mut whole = Whole::default();
+async fn reassemble(provider: &dyn Provider) -> Reassembled {
+    let mut whole = Reassembled::default();
     for part in collect(provider, hello("some-model")).await {
         let part = part.unwrap();
         if let StreamEvent::Text { block, .. }
@@ -48,7 +48,7 @@ async fn put_together(provider: &dyn Provider) -> Whole {
         match part {
             StreamEvent::Text { block, text } => whole.blocks[block].text += &text,
             StreamEvent::Thinking { block, text } => whole.blocks[block].thought += &text,
-            StreamEvent::Signature { block, text } => whole.blocks[block].seal += &text,
+            StreamEvent::Signature { block, text } => whole.blocks[block].signature += &text,
             StreamEvent::Call { block, id, name } => whole.blocks[block].call = Some((id.to_string(), name)),
             StreamEvent::Arguments { block, json } => whole.blocks[block].arguments += &json,
             StreamEvent::End { block } => assert!(block < whole.blocks.len()),
@@ -75,15 +75,15 @@ pub(crate) fn says() -> Vec<Say> {
     ]
 }
 
-fn expected(seal: &str) -> Whole {
+fn expected(signature: &str) -> Reassembled {
     let call = |id: &str, name: &str, arguments: Value| Block {
         call: Some((id.into(), name.into())),
         arguments: arguments.to_string(),
         ..Block::default()
     };
-    Whole {
+    Reassembled {
         blocks: vec![
-            Block { thought: THOUGHT.into(), seal: seal.into(), ..Block::default() },
+            Block { thought: THOUGHT.into(), signature: signature.into(), ..Block::default() },
             Block { text: TEXT.into(), ..Block::default() },
             call("call_1", "list_files", json!({ "path": "src/ä" })),
             call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
@@ -99,13 +99,13 @@ fn play(reply: &Reply) {
     let server = MockServer::start([reply.clone(), reply.clone()]);
     let [anthropic, open_ai] = both(&server);
     runtime.block_on(async {
-        assert_eq!(put_together(&*anthropic).await, expected("c2VhbA=="));
-        assert_eq!(put_together(&*open_ai).await, expected(""));
+        assert_eq!(reassemble(&*anthropic).await, expected("c2VhbA=="));
+        assert_eq!(reassemble(&*open_ai).await, expected(""));
     });
 }
 
 #[test]
-fn an_answer_is_put_together_from_whole_events() {
+fn stream_of_whole_events_gives_the_answer() {
     play(&Reply::says(says()));
 }
 
@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_answer_is_put_together_whatever_the_cuts(seed: u64, crlf: bool, noise: bool) {
+    fn stream_split_anywhere_gives_the_answer(seed: u64, crlf: bool, noise: bool) {
         let reply = Reply::says(says()).cut(seed);
         let reply = if crlf { reply.crlf() } else { reply };
         play(&if noise { reply.noisy() } else { reply });
@@ -126,7 +126,7 @@ async fn stream_event_of_unknown_type_is_traced() {
         || [Say::text("before"), Say::Raw("{\"type\":\"new hush-hush-key\"}".into()), Say::text("after")];
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
     for provider in both(&server) {
-        let whole = put_together(&*provider).await;
+        let whole = reassemble(&*provider).await;
         let text: String = whole.blocks.iter().map(|block| block.text.as_str()).collect();
         assert_eq!(text, "beforeafter");
         assert_eq!(whole.finished, Some(StopReason::Stop));
@@ -135,7 +135,7 @@ async fn stream_event_of_unknown_type_is_traced() {
 }
 
 #[tokio::test]
-async fn stream_event_that_is_no_json_breaks_off_the_answer() {
+async fn stream_event_that_is_no_json_interrupts_the_answer() {
     let garbage = r#"{"type": "content_block_del hush-hush-key"#;
     let says = || [Say::text("before"), Say::Raw(garbage.into()), Say::text("after")];
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
@@ -161,18 +161,18 @@ fn text_of(part: StreamEvent) -> Option<String> {
 }
 
 #[tokio::test]
-async fn an_answer_cut_short_says_so() {
+async fn stream_cut_short_is_interrupted() {
     let server = MockServer::start([
         Reply::says([Say::text("and")]).cut_short(),
         Reply::says([Say::text("and")]).cut_short(),
     ]);
     for provider in both(&server) {
-        assert_eq!(put_together(&*provider).await.finished, Some(StopReason::Length));
+        assert_eq!(reassemble(&*provider).await.finished, Some(StopReason::Length));
     }
 }
 
 #[tokio::test]
-async fn stream_that_lasts_is_read_in_bunches() {
+async fn stream_that_lasts_is_read_in_batches() {
     const PROMPT_MS: u128 = 500;
     let text = "many small pieces ".repeat(300);
     let fast = Reply::says([Say::text(&text)]).every(Duration::from_millis(1));
@@ -182,7 +182,8 @@ async fn stream_that_lasts_is_read_in_bunches() {
         let bunches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
         let parts: usize = bunches.iter().map(Vec::len).sum();
         assert!(parts > 1_000, "{parts}");
-        // Piece by piece in the first half second, and then one bunch in ten milliseconds at the most, however slow the machine.
+        // Piece by piece in the first half second, then one batch per ten milliseconds at most, however slow the
+        // machine.
         let most = PROMPT_MS + began.elapsed().as_millis().saturating_sub(PROMPT_MS) / 10 + 20;
         assert!(bunches.len() as u128 <= most, "{} bunches, {most} at most", bunches.len());
     }

@@ -1,7 +1,7 @@
 //! A check of a git repository's configuration: whether it can make git run a program.
 
-/// Settings that make git run no program and read no file elsewhere, by section; `*` stands for all keys of the section. A
-/// section with a name, as in `[remote "origin"]`, counts by its first word.
+/// Settings that make git run no program and read no file elsewhere, by section; `*` stands for all keys of the
+/// section. A section with a name, as in `[remote "origin"]`, counts by its first word.
 const HARMLESS: &[(&str, &[&str])] = &[
     ("advice", &["*"]),
     ("branch", &["*"]),
@@ -41,7 +41,8 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("user", &["email", "name", "signingkey"]),
 ];
 
-/// Checks whether a configuration has only settings from the harmless list; any syntax beyond plain `key = value` fails.
+/// Checks whether a configuration has only settings from the harmless list; any syntax beyond plain `key = value`
+/// fails.
 #[must_use]
 pub fn is_harmless(text: &str) -> bool {
     let mut section = String::new();

@@ -1,6 +1,6 @@
-//! Command patterns: the commands that "allow for this session" covers. A pattern covers the same program and subcommand with
-//! other operands, and with options that are known to be harmless. [`TABLE`] lists the commands for which this is safe; any other
-//! command is allowed only verbatim.
+//! Command patterns: the commands that "allow for this session" covers. A pattern covers the same program and
+//! subcommand with other operands, and with options that are known to be harmless. [`TABLE`] lists the commands for
+//! which this is safe; any other command is allowed only verbatim.
 
 use std::fmt;
 
@@ -54,8 +54,8 @@ enum Operands {
     None,
 }
 
-/// The options that a pattern covers in addition to [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a
-/// value, `-#` is a number (`-20`).
+/// The options that a pattern covers in addition to [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=`
+/// may have a value, `-#` is a number (`-20`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Options {
     /// Any option: the program can neither write nor run anything.
@@ -98,7 +98,8 @@ impl CoveredCommand {
 }
 
 impl CommandPattern {
-    /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the pattern covers.
+    /// Finds the pattern that covers all words of a line; `None` if any part of the line may do more than the pattern
+    /// covers.
     pub(super) fn find(line: &str, folders: CommandFolders<'_>) -> Option<CoveredCommand> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
@@ -135,7 +136,8 @@ impl CommandPattern {
         fits && words.iter().all(|word| self.covers(word, folders))
     }
 
-    /// Checks whether a word is covered. A word that may name a credential file isn't, because the approved command didn't show it.
+    /// Checks whether a word is covered. A word that may name a credential file isn't, because the approved command
+    /// didn't show it.
     fn covers(&self, word: &str, folders: CommandFolders<'_>) -> bool {
         let is_harmless =
             if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
@@ -167,8 +169,8 @@ fn split_options(options: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Options {
-    /// Checks whether a word that begins with `-` consists of harmless options. The position doesn't matter: words after `--` and
-    /// values of other options are checked in the same way.
+    /// Checks whether a word that begins with `-` consists of harmless options. The position doesn't matter: words
+    /// after `--` and values of other options are checked in the same way.
     fn cover(self, word: &str) -> bool {
         let (listed, is_joined) = match self {
             Self::Any => return true,

@@ -5,8 +5,9 @@ use super::pattern::CommandPattern;
 use super::risk::CommandFolders;
 use super::shell;
 
-/// The read-only commands, each with the options that disqualify it: they follow links out of the operands, wait forever, or read a
-/// file that the option names. Commands that may write, run or send something are left out, and so are those that are rarely needed.
+/// The read-only commands, each with the options that disqualify it: they follow links out of the operands, wait
+/// forever, or read a file that the option names. Commands that may write, run or send something are left out, and so
+/// are those that are rarely needed.
 const READING: &[(&str, &[&str])] = &[
     ("cat", &[]),
     ("cut", &[]),
@@ -47,7 +48,8 @@ const SEARCHING: &[&str] = &["grep", "rg"];
 /// Options that give a pattern, or list files without one.
 const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-list"];
 
-/// Lists the paths that a read-only command names. Every word that may be a path counts as one, and so does every option value.
+/// Lists the paths that a read-only command names. Every word that may be a path counts as one, and so does every
+/// option value.
 pub(super) fn list_paths(
     line: &str,
     folders: CommandFolders<'_>,

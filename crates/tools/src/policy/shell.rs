@@ -1,5 +1,5 @@
-//! A parser for just enough of the shell's grammar to separate the commands of a line. In doubt it splits too much rather than too
-//! little: that costs a question, not a file.
+//! A parser for just enough of the shell's grammar to separate the commands of a line. In doubt it splits too much
+//! rather than too little: that costs a question, not a file.
 
 mod braces;
 
@@ -57,8 +57,8 @@ fn has_metacharacter(line: &str) -> bool {
     quote.is_some()
 }
 
-/// Returns the words of a line that is one command with plain arguments; `None` for lists, pipes, redirections, substitutions,
-/// assignments, and wildcards that may become options or lead out of the folder.
+/// Returns the words of a line that is one command with plain arguments; `None` for lists, pipes, redirections,
+/// substitutions, assignments, and wildcards that may become options or lead out of the folder.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     if has_metacharacter(line) {
         return None;
@@ -71,8 +71,8 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     (!segment.words.first()?.contains('=')).then_some(segment.words)
 }
 
-/// Checks whether a wildcard begins a word, which may make it an option (a file can be called `--output=x`), or is part of a path
-/// that is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
+/// Checks whether a wildcard begins a word, which may make it an option (a file can be called `--output=x`), or is part
+/// of a path that is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
 fn has_risky_wildcard(line: &str) -> bool {
     any_wildcard(line, is_risky_before_wildcard)
 }
@@ -103,8 +103,8 @@ fn is_risky_before_wildcard(word: &str) -> bool {
     word.is_empty() || rest.starts_with(['/', '~', '.']) || rest.contains("/.")
 }
 
-/// Marks in a word that is being parsed: a substitution, and unquoted braces. A command can't contain the first character, and
-/// is unlikely to contain the others.
+/// Marks in a word that is being parsed: a substitution, and unquoted braces. A command can't contain the first
+/// character, and is unlikely to contain the others.
 const SUBSTITUTION: char = '\0';
 const OPEN: char = '\x01';
 const CLOSE: char = '\x02';
@@ -116,8 +116,8 @@ const PART: char = '\x03';
 /// Maximum number of here-documents per line that are parsed, and their maximum nesting depth.
 const HEREDOCS: usize = 64;
 
-/// The nesting depth of substitutions and subshells up to which a command continues after a substitution in it. A deeper one ends
-/// the command, because a continued command is inserted before all commands in its substitutions.
+/// The nesting depth of substitutions and subshells up to which a command continues after a substitution in it. A
+/// deeper one ends the command, because a continued command is inserted before all commands in its substitutions.
 const SUBSTITUTIONS: usize = 64;
 
 /// Splits a line into its commands, those in substitutions, subshells and here-documents included.
@@ -179,7 +179,7 @@ fn take(rest: &mut &str, is_match: impl Fn(char) -> bool) -> Option<char> {
 /// Parses the escape after a backslash in `$'…'` and returns its character; a control character becomes a space.
 fn take_escape(rest: &mut &str) -> char {
     let Some(c) = take(rest, |_| true) else { return '\\' };
-    let (radix, most, first) = match c {
+    let (radix, max, first) = match c {
         'x' => (16, 2, 0),
         'u' => (16, 4, 0),
         'U' => (16, 8, 0),
@@ -188,7 +188,7 @@ fn take_escape(rest: &mut &str) -> char {
         _ => return c,
     };
     let mut code = first;
-    for _ in 0..most {
+    for _ in 0..max {
         let Some(digit) = take(rest, |next| next.is_digit(radix)) else { break };
         code = code * radix + digit.to_digit(radix).unwrap_or_default();
     }
@@ -297,7 +297,8 @@ impl LineParser {
         }
     }
 
-    /// Begins an output redirection: `>`, `>|` (overwrites despite `noclobber`), or `>&`. The second half of `>>` begins another one.
+    /// Begins an output redirection: `>`, `>|` (overwrites despite `noclobber`), or `>&`. The second half of `>>`
+    /// begins another one.
     fn start_output(&mut self, rest: &mut &str) {
         self.redirect(match take(rest, |next| "|&".contains(next)) {
             Some('&') => Redirect::OutputOrDescriptor,
@@ -327,8 +328,8 @@ impl LineParser {
         }
     }
 
-    /// Parses the here-documents that begin in `rest` as commands of their own; quotes that they leave open end with them. Without a
-    /// delimiter line there is no here-document: `$((1 << 2))`.
+    /// Parses the here-documents that begin in `rest` as commands of their own; quotes that they leave open end with
+    /// them. Without a delimiter line there is no here-document: `$((1 << 2))`.
     fn parse_heredocs(&mut self, rest: &mut &str) {
         for last in std::mem::take(&mut self.heredoc_delimiters) {
             let Some(left) = self.heredocs.checked_sub(1) else { return };
@@ -479,8 +480,8 @@ impl LineParser {
     }
 }
 
-/// Returns a command whose words still have marks, followed by the parts before and after each `<` and `&>` in it as commands of
-/// their own.
+/// Returns a command whose words still have marks, followed by the parts before and after each `<` and `&>` in it as
+/// commands of their own.
 fn with_pieces(marked: &Segment) -> Vec<Segment> {
     let words = marked.words.iter().filter(|word| !word.starts_with(PART)).cloned().collect();
     let statement = marked.statement;
@@ -507,8 +508,9 @@ fn with_pieces(marked: &Segment) -> Vec<Segment> {
     segments
 }
 
-/// Returns a command whose words still have marks, followed by the parts between them as commands of their own. The assumed end
-/// of a substitution may be the `)` of a pattern in it, and some programs run their arguments: `ssh ${host} reboot`.
+/// Returns a command whose words still have marks, followed by the parts between them as commands of their own. The
+/// assumed end of a substitution may be the `)` of a pattern in it, and some programs run their arguments: `ssh ${host}
+/// reboot`.
 fn pieces(marked: &Segment) -> Vec<Segment> {
     let plain = |words: &[String]| words.iter().flat_map(|word| braces::expand(word)).map(unmark).collect();
     let statement = marked.statement;
@@ -649,12 +651,12 @@ mod tests {
     fn segments_pipeline_is_one_statement() {
         let statements = |line: &str| -> Vec<String> {
             let segments = segments(line);
-            let most = segments.iter().map(|segment| segment.statement).max().unwrap_or_default();
+            let max = segments.iter().map(|segment| segment.statement).max().unwrap_or_default();
             let of = |number| {
                 let own = segments.iter().filter(move |segment| segment.statement == number);
                 own.map(|segment| segment.words.join(" ")).collect::<Vec<_>>().join("|")
             };
-            (0..=most).map(of).filter(|words| !words.is_empty()).collect()
+            (0..=max).map(of).filter(|words| !words.is_empty()).collect()
         };
         for (line, expected) in [
             ("a | b |& c; d", vec!["a|b|c", "d"]),

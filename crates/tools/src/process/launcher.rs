@@ -1,7 +1,8 @@
 //! The start of supervisors: at once, or ahead of time.
 //!
-//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model was still writing its
-//! answer. It waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a fork.
+//! A supervisor takes a few milliseconds to start. A [`Standby`] holds one that was started while the model was still
+//! writing its answer. It waits for its order (`process/order.rs`) on stdin, so that a command then costs a write and a
+//! fork.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -65,8 +66,8 @@ impl Launcher {
 /// At most one supervisor that waits for its order.
 #[derive(Debug, Default)]
 pub(super) struct Standby {
-    // A mutex, because tools use it from their own tasks. It is held while a supervisor is started, which takes no longer than
-    // starting another one would.
+    // A mutex, because tools use it from their own tasks. It is held while a supervisor is started, which takes no
+    // longer than starting another one would.
     state: Mutex<StandbyState>,
 }
 
@@ -95,8 +96,8 @@ impl Standby {
         tokio::task::spawn_blocking(move || {
             let mut state = standby.state();
             if state.is_requested && state.ready.is_none() {
-                // It runs in `/`, since a command may remove its own working directory. A failure is repeated, and reported, when the
-                // command starts its own supervisor.
+                // It runs in `/`, since a command may remove its own working directory. A failure is repeated, and
+                // reported, when the command starts its own supervisor.
                 state.ready = launcher.start([supervisor::STANDBY], Path::new("/")).ok();
             }
         });

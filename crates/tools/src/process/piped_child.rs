@@ -1,4 +1,5 @@
-//! Child programs with piped stdio, such as extensions. They are started through the supervisor, so that none outlives tiller.
+//! Child programs with piped stdio, such as extensions. They are started through the supervisor, so that none outlives
+//! tiller.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -21,7 +22,8 @@ pub struct Program {
     pub variables: Vec<(String, String)>,
 }
 
-/// A running program. When `stdin` is dropped it has 500 ms to end by itself; then it is killed with all processes that it started.
+/// A running program. When `stdin` is dropped it has 500 ms to end by itself; then it is killed with all processes that
+/// it started.
 #[derive(Debug)]
 pub struct PipedChild {
     /// The program's stdin.
@@ -38,7 +40,8 @@ impl Runner {
     /// Starts a program with piped stdio. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// When the folder is missing or the supervisor can't be started. A program that can't be started is reported at its end.
+    /// When the folder is missing or the supervisor can't be started. A program that can't be started is reported at
+    /// its end.
     pub fn converse(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: program.cwd.clone() });

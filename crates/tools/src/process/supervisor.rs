@@ -1,13 +1,13 @@
 //! The supervisor of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
 //! `tiller __run --standby`, which reads its order from stdin.
 //!
-//! It leads its own session without a terminal, starts the program in its own process group with empty stdin, and waits for the
-//! program's end or the end of its own stdin, which means that tiller died or stops the command. In both cases it kills all
-//! processes that the program started, writes one line to stderr, and exits. It has one thread, no runtime, and no state but its
-//! children. On Linux a `watchdog` runs between it and tiller.
+//! It leads its own session without a terminal, starts the program in its own process group with empty stdin, and waits
+//! for the program's end or the end of its own stdin, which means that tiller died or stops the command. In both cases
+//! it kills all processes that the program started, writes one line to stderr, and exits. It has one thread, no
+//! runtime, and no state but its children. On Linux a `watchdog` runs between it and tiller.
 //!
-//! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has a stderr of its own, and may run for
-//! [`LEAVE_TIMEOUT`] after its stdin has ended.
+//! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has a stderr of its own, and may
+//! run for [`LEAVE_TIMEOUT`] after its stdin has ended.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -43,20 +43,23 @@ pub const CONVERSE: &str = "--converse";
 /// The argument after [`NAME`] that makes the supervisor read its order from stdin.
 pub const STANDBY: &str = "--standby";
 
-/// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still write.
+/// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still
+/// write.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// The time that a program with piped stdio has after its stdin has ended: buffered input has to be read, also on a busy machine.
+/// The time that a program with piped stdio has after its stdin has ended: buffered input has to be read, also on a
+/// busy machine.
 const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The time for which kills are repeated. Only processes stuck in the kernel survive a kill, and they die when they leave it.
+/// The time for which kills are repeated. Only processes stuck in the kernel survive a kill, and they die when they
+/// leave it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Poll interval for remaining processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Runs the program that `arguments` (those after [`NAME`]) name, under supervision. `main` calls it before anything else, above
-/// all before it starts a thread.
+/// Runs the program that `arguments` (those after [`NAME`]) name, under supervision. `main` calls it before anything
+/// else, above all before it starts a thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.peekable();
     #[cfg(target_os = "linux")]
@@ -151,8 +154,8 @@ fn start(command: &mut Command, stdio: ChildStdio) -> io::Result<Child> {
     command.stdin(input).stdout(output).stderr(errors).process_group(0).spawn()
 }
 
-/// Passes stdin on until the program ends; `None` if stdin ended and the program then ran for longer than [`LEAVE_TIMEOUT`], or was
-/// to be stopped.
+/// Passes stdin on until the program ends; `None` if stdin ended and the program then ran for longer than
+/// [`LEAVE_TIMEOUT`], or was to be stopped.
 fn pass_stdin_on(
     program: &mut Child,
     waiter: &SignalWaiter,
@@ -186,8 +189,8 @@ fn exit_status(status: process::ExitStatus) -> ExitStatus {
 
 /// Waits for the shell's end, or for an order to stop it (`None`).
 ///
-/// Orphans that end meanwhile stay zombies until the shell ends: waiting for any child could consume the shell's status, and nix
-/// can't decode statuses with real-time signals.
+/// Orphans that end meanwhile stay zombies until the shell ends: waiting for any child could consume the shell's
+/// status, and nix can't decode statuses with real-time signals.
 fn wait_for_end(shell: &mut Child, waiter: &SignalWaiter) -> Result<Option<process::ExitStatus>, String> {
     loop {
         if let Some(status) = shell.try_wait().map_err(|error| error.to_string())? {

@@ -54,8 +54,9 @@ pub(super) fn describe(shown: &str, error: &io::Error) -> String {
     }
 }
 
-/// Writes a file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent readers see the old
-/// or the new content and a crash leaves one of them. Mode and, if possible, owner stay those of `old`.
+/// Writes a file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent
+/// readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner stay those of
+/// `old`.
 ///
 /// # Errors
 /// A sentence for the model.

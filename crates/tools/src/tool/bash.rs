@@ -63,8 +63,8 @@ impl TypedTool for Bash {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
             "Runs a command line in {} in the working directory, and answers with what it printed and its exit code. \
-             There is no terminal and no stdin; each call is a new shell. It is partial_output after {timeout_s} seconds \
-             (timeout: at most {max_timeout_s}), and what it leaves running in the background is partial_output when it ends. \
+             There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
+             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends. \
              Of output over {max_lines} lines or {max_chars} characters the end is shown.",
             self.runner.shell().file_name().unwrap_or_default().display()
         )
@@ -77,10 +77,10 @@ impl TypedTool for Bash {
         if arguments.command.contains('\0') {
             return Err("argument `command`: must not contain NUL characters".into());
         }
-        let most = self.times.max_timeout_s;
+        let max = self.times.max_timeout_s;
         match arguments.timeout {
             Some(0) => Err("argument `timeout`: at least 1 second".into()),
-            Some(seconds) if seconds > most => Err(format!("argument `timeout`: at most {most} seconds")),
+            Some(seconds) if seconds > max => Err(format!("argument `timeout`: at most {max} seconds")),
             Some(_) | None => Ok(()),
         }
     }
@@ -98,7 +98,7 @@ impl TypedTool for Bash {
         };
         let mut capture = OutputCapture::new(self.limits, &self.scratch);
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        let snapshot = capture.snapshot();
+        let snapshot = capture.so_far();
         progress.on_cancel(move || partial_output(snapshot()));
         let end_reason = read_output(&mut running, &mut capture, deadline, &progress).await;
         match running.wait().await {

@@ -13,7 +13,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Runs `work` on a blocking thread. Dropping the future abandons the work and sets its cancel flag; short work may ignore that.
+/// Runs `work` on a blocking thread. Dropping the future abandons the work and sets its cancel flag; short work may
+/// ignore that.
 pub(super) async fn run(work: impl FnOnce(&CancelFlag) -> ToolOutput + Send + 'static) -> ToolOutput {
     let cancel = CancelFlag::default();
     let guard = CancelOnDrop(cancel.clone());

@@ -25,8 +25,8 @@ pub(super) struct FileDiff {
 impl FileDiff {
     /// Compares two texts by lines.
     pub(super) fn new(path: &str, old: &str, new: &str) -> Self {
-        // A line ends only with a newline, so that its number is the file's: by default `similar` would also split at a lone carriage
-        // return.
+        // A line ends only with a newline, so that its number is the file's: by default `similar` would also split at a
+        // lone carriage return.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         let diff = TextDiff::configure().timeout(EFFORT).diff_slices(&old, &new);

@@ -7,7 +7,8 @@ use tiller_core::message::UserBlock;
 
 use super::ToolOutput;
 
-/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November 2026), others more.
+/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November 2026),
+/// others more.
 const MAX_BYTES: usize = 5 * 1024 * 1024 / 4 * 3;
 
 /// Detects the type of an image from its first bytes, because the file name may be wrong.

@@ -36,7 +36,8 @@ const SNAPSHOT_BYTES: usize = 100_000;
 pub struct OutputCapture {
     limits: OutputLimits,
     scratch: PathBuf,
-    /// A mutex, because the output is requested on another thread when the command is stopped; it is held across no await.
+    /// A mutex, because the output is requested on another thread when the command is stopped; it is held across no
+    /// await.
     state: Arc<Mutex<CaptureState>>,
     file: OutputFile,
 }
@@ -81,7 +82,8 @@ pub struct CapturedOutput {
 }
 
 impl OutputCapture {
-    /// Creates an empty capture. Output over the limits goes to a file in the folder `scratch`, which is created when needed.
+    /// Creates an empty capture. Output over the limits goes to a file in the folder `scratch`, which is created when
+    /// needed.
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
@@ -116,9 +118,9 @@ impl OutputCapture {
         lock(&self.state)
     }
 
-    /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output over the limits
-    /// is written to a file in this case too.
-    pub fn snapshot(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
+    /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output
+    /// over the limits is written to a file in this case too.
+    pub fn so_far(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
         let (limits, scratch, state) = (self.limits, self.scratch.clone(), Arc::clone(&self.state));
         move || lock(&state).snapshot(limits, &scratch)
     }
@@ -153,8 +155,8 @@ impl OutputCapture {
         CapturedOutput { text, strokes, notice, full_output }
     }
 
-    /// Removes the file if it isn't needed: `text` holds the whole output (a progress bar prints much and shows little), or the path
-    /// was never reported.
+    /// Removes the file if it isn't needed: `text` holds the whole output (a progress bar prints much and shows
+    /// little), or the path was never reported.
     fn remove_file(&self) {
         if let OutputFile::Open { path, .. } = &self.file {
             let _ = fs::remove_file(path);
@@ -331,7 +333,7 @@ mod tests {
         for (count, describe_part) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
             let folder = tempfile::TempDir::new().unwrap();
             let mut capture = OutputCapture::new(LIMITS, folder.path());
-            let snapshot = capture.snapshot();
+            let snapshot = capture.so_far();
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             capture.push(whole.as_bytes()).await;
             if let OutputFile::Open { file, .. } = &mut capture.file {
@@ -388,7 +390,7 @@ mod tests {
         for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
             let folder = tempfile::TempDir::new().unwrap();
             let mut capture = OutputCapture::new(LIMITS, folder.path());
-            let snapshot = capture.snapshot();
+            let snapshot = capture.so_far();
             capture.push(printed.as_bytes()).await;
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
             assert_eq!(snapshot().full_output.is_some(), is_named);

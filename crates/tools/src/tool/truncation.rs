@@ -89,24 +89,28 @@ mod tests {
 
     #[test]
     fn limits_whole_lines_are_kept_up_to_either_limit() {
-        let kept = |text, lines, extent| Truncated { text, lines, extent };
+        let truncated = |text, lines, extent| Truncated { text, lines, extent };
         for (text, head, tail) in [
-            ("", kept("", 0, TruncationExtent::Whole), kept("", 0, TruncationExtent::Whole)),
+            ("", truncated("", 0, TruncationExtent::Whole), truncated("", 0, TruncationExtent::Whole)),
             (
                 "a\nb\n",
-                kept("a\nb\n", 2, TruncationExtent::Whole),
-                kept("a\nb\n", 2, TruncationExtent::Whole),
+                truncated("a\nb\n", 2, TruncationExtent::Whole),
+                truncated("a\nb\n", 2, TruncationExtent::Whole),
             ),
-            ("a\nb\nc", kept("a\nb\n", 2, TruncationExtent::Lines), kept("b\nc", 2, TruncationExtent::Lines)),
+            (
+                "a\nb\nc",
+                truncated("a\nb\n", 2, TruncationExtent::Lines),
+                truncated("b\nc", 2, TruncationExtent::Lines),
+            ),
             (
                 "äöü\nöäüß\n",
-                kept("äöü\n", 1, TruncationExtent::Lines),
-                kept("öäüß\n", 1, TruncationExtent::Lines),
+                truncated("äöü\n", 1, TruncationExtent::Lines),
+                truncated("öäüß\n", 1, TruncationExtent::Lines),
             ),
             (
                 "öäüöäüß",
-                kept("öäüöäü", 1, TruncationExtent::PartOfLine),
-                kept("äüöäüß", 1, TruncationExtent::PartOfLine),
+                truncated("öäüöäü", 1, TruncationExtent::PartOfLine),
+                truncated("äüöäüß", 1, TruncationExtent::PartOfLine),
             ),
         ] {
             assert_eq!((LIMITS.head(text), LIMITS.tail(text)), (head, tail), "{text:?}");

@@ -11,7 +11,8 @@ use super::{PreviewFuture, RunFuture, Tool, ToolInvocation, ToolOutput, ToolProg
 
 /// A tool with typed arguments. The model reads the doc comments of the arguments' fields.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments. They should reject unknown fields (`deny_unknown_fields`), or a misspelled argument is ignored silently.
+    /// The arguments. They should reject unknown fields (`deny_unknown_fields`), or a misspelled argument is ignored
+    /// silently.
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// The tool's name, as the model calls it.
     const NAME: &'static str;

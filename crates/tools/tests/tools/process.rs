@@ -165,14 +165,14 @@ fn assert_abandoned(folder: &Path) {
     let start = Instant::now();
     loop {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let there: Vec<_> = processes
+        let running: Vec<_> = processes
             .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
             .map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
             .collect();
-        if there.is_empty() {
+        if running.is_empty() {
             return;
         }
-        assert!(start.elapsed() < TIMEOUT, "{there:?}");
+        assert!(start.elapsed() < TIMEOUT, "{running:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -235,64 +235,64 @@ fn converse(folder: &Path, text: &str) -> PipedChild {
 async fn rest(child: PipedChild) -> (String, String) {
     let PipedChild { stdin, mut stdout, mut stderr, supervisor: _supervisor } = child;
     drop(stdin);
-    let (mut said, mut complained) = (String::new(), String::new());
-    let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));
-    (said, complained)
+    let (mut output, mut errors) = (String::new(), String::new());
+    let (_, _) = tokio::join!(stdout.read_to_string(&mut output), stderr.read_to_string(&mut errors));
+    (output, errors)
 }
 
 #[tokio::test]
 async fn piped_child_answers_and_ends_with_its_stdin() {
     let folder = TempDir::new().unwrap();
     let text = "while read -r line; do echo \"got $line\"; echo \"seen $HOME\" >&2; done; echo bye; printf odd >&2; exit 3";
-    let mut talk = converse(folder.path(), text);
-    talk.stdin.write_all(b"one\ntwo\n").await.unwrap();
+    let mut child = converse(folder.path(), text);
+    child.stdin.write_all(b"one\ntwo\n").await.unwrap();
     let mut first = [0; 16];
-    talk.stdout.read_exact(&mut first).await.unwrap();
+    child.stdout.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"got one\ngot two\n");
-    let (said, complained) = rest(talk).await;
-    assert_eq!((said.as_str(), complained.as_str()), ("bye\n", "seen \nseen \nodd\ncode 3 leftovers 0\n"));
+    let (output, errors) = rest(child).await;
+    assert_eq!((output.as_str(), errors.as_str()), ("bye\n", "seen \nseen \nodd\ncode 3 leftovers 0\n"));
     assert_eq!(PipedChild::end("code 3 leftovers 0").unwrap().status, ExitStatus::Code(3));
 }
 
 #[tokio::test]
 async fn piped_child_slow_program_gets_large_input_whole() {
     let folder = TempDir::new().unwrap();
-    let mut talk = converse(folder.path(), "sleep 0.2; wc -c");
+    let mut child = converse(folder.path(), "sleep 0.2; wc -c");
     let flood = vec![b'x'; 3_000_000];
-    let (mut stdin, mut said) = (talk.stdin, String::new());
+    let (mut stdin, mut output) = (child.stdin, String::new());
     let _ = tokio::join!(
         async move {
             stdin.write_all(&flood).await.unwrap();
             // What the pipe holds is read before its end is seen.
             drop(stdin);
         },
-        talk.stdout.read_to_string(&mut said)
+        child.stdout.read_to_string(&mut output)
     );
-    assert_eq!(said.trim(), "3000000");
+    assert_eq!(output.trim(), "3000000");
 }
 
 #[tokio::test]
 async fn piped_child_slow_program_reads_input_before_the_end() {
     let folder = TempDir::new().unwrap();
     // Three pipes' worth: in the program's pipe, in the supervisor, and in the supervisor's pipe.
-    let mut talk = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
-    talk.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
-    let (said, _) = rest(talk).await;
-    assert_eq!(said, "65536\n94464\n");
+    let mut child = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
+    child.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
+    let (output, _) = rest(child).await;
+    assert_eq!(output, "65536\n94464\n");
 }
 
 #[tokio::test]
 async fn piped_child_that_neither_reads_nor_ends_is_killed() {
     let folder = TempDir::new().unwrap();
-    let mut talk =
+    let mut child =
         converse(folder.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
     let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
     // More than the capacity of every pipe and buffer in between.
     let flood = vec![b'x'; 1_000_000];
-    let stuck = tokio::time::timeout(Duration::from_millis(300), talk.stdin.write_all(&flood)).await;
+    let stuck = tokio::time::timeout(Duration::from_millis(300), child.stdin.write_all(&flood)).await;
     assert!(stuck.is_err(), "somebody read a million bytes");
-    let (_, complained) = rest(talk).await;
-    assert_eq!(complained, "\nsignal 9 leftovers 0\n");
+    let (_, errors) = rest(child).await;
+    assert_eq!(errors, "\nsignal 9 leftovers 0\n");
     assert_dies(shell);
     assert_dies(daemon);
 }
@@ -301,9 +301,9 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
 async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     let folder = TempDir::new().unwrap();
     let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
-    let talk = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
-    let (_, complained) = rest(talk).await;
-    let end = PipedChild::end(complained.trim()).unwrap_err().to_string();
+    let child = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
+    let (_, errors) = rest(child).await;
+    let end = PipedChild::end(errors.trim()).unwrap_err().to_string();
     assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
 }
 

@@ -1,14 +1,15 @@
 //! The table of commands that are safe with any operands, and their harmless options.
 //!
-//! No row runs code given as an argument: not `python3 -c`, `sh -c`, `npx` or `xargs`. A row that runs a project's script or
-//! target includes its name and covers no operands.
+//! No row runs code given as an argument: not `python3 -c`, `sh -c`, `npx` or `xargs`. A row that runs a project's
+//! script or target includes its name and covers no operands.
 //!
-//! A command belongs in the table if its operands are inputs to view, test or record: paths, revisions, filters, numbers. It
-//! doesn't if an operand can be a subcommand, a script, a target, a remote, or a file to delete or overwrite.
+//! A command belongs in the table if its operands are inputs to view, test or record: paths, revisions, filters,
+//! numbers. It doesn't if an operand can be a subcommand, a script, a target, a remote, or a file to delete or
+//! overwrite.
 //!
-//! An option belongs in the table if no value of it can name a program, a file to write, a configuration, a remote or another
-//! folder, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14, GNU and BSD tools,
-//! Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
+//! An option belongs in the table if no value of it can name a program, a file to write, a configuration, a remote or
+//! another folder, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14,
+//! GNU and BSD tools, Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::Options::{Any, Joined, Whole};
 use super::{CommandPattern, Operands, Options, ScriptName};

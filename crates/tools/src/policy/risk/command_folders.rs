@@ -76,8 +76,9 @@ impl<'a> CommandFolders<'a> {
             || paths.flat_map(|path| self.resolve(path)).any(|path| self.protected.is_private(&path))
     }
 
-    /// Checks whether a word may name files that the user didn't see when they allowed an earlier command: secret files, files of an
-    /// unknown user, link targets in `/proc`, and paths that leave a folder again by `..`, because the folder may be a link.
+    /// Checks whether a word may name files that the user didn't see when they allowed an earlier command: secret
+    /// files, files of an unknown user, link targets in `/proc`, and paths that leave a folder again by `..`, because
+    /// the folder may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
         list_paths(word).into_iter().any(|path| {
             let is_other_home =
@@ -87,8 +88,8 @@ impl<'a> CommandFolders<'a> {
         })
     }
 
-    /// Checks whether a path is secret. The working directory may lie in a folder with secrets, or contain some; any other path in
-    /// it is free.
+    /// Checks whether a path is secret. The working directory may lie in a folder with secrets, or contain some; any
+    /// other path in it is free.
     fn is_secret(self, path: &Path) -> bool {
         let path = normalize(path);
         let is_hidden = LINK_FOLDERS.iter().any(|folder| path.starts_with(folder));
@@ -97,8 +98,8 @@ impl<'a> CommandFolders<'a> {
         is_hidden || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
-    /// Checks whether a path is, or may be, the working directory itself or a path outside it. A `cd` may fail, so the path is
-    /// resolved both from the target of the `cd` and from the working directory.
+    /// Checks whether a path is, or may be, the working directory itself or a path outside it. A `cd` may fail, so the
+    /// path is resolved both from the target of the `cd` and from the working directory.
     pub(super) fn leads_out(self, path: &str) -> bool {
         if path.starts_with('~') || path.contains('$') {
             return true;
@@ -167,8 +168,8 @@ pub(super) fn strip_current(path: &str) -> &str {
     if CURRENT_NAMES.contains(&first) { rest.trim_start_matches('/') } else { path }
 }
 
-/// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and the text after the letters of an
-/// option (`-C/x`, `-d@x`). Only `file:` addresses have a path.
+/// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and the text after the letters
+/// of an option (`-C/x`, `-d@x`). Only `file:` addresses have a path.
 pub(super) fn list_paths(word: &str) -> Vec<&str> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut paths = vec![word];

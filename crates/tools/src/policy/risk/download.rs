@@ -1,5 +1,5 @@
-//! Recognizes downloads that are run: an interpreter that reads its code from a pipe or a substitution with a download in it, and
-//! a file that is downloaded and run by the same line.
+//! Recognizes downloads that are run: an interpreter that reads its code from a pipe or a substitution with a download
+//! in it, and a file that is downloaded and run by the same line.
 
 use super::outside::{EXPANSIONS, Variable, expand};
 use super::{
@@ -22,8 +22,8 @@ const WITH_VALUES: &[&str] = &["--import", "--init-file", "--loader", "--rcfile"
 /// The nesting depth up to which command lines of shells are parsed.
 const DEPTH: usize = 4;
 
-/// Checks whether a line runs code that it downloads. Only within one statement, unless the download can reach another statement:
-/// through a variable, a function or an interpreter under another name.
+/// Checks whether a line runs code that it downloads. Only within one statement, unless the download can reach another
+/// statement: through a variable, a function or an interpreter under another name.
 pub(super) fn runs_download(line: &str, segments: &[Segment]) -> bool {
     let downloads = |segment: &&Segment| runs_any(segment, DOWNLOADERS);
     let has_function = || line.chars().filter(|c| !c.is_whitespace()).collect::<String>().contains("(){");
@@ -138,8 +138,8 @@ fn find_script(name: &str, arguments: &[String]) -> usize {
     arguments.len()
 }
 
-/// Counts the following words that are values of an option. Short options may be joined: each `o` and `O` of a shell takes one;
-/// with other programs only the last letter does.
+/// Counts the following words that are values of an option. Short options may be joined: each `o` and `O` of a shell
+/// takes one; with other programs only the last letter does.
 fn count_values(name: &str, word: &str) -> usize {
     if word.starts_with("--") {
         return usize::from(WITH_VALUES.contains(&word));

@@ -6,8 +6,8 @@ use super::{CommandFolders, SHELLS, base_name, is_recursive, judge_run, line_of_
 /// Actions that are followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself, or a dangerous
-/// command.
+/// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself, or
+/// a dangerous command.
 pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     if runs_rm || arguments.iter().any(|word| word == "-delete") {
@@ -32,8 +32,8 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Checks whether a `find` searches folders with credential files and passes the files to a command: by an action, or to an
-/// `xargs` in the same statement.
+/// Checks whether a `find` searches folders with credential files and passes the files to a command: by an action, or
+/// to an `xargs` in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
     rest: &[Segment],
@@ -74,8 +74,8 @@ fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
 /// Options of xargs with a value in the next word (`xargs --help`, GNU findutils 4.10).
 const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 
-/// Finds the folder that the `xargs` after a `find` deletes from, if it is the working directory or outside it. An `rm` without
-/// `-r` is allowed, as it is with named files.
+/// Finds the folder that the `xargs` after a `find` deletes from, if it is the working directory or outside it. An `rm`
+/// without `-r` is allowed, as it is with named files.
 pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> Option<String> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };

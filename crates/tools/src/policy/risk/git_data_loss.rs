@@ -1,5 +1,5 @@
-//! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are known: whether
-//! `git checkout x` means a branch or a file depends on the repository.
+//! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are known:
+//! whether `git checkout x` means a branch or a file depends on the repository.
 
 use super::writes::values;
 use super::{CommandFolders, has_flag, judge_nested, judge_run};

@@ -3,8 +3,8 @@
 use super::writes::values;
 use super::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets};
 
-/// The keys of git's configuration whose values it runs, by section and last part, in lower case: `filter.lfs.clean` is `filter`
-/// and `clean`. `git help config` lists them.
+/// The keys of git's configuration whose values it runs, by section and last part, in lower case: `filter.lfs.clean` is
+/// `filter` and `clean`. `git help config` lists them.
 const RUNNING_KEYS: &[(&str, &str)] = &[
     ("core", "askpass"),
     ("core", "editor"),
@@ -33,7 +33,8 @@ const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     // `clone` has a long name for `-c`.
     let inline = values(arguments, 'c', "config");
-    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike that of `clone` (git 2.47).
+    // The value is in a variable, so it may be anything. This option can't be abbreviated, unlike that of `clone` (git
+    // 2.47).
     let from_variable = arguments.iter().enumerate().filter_map(|(at, word)| {
         let rest = word.strip_prefix("--config-env")?;
         let value = if rest.is_empty() { arguments.get(at + 1)? } else { rest.strip_prefix('=')? };

@@ -30,8 +30,8 @@ pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFold
     })
 }
 
-/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the folder of the link, which is
-/// the last operand or its parent.
+/// Lists the paths to which a program creates links. The target of a symbolic link is relative to the folder of the
+/// link, which is the last operand or its parent.
 fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     let is_symbolic = match name {
         "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
@@ -98,7 +98,8 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     }
 }
 
-/// Returns the operands without trailing slashes, for programs to which they make no difference; rsync copies the content then.
+/// Returns the operands without trailing slashes, for programs to which they make no difference; rsync copies the
+/// content then.
 fn collect_sources(arguments: &[String]) -> Vec<&str> {
     targets(arguments).map(|path| path.trim_end_matches('/')).collect()
 }
@@ -108,8 +109,9 @@ fn list_target_folders(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
-/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that folder with the names of
-/// the others. The first operand is only read; the last may be preceded by it and followed by a flag's value.
+/// Lists the files that a copying, moving or linking program creates: the last operand, or files in that folder with
+/// the names of the others. The first operand is only read; the last may be preceded by it and followed by a flag's
+/// value.
 fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
     let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
     // `ln FILE` creates a link in the current folder.
@@ -132,8 +134,8 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// Lists the files and folders that git writes: those that options name for output (`--output` of log, `-o` of archive and
-/// format-patch), the folder of a clone, and the configuration file that it changes. `-C` changes the folder first.
+/// Lists the files and folders that git writes: those that options name for output (`--output` of log, `-o` of archive
+/// and format-patch), the folder of a clone, and the configuration file that it changes. `-C` changes the folder first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),
@@ -168,7 +170,8 @@ pub(super) fn changes_system_config(arguments: &[String]) -> bool {
     })
 }
 
-/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because it has only a key.
+/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because it has only
+/// a key.
 fn reads_config(arguments: &[String]) -> bool {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let mut operands = Vec::new();

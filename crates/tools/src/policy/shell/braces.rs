@@ -1,12 +1,13 @@
-//! Brace expansion: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` stay as they are, because they lead to no other path. Unquoted
-//! braces arrive as marks; quoted ones are plain text.
+//! Brace expansion: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` stay as they are, because they lead to no other
+//! path. Unquoted braces arrive as marks; quoted ones are plain text.
 
 use super::{CLOSE, OPEN};
 
 /// Maximum number of words from one with braces; nobody types more.
 const MOST_EXPANDED: usize = 64;
 
-/// Expands a word with braces: `a{b,c}` is `ab` and `ac`. A word with too many alternatives becomes `$`, which may be anything.
+/// Expands a word with braces: `a{b,c}` is `ab` and `ac`. A word with too many alternatives becomes `$`, which may be
+/// anything.
 pub(super) fn expand(word: &str) -> Vec<String> {
     let mut words = vec![];
     let mut open = vec![word.to_owned()];

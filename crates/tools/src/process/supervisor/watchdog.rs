@@ -1,9 +1,9 @@
 //! The watchdog: the process between tiller and a command's supervisor. Linux only.
 //!
-//! A command knows its supervisor, its parent, and can kill it (`kill -9 $PPID`). Its processes then become children of the
-//! watchdog, which adopts orphans like the supervisor and kills all of them when the supervisor ends for any reason. All processes
-//! below the watchdog belong to one command, so no other child of tiller can be hit. If the watchdog is killed, the supervisor gets
-//! its parent-death signal and kills the command.
+//! A command knows its supervisor, its parent, and can kill it (`kill -9 $PPID`). Its processes then become children of
+//! the watchdog, which adopts orphans like the supervisor and kills all of them when the supervisor ends for any
+//! reason. All processes below the watchdog belong to one command, so no other child of tiller can be hit. If the
+//! watchdog is killed, the supervisor gets its parent-death signal and kills the command.
 
 use std::ffi::OsString;
 use std::process::{Child, Command};
@@ -21,7 +21,8 @@ use crate::process::this_program;
 /// The argument after [`NAME`] that makes the process the supervisor.
 pub(super) const SUPERVISED: &str = "--supervised";
 
-/// The time that a supervisor may take to stop: its own timeouts, plus one second to report. A suspended supervisor never stops.
+/// The time that a supervisor may take to stop: its own timeouts, plus one second to report. A suspended supervisor
+/// never stops.
 const STOP_TIMEOUT: Duration =
     LEAVE_TIMEOUT.saturating_add(KILL_TIMEOUT).saturating_add(Duration::from_secs(1));
 

@@ -1,7 +1,7 @@
 //! Finds the text to replace, exactly or approximately, and replaces only that text. Pure.
 //!
-//! Models often get line ends, trailing spaces, and typographic quotes, dashes and spaces wrong. If the exact text isn't found, these
-//! are treated as equal; all bytes outside the replaced text are kept.
+//! Models often get line ends, trailing spaces, and typographic quotes, dashes and spaces wrong. If the exact text
+//! isn't found, these are treated as equal; all bytes outside the replaced text are kept.
 
 use std::ops::Range;
 
