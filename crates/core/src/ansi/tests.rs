@@ -74,8 +74,8 @@ fn style_runs_are_encoded_as_sgr() {
 #[test]
 fn styled_text_stored_raw_is_parsed() {
     let strokes = vec![StyleRun { start: 9, length: 1, pen: red() }];
-    assert_eq!(StyledText::json_runs("a\tb", strokes.clone()).strokes, strokes);
-    assert_eq!(StyledText::json_runs("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
+    assert_eq!(StyledText::kept("a\tb", strokes.clone()).strokes, strokes);
+    assert_eq!(StyledText::kept("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
 }
 
 #[test]

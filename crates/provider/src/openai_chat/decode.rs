@@ -158,12 +158,12 @@ struct ProseBlock {
 struct StreamedCall {
     index: Option<u64>,
     id: String,
-    state: CallState,
+    state: StreamedCallState,
     joiner: Joiner,
 }
 
 /// The state of a call, which starts as soon as its name is known.
-enum CallState {
+enum StreamedCallState {
     /// Not started; its arguments so far.
     Unnamed(String),
     /// Started, as this block.
@@ -273,23 +273,25 @@ impl ChatDecoder {
             Some(json) if json.get().starts_with('"') => call.joiner.push(Wtf8::parse(json)?),
             Some(object) => object.get().to_owned(),
         };
-        if let (CallState::Unnamed(waiting), Some(name)) = (&mut call.state, name) {
+        if let (StreamedCallState::Unnamed(waiting), Some(name)) = (&mut call.state, name) {
             arguments.insert_str(0, waiting);
             let block = self.blocks;
             self.blocks += 1;
-            call.state = CallState::Block(block);
+            call.state = StreamedCallState::Block(block);
             parts.push(StreamEvent::Call { block, id: CallId::new(&call.id), name });
         }
         match &mut call.state {
-            CallState::Unnamed(waiting) => {
+            StreamedCallState::Unnamed(waiting) => {
                 self.unnamed_bytes += arguments.len();
                 waiting.push_str(&arguments);
                 if self.unnamed_bytes > MAX_UNNAMED_BYTES {
                     return Err(Damage::Order("too many arguments came before the name of their call"));
                 }
             }
-            CallState::Block(_) if arguments.is_empty() => {}
-            CallState::Block(block) => parts.push(StreamEvent::Arguments { block: *block, json: arguments }),
+            StreamedCallState::Block(_) if arguments.is_empty() => {}
+            StreamedCallState::Block(block) => {
+                parts.push(StreamEvent::Arguments { block: *block, json: arguments })
+            }
         }
         Ok(())
     }
@@ -299,7 +301,7 @@ impl ChatDecoder {
         self.unnamed_bytes += 1024;
         let id = delta.id.clone().filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
-        let state = CallState::Unnamed(String::new());
+        let state = StreamedCallState::Unnamed(String::new());
         self.calls.push(StreamedCall { index: delta.index, id, state, joiner: Joiner::default() });
         self.calls.len() - 1
     }
@@ -324,7 +326,7 @@ impl ChatDecoder {
     fn end_blocks(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.end_prose(parts);
         for mut call in std::mem::take(&mut self.calls) {
-            let CallState::Block(block) = call.state else {
+            let StreamedCallState::Block(block) = call.state else {
                 return Err(Damage::Order("a tool call has no name"));
             };
             parts.extend(call.joiner.finish().map(|json| StreamEvent::Arguments { block, json }));

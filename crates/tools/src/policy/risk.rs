@@ -200,8 +200,8 @@ fn is_command_flag(word: &str) -> bool {
 /// `X=/usr/bin/sudo; $X ls`.
 fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     let (name, arguments) = program(words);
-    let previous = &words[..words.len() - arguments.len()];
-    let assigned = previous.iter().position(|word| is_assignment(word) && word.contains('/'));
+    let prefix = &words[..words.len() - arguments.len()];
+    let assigned = prefix.iter().position(|word| is_assignment(word) && word.contains('/'));
     let assigned = assigned.map(|at| (base_name(&words[at]), &words[at + 1..]));
     [(name, arguments)].into_iter().chain(assigned).collect()
 }

@@ -34,7 +34,7 @@ impl Default for BashTimes {
 }
 
 #[derive(Debug)]
-pub(super) struct Bash {
+pub(super) struct BashTool {
     pub runner: Runner,
     pub cwd: PathBuf,
     pub limits: OutputLimits,
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
     timeout: Option<u64>,
 }
 
-impl TypedTool for Bash {
+impl TypedTool for BashTool {
     type Arguments = Arguments;
     const NAME: &'static str = "bash";
     const ACCESS: Access = Access::Executes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::message::ToolSpec;
 
-use super::bash::{Bash, BashTimes};
+use super::bash::{BashTimes, BashTool};
 use super::edit_file::EditFile;
 use super::grep::Grep;
 use super::list_files::ListFiles;
@@ -132,7 +132,7 @@ impl Tools {
             Arc::new(TypedToolAdapter::new(Grep { workspace: readable.clone(), limits })),
             Arc::new(TypedToolAdapter::new(EditFile { workspace: workspace.clone() })),
             Arc::new(TypedToolAdapter::new(WriteFile { workspace })),
-            Arc::new(TypedToolAdapter::new(Bash { runner, cwd, limits, times: bash, scratch })),
+            Arc::new(TypedToolAdapter::new(BashTool { runner, cwd, limits, times: bash, scratch })),
         ];
         Self { workspace: Some(readable), ..Self::with_source(tools, &ToolSource::BuiltIn) }
     }
