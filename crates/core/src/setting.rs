@@ -95,7 +95,7 @@ table! {
     MAX_TOKENS = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Tool calls that need approval: all that run something, only risky ones, or `read-only` to forbid all changes.
     APPROVAL = "approval", SettingKind::Choice(&["ask", "auto", "read-only"]), "ask";
-    /// Maximum model requests per run; unset: no limit in the TUI, 100 where no one can intervene.
+    /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
     MAX_TURNS = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer the model; unset or on: all, off: none.
     TOOLS = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
