@@ -425,6 +425,6 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# a comment\n\n{\"text\": \"a\"}\n{\"txt\": 1}\n").unwrap();
         let error = Scripted::load(file.path()).err().unwrap();
-        assert!(error.to_string().ends_with("line 4: not an answer"), "{error}");
+        assert!(error.to_string().ends_with("line 4: not a valid answer"), "{error}");
     }
 }

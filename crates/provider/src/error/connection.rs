@@ -204,7 +204,7 @@ mod tests {
             (
                 "tunnel error: io",
                 Kind::ConnectionRefused.into(),
-                "the proxy on the way to h:1 did not connect",
+                "the proxy could not connect to h:1",
             ),
             ("x", tls(CertificateError::Expired), "the certificate of h is not valid: it has expired"),
             (

@@ -96,7 +96,7 @@ mod tests {
         for status in [0, 408, 429, 500, 502, 503, 504, 529] {
             assert!(for_response(transient, status).is_some_and(|advice| advice.contains("another model")));
         }
-        assert!(for_response(transient, 502).is_some_and(|advice| advice.contains("trouble")));
+        assert!(for_response(transient, 502).is_some_and(|advice| advice.contains("problem")));
     }
 
     #[test]
