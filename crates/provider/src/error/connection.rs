@@ -201,11 +201,7 @@ mod tests {
             ("connection error", Kind::ConnectionReset.into(), "h:1 reset the connection"),
             ("x", Kind::TimedOut.into(), "the connection to h:1 timed out"),
             ("x", Kind::UnexpectedEof.into(), "h:1 closed the connection without an answer"),
-            (
-                "tunnel error: io",
-                Kind::ConnectionRefused.into(),
-                "the proxy could not connect to h:1",
-            ),
+            ("tunnel error: io", Kind::ConnectionRefused.into(), "the proxy could not connect to h:1"),
             ("x", tls(CertificateError::Expired), "the certificate of h is not valid: it has expired"),
             (
                 "x",
