@@ -43,7 +43,7 @@ impl Anthropic {
     #[doc(hidden)]
     #[must_use]
     pub fn decode(&self, pieces: Vec<Bytes>) -> ProviderStream {
-        self.wire.decode(pieces, Decoder::default())
+        self.wire.decode(pieces, MessagesDecoder::default())
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {

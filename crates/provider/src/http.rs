@@ -179,7 +179,7 @@ impl Wire {
     ) -> ProviderStream {
         let deadline = Instant::now() + self.endpoint.timeouts.first_byte;
         let bytes = stream::iter(pieces.into_iter().map(Ok)).boxed();
-        ResponseStream::from_bytes(Arc::clone(self), bytes, decoder, deadline).into_parts()
+        ResponseStream::from_bytes(Arc::clone(self), bytes, decoder, deadline).into_stream()
     }
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {

@@ -44,7 +44,7 @@ impl OpenAiChat {
     #[doc(hidden)]
     #[must_use]
     pub fn decode(&self, pieces: Vec<Bytes>) -> ProviderStream {
-        self.wire.decode(pieces, Decoder::new("decoded".into()))
+        self.wire.decode(pieces, ChatDecoder::new("decoded".into()))
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {

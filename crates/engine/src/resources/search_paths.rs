@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(resources.skills(), []);
         assert_eq!(
             resources.problems()[0].what,
-            "no skills loaded from here: it lies outside of the project"
+            "no skills loaded from here: it lies outside the project"
         );
         let real = |path: PathBuf| path.canonicalize().unwrap();
         let user = folder.path().join("c/skills");

@@ -61,10 +61,10 @@ pub(crate) fn for_missing_key(provider: &str, key_name: &str) -> String {
     format!("set {key_name}{}", login_hint(provider, "one"))
 }
 
-/// How a key is kept, where tiller keeps keys: of the two providers that everybody can have one of.
-fn kept(provider: &str, which: &str) -> String {
+/// Returns the advice on storing a key, for the providers whose keys tiller stores.
+fn login_hint(provider: &str, which: &str) -> String {
     match ProviderDescriptor::find(provider) {
-        Some(_) => format!(", or keep {which} with `tiller login {provider}` or /login"),
+        Some(_) => format!(", or store {which} with `tiller login {provider}` or /login"),
         None => String::new(),
     }
 }
